@@ -1,0 +1,31 @@
+/**
+ * What the engine asks of an executor. Every effect may be asked again after a restart, so executors treat them as
+ * idempotent by attempt: launching an attempt that was ever claimed, or stopping one that has ended, does nothing.
+ */
+import type { AttemptId, WorkloadId } from "./model/ids.ts";
+import type { ExecutorKind } from "./model/fleet.ts";
+import type { StopReason, WorkerAllocation, WorkloadSpec } from "./model/workload.ts";
+
+export interface LaunchGang {
+  readonly kind: "launchGang";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly number: number;
+  readonly spec: WorkloadSpec;
+  /** In rank order. */
+  readonly workers: readonly WorkerAllocation[];
+  /** The journal sequence of the `gangPlaced` behind it; executors keep it with the attempt and give it back in `inventory`. */
+  readonly sequence: number;
+}
+
+export interface StopGang {
+  readonly kind: "stopGang";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  readonly graceTimeoutMs: number;
+  readonly reason: StopReason;
+}
+
+export type Effect = LaunchGang | StopGang;

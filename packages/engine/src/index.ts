@@ -1,0 +1,26 @@
+/**
+ * The decision engine: a pure function from (state, inputs, time) to (events, replies, effects).
+ * It must not read a clock, do I/O, draw random numbers of its own or import anything.
+ * Start with `ready.ts` (the contract), then `inputs.ts`, `events.ts`, `effects.ts`, `verdicts.ts` (the vocabulary),
+ * then `engine.ts` and the folders in the order of a round: `decide/`, `schedule/`, `apply/`.
+ */
+export * from "./model/ids.ts";
+export * from "./model/accelerator-set.ts";
+export * from "./model/fleet.ts";
+export * from "./model/team.ts";
+export * from "./model/workload.ts";
+export * from "./inputs.ts";
+export * from "./events.ts";
+export * from "./replies.ts";
+export * from "./effects.ts";
+export * from "./verdicts.ts";
+export * from "./ready.ts";
+export * from "./policy/policy.ts";
+export * from "./policy/presets.ts";
+export * from "./state/state.ts";
+export { createEngine, restoreEngine, replayEngine } from "./engine.ts";
+export { explain } from "./explain/explain.ts";
+export { queuePage, waitingSummary } from "./explain/queue-page.ts";
+export { hashText } from "./state/hash.ts";
+export { draw } from "./state/draw.ts";
+export { InvariantError } from "./state/invariant.ts";

@@ -1,0 +1,56 @@
+/**
+ * Everything that reaches the engine. A command asks and gets a reply; an observation reports what an executor saw; a signal
+ * reports what a workload's process says of itself; a tick says that time passed. Inputs were validated at the edge.
+ */
+import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
+import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
+import type { Team } from "./model/team.ts";
+import type { WorkerExit, WorkloadSpec } from "./model/workload.ts";
+import type { Policy } from "./policy/policy.ts";
+
+interface CommandCommon {
+  readonly commandId: CommandId;
+  readonly actor: string;
+  /** A retry with the same key gets the first answer again; `null`: no such promise. */
+  readonly idempotencyKey: string | null;
+}
+
+export type Command =
+  | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
+  | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
+  /** All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left as it is. */
+  | (CommandCommon & {
+      readonly kind: "apply";
+      readonly sites: readonly Site[];
+      readonly pools: readonly Pool[];
+      readonly teams: readonly Team[];
+      readonly workloads: readonly WorkloadSpec[];
+    })
+  | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
+  /** `requeue` stops what runs there (with its grace) and puts it back in the queue; `wait` lets it finish. */
+  | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
+  | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
+  | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
+
+export type Observation =
+  | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
+  | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
+  | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
+  /** All workers have ended: their exits in the order in which they happened. */
+  | { readonly kind: "attemptExited"; readonly attemptId: AttemptId; readonly exits: readonly WorkerExit[] }
+  /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
+  | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
+
+export type Signal =
+  | {
+      readonly kind: "progressReported";
+      readonly attemptId: AttemptId;
+      readonly step: number;
+      readonly totalSteps: number | null;
+      readonly metrics: Readonly<Record<string, number>>;
+    }
+  | { readonly kind: "checkpointReported"; readonly attemptId: AttemptId; readonly step: number; readonly path: string };
+
+export type Tick = { readonly kind: "tick" };
+
+export type Input = Command | Observation | Signal | Tick;

@@ -1,0 +1,44 @@
+/**
+ * The fleet as it is declared and discovered: sites with named fabric levels, pools of like nodes, nodes with their place
+ * in the fabric tree. Amounts are safe integers: cores in thousandths, memory in MiB, money in micro-dollars.
+ */
+import type { NodeId, PoolName, SiteName } from "./ids.ts";
+
+/** Who runs what is placed on a pool's nodes. `simulated` exists only under the simulator's driver. */
+export type ExecutorKind = "local" | "simulated";
+
+export interface Site {
+  readonly name: SiteName;
+  /** Names of the levels of the placement tree below the site, widest first, without the node itself: `["spine", "leaf"]`. */
+  readonly fabricLevels: readonly string[];
+}
+
+export interface Pool {
+  readonly name: PoolName;
+  readonly site: SiteName;
+  readonly executor: ExecutorKind;
+  /** The one accelerator type of the pool, `""` where its nodes have none. */
+  readonly acceleratorType: string;
+  readonly priceMicroUsdPerHour: number;
+}
+
+export interface NodeSpec {
+  readonly id: NodeId;
+  readonly pool: PoolName;
+  /** The domain at each level of the site's fabric, widest first; as long as `Site.fabricLevels`. */
+  readonly fabric: readonly string[];
+  readonly acceleratorCount: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+/** What the engine knows of a node. A node that is lost and draining is both: the two do not exclude each other. */
+export interface Node extends NodeSpec {
+  /** Position in the order of joining; ties between nodes end here. */
+  readonly ordinal: number;
+  readonly acceleratorType: string;
+  readonly health: "up" | "lost";
+  /** True from `drainNode` to `resumeNode`: nothing new is placed here. */
+  readonly draining: boolean;
+  readonly joinedAtMs: number;
+}

@@ -1,0 +1,162 @@
+/** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
+import type { AcceleratorSet } from "./accelerator-set.ts";
+import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
+
+/** One worker's needs, and how many workers start together or not at all. */
+export interface GangSpec {
+  readonly workers: number;
+  /** Accelerators per worker, all on one node; 0 for work that needs none. */
+  readonly accelerators: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+export interface RetrySpec {
+  /** How often a task may fail by its own exit before its workload fails. Lost nodes do not count. */
+  readonly max: number;
+  /** Wait before the first retry; doubles with each further one up to `backoffMaxMs`. */
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+}
+
+interface SpecCommon {
+  readonly name: string;
+  readonly team: TeamName;
+  /** A shell command line, run by `/bin/sh -c` in `dir`. */
+  readonly run: string;
+  /** Absolute working directory; `null`: the attempt's own. */
+  readonly dir: string | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly gang: GangSpec;
+  /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
+  readonly acceleratorTypes: readonly string[];
+  /** Larger goes first where the policy orders by priority. */
+  readonly priority: number;
+  /** From the moment the attempt runs; `null`: unlimited. */
+  readonly walltimeMs: number | null;
+  readonly retries: RetrySpec;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceTimeoutMs: number;
+  /** `null`: the executor keeps one directory for each workload. */
+  readonly checkpointDir: string | null;
+}
+
+/** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
+export type WorkloadSpec =
+  | (SpecCommon & { readonly kind: "train" })
+  | (SpecCommon & { readonly kind: "batch"; readonly taskCount: number });
+
+export function taskCountOf(spec: WorkloadSpec): number {
+  return spec.kind === "batch" ? spec.taskCount : 1;
+}
+
+/** One worker's share of an allocation, in rank order within `Attempt.workers`. */
+export interface WorkerAllocation {
+  readonly node: NodeId;
+  readonly accelerators: AcceleratorSet;
+}
+
+/** Why an attempt is being stopped before it ends by itself. */
+export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost";
+
+/** How one worker's process ended. */
+export type WorkerExit =
+  | { readonly kind: "exited"; readonly worker: number; readonly code: number }
+  | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
+
+/** `failed`: by its own exit. `stopped`: at our request. `lost`: the fleet's fault (node, launch, supervisor). */
+export type AttemptOutcome = "succeeded" | "failed" | "stopped" | "lost";
+
+export interface Attempt {
+  readonly id: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  /** 1 for a task's first attempt. */
+  readonly number: number;
+  readonly phase: "launching" | "running" | "stopping";
+  readonly acceleratorType: string;
+  readonly workers: readonly WorkerAllocation[];
+  /** The journal sequence of the event that placed it. */
+  readonly placedSequence: number;
+  readonly placedAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly stop: { readonly reason: StopReason; readonly atMs: number } | null;
+  readonly progress: AttemptProgress | null;
+}
+
+export interface AttemptProgress {
+  readonly atMs: number;
+  readonly step: number;
+  readonly totalSteps: number | null;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface Checkpoint {
+  readonly step: number;
+  readonly path: string;
+  readonly atMs: number;
+  readonly attemptId: AttemptId;
+}
+
+/** What is kept of an attempt after its end. */
+export interface EndedAttempt {
+  readonly id: AttemptId;
+  readonly task: number;
+  readonly number: number;
+  readonly acceleratorType: string;
+  readonly workers: readonly WorkerAllocation[];
+  readonly placedAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number;
+  readonly outcome: AttemptOutcome;
+  /** The worker exit that decided the outcome, where one did. */
+  readonly exit: WorkerExit | null;
+  /** One sentence for people, e.g. the launch error; `""` where the outcome says it all. */
+  readonly detail: string;
+  readonly stopReason: StopReason | null;
+}
+
+/** A task that failed or was lost and waits for its next attempt. */
+export interface TaskRetry {
+  readonly task: number;
+  readonly notBeforeMs: number;
+}
+
+export type WorkloadPhase = "pending" | "running" | "stopping" | "succeeded" | "failed" | "cancelled";
+
+export interface Workload {
+  readonly id: WorkloadId;
+  /** Position in the order of submission; every tie between workloads ends here. */
+  readonly ordinal: number;
+  readonly spec: WorkloadSpec;
+  readonly submittedAtMs: number;
+  /** Who submitted it, as the shell authenticated them. */
+  readonly actor: string;
+  readonly phase: WorkloadPhase;
+  readonly stopRequested: boolean;
+  /** Tasks from here on were never attempted. */
+  readonly nextTask: number;
+  readonly retries: readonly TaskRetry[];
+  /** Own failures so far by task, only for tasks that had any; bounds the retries. */
+  readonly failureCounts: ReadonlyMap<number, number>;
+  /** Attempts started so far by task, only for tasks that had more than one. */
+  readonly attemptCounts: ReadonlyMap<number, number>;
+  readonly activeAttempts: readonly AttemptId[];
+  readonly succeededCount: number;
+  readonly failedCount: number;
+  /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
+  readonly endedAttempts: readonly EndedAttempt[];
+  readonly checkpoint: Checkpoint | null;
+  readonly firstStartedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly endReason: EndReason | null;
+}
+
+export type EndReason =
+  | { readonly kind: "allTasksSucceeded" }
+  | { readonly kind: "retriesExhausted"; readonly task: number; readonly failures: number; readonly exit: WorkerExit | null }
+  | { readonly kind: "walltimeExceeded"; readonly task: number; readonly walltimeMs: number }
+  | { readonly kind: "cancelled"; readonly actor: string };
+
+/** Enough to show a restart loop, small enough to keep with 100,000 workloads. */
+export const ENDED_ATTEMPTS_KEPT = 16;

@@ -1,0 +1,16 @@
+/** The named policies that ship with the engine. */
+import type { Policy } from "./policy.ts";
+
+const presetList = [
+  { name: "default", order: ["priority", "submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
+  /** Strict order of submission; the head blocks. */
+  { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
+  /** Order of submission; starts whatever fits. Large gangs can starve: that is what it measures. */
+  { name: "fifo-skip", order: ["submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
+  /** Shortest walltime first; the head blocks. */
+  { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
+] as const satisfies readonly Policy[];
+
+export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));
+export const presetNames: readonly string[] = presetList.map((preset) => preset.name);
+export const defaultPolicy: Policy = presetList[0];

@@ -1,0 +1,38 @@
+/** The answer to a command: accepted with its result, or rejected with a closed code and the facts behind it. */
+import type { CommandId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
+
+export type ApplyChange = {
+  readonly kind: "site" | "pool" | "team" | "workload";
+  readonly name: string;
+  readonly action: "created" | "changed" | "unchanged";
+  readonly workloadId: WorkloadId | null;
+};
+
+export type CommandResult =
+  | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
+  | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
+  | { readonly kind: "teamRemoved"; readonly team: TeamName }
+  | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
+  | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "policySet"; readonly name: string };
+
+export type Rejection =
+  | { readonly code: "unknownTeam"; readonly team: string }
+  | { readonly code: "teamCycle"; readonly teams: readonly string[] }
+  | { readonly code: "teamInUse"; readonly team: string; readonly workloads: number; readonly children: number }
+  | { readonly code: "unknownSite"; readonly site: string }
+  | { readonly code: "unknownWorkload"; readonly workloadId: string }
+  | { readonly code: "workloadEnded"; readonly workloadId: string; readonly phase: string }
+  | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
+  | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
+  | { readonly code: "unknownNode"; readonly nodeId: string }
+  | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
+  | { readonly code: "tooLarge"; readonly neededCount: number; readonly fleetCount: number }
+  | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
+  | { readonly code: "outOfRange"; readonly field: string; readonly value: number; readonly min: number; readonly max: number }
+  | { readonly code: "idempotencyKeyReused"; readonly key: string };
+
+export type Reply =
+  | { readonly kind: "accepted"; readonly commandId: CommandId; readonly result: CommandResult }
+  | { readonly kind: "rejected"; readonly commandId: CommandId; readonly rejection: Rejection };

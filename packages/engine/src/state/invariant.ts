@@ -1,0 +1,8 @@
+/** A broken invariant: a bug or a damaged journal. The process stops and recovers by replay; it is never handled. */
+export class InvariantError extends Error {
+  override readonly name = "InvariantError";
+}
+
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

@@ -1,0 +1,49 @@
+/**
+ * The state of the control plane: what the journal's events fold into, nothing derived. `apply/` is its only writer;
+ * everybody else sees `ReadonlyState`. Indexes that can be rebuilt from it live beside it (`indexes.ts`).
+ */
+import type { Node, Pool, Site } from "../model/fleet.ts";
+import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { CommandResult } from "../replies.ts";
+
+export interface ReadonlyState {
+  /** Time of the newest batch, ms since the epoch of the driver's clock. */
+  readonly nowMs: number;
+  /** Events folded so far = sequence of the newest. */
+  readonly sequence: number;
+  /** Head of the journal's hash chain, 32 hex digits. */
+  readonly chain: string;
+  readonly policy: Policy;
+  readonly sites: ReadonlyMap<SiteName, Site>;
+  readonly pools: ReadonlyMap<PoolName, Pool>;
+  readonly nodes: ReadonlyMap<NodeId, Node>;
+  readonly teams: ReadonlyMap<TeamName, Team>;
+  /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` that have; in order of submission. */
+  readonly workloads: ReadonlyMap<WorkloadId, Workload>;
+  /** The newest workload of each `workloadKey(team, name)`. */
+  readonly workloadIdByKey: ReadonlyMap<string, WorkloadId>;
+  /** Attempts that have not ended. */
+  readonly attempts: ReadonlyMap<AttemptId, Attempt>;
+  /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
+  readonly answers: ReadonlyMap<string, Answer>;
+  readonly submittedCount: number;
+  readonly endedCount: number;
+}
+
+export interface Answer {
+  readonly fingerprint: string;
+  readonly result: CommandResult;
+  readonly atMs: number;
+}
+
+export const workloadKey = (team: string, name: string): string => `${team} ${name}`;
+
+/** Ended workloads stay readable until this many newer ones have ended; older ones are in the journal only. */
+export const ENDED_WORKLOADS_KEPT = 20_000;
+/** Retries of a command come within minutes; this is hours at the promised peak of sustained use. */
+export const ANSWERS_KEPT = 50_000;
+/** A bound for the queue: submissions beyond it are refused, not lost in a control plane out of memory. */
+export const WAITING_WORKLOADS_MAX = 1_000_000;
