@@ -1,0 +1,54 @@
+import { defineConfig } from "oxlint";
+import { impureGlobals, layers } from "./tools/lint/layers.ts";
+
+/** Sources by purity. A later override replaces the options of a rule, so each rule is set by one override only. */
+const names = Object.keys(layers);
+const sourcesOf = (chosen: readonly string[]): string[] => chosen.map((name) => `packages/${name}/src/**/*.{ts,tsx}`);
+const pureSources = sourcesOf(names.filter((name) => layers[name]?.purity !== "shell"));
+const deterministicSources = sourcesOf(names.filter((name) => layers[name]?.purity === "deterministic"));
+const tests = ["**/*.{test,bench}.ts", "**/*.{test,bench}.tsx", "**/testing/**"];
+
+export default defineConfig({
+  plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "promise", "react", "jsx-a11y", "vitest"],
+  jsPlugins: ["./tools/lint/plugin.ts"],
+  categories: { correctness: "error" },
+  ignorePatterns: ["**/dist/**", ".build/**"],
+  rules: {
+    "house/layers": "error",
+
+    eqeqeq: ["error", "always", { null: "ignore" }],
+    "no-var": "error",
+    "prefer-const": "error",
+    "max-params": ["error", { max: 4 }],
+    "max-depth": ["error", { max: 4 }],
+    "max-lines-per-function": ["error", { max: 70, skipBlankLines: true, skipComments: true }],
+    "import/no-default-export": "error",
+
+    "typescript/no-explicit-any": "error",
+    "typescript/no-floating-promises": "error",
+    "typescript/no-misused-promises": ["error", { checksVoidReturn: { attributes: false } }],
+    "typescript/only-throw-error": "error",
+    "typescript/prefer-promise-reject-errors": "error",
+    "typescript/switch-exhaustiveness-check": [
+      "error",
+      { considerDefaultExhaustiveForUnions: true, allowDefaultCaseForExhaustiveSwitch: true },
+    ],
+    "typescript/no-unnecessary-type-assertion": "error",
+    "typescript/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+
+    "vitest/no-focused-tests": "error",
+  },
+  overrides: [
+    {
+      files: pureSources,
+      excludeFiles: tests,
+      rules: { "house/exactness": "error", "no-restricted-globals": ["error", ...impureGlobals] },
+    },
+    { files: deterministicSources, excludeFiles: tests, rules: { "house/determinism": "error" } },
+    { files: tests, rules: { "max-lines-per-function": "off" } },
+    {
+      files: ["*.config.ts", "packages/*/*.config.ts", "tools/lint/plugin.ts"],
+      rules: { "import/no-default-export": "off" },
+    },
+  ],
+});

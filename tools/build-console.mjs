@@ -1,0 +1,67 @@
+// @ts-check
+/**
+ * Builds the console where its sources are not those of the last build: `node tools/build-console.mjs [--force]`.
+ * Prints one line, exits with 0 when `packages/console/dist` is up to date.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+
+const root = path.resolve(import.meta.dirname, "..");
+const consoleRoot = path.join(root, "packages", "console");
+const dist = path.join(consoleRoot, "dist");
+const stampFile = path.join(root, ".build", "console.sha256");
+
+/** Everything that ends up in the bundle: the console, the packages that its demo runs, and the tools' versions. */
+const sourceGlobs = [
+  "package-lock.json",
+  "packages/console/{index.html,vite.config.ts,package.json}",
+  "packages/console/public/**/*",
+  "packages/{console,engine,sim,views,protocol}/src/**/*.*",
+];
+
+function sourcesHash() {
+  const hash = createHash("sha256");
+  const isTest = /\.(?:test|bench)\.tsx?$/;
+  for (const file of globSync(sourceGlobs, { cwd: root, exclude: (name) => isTest.test(name) }).toSorted()) {
+    const content = readFileSync(path.join(root, file));
+    hash.update(`${file}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * Builds beside the old bundle and swaps, so that a build that fails or is stopped leaves the old one whole, and two
+ * builds at a time do not mix their files.
+ * @param {string} hash
+ */
+function build(hash) {
+  const fresh = path.join(root, ".build", `console-${process.pid}`);
+  const old = `${fresh}-old`;
+  mkdirSync(path.dirname(fresh), { recursive: true });
+  const vite = path.join(root, "node_modules", "vite", "bin", "vite.js");
+  const args = [vite, "build", "--logLevel", "warn", "--outDir", fresh, "--emptyOutDir"];
+  const { status } = spawnSync(process.execPath, args, { cwd: consoleRoot, stdio: ["ignore", 2, 2] });
+  if (status === 0) {
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(fresh, dist);
+    writeFileSync(stampFile, `${hash}\n`);
+  }
+  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  return status === 0;
+}
+
+const startedAtMs = performance.now();
+const hash = sourcesHash();
+const lastHash = existsSync(stampFile) ? readFileSync(stampFile, "utf8").trim() : "";
+const isForced = process.argv.includes("--force");
+if (!isForced && lastHash === hash && existsSync(path.join(dist, "index.html"))) {
+  process.stdout.write("console: up to date\n");
+} else if (build(hash)) {
+  process.stdout.write(`console: built in ${((performance.now() - startedAtMs) / 1000).toFixed(1)} s\n`);
+} else {
+  process.stderr.write("console: the build failed, see above\n");
+  process.exitCode = 1;
+}

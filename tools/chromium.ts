@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+/** Where Debian, Ubuntu, Chrome's own packages and macOS put the browser. HEADROOM_CHROMIUM overrides them all. */
+const usualPaths = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+/** The path of a Chromium to hand to Playwright as `executablePath`, or undefined where the machine has none. */
+export function findChromium(): string | undefined {
+  const chosen = process.env["HEADROOM_CHROMIUM"];
+  return [...(chosen === undefined ? [] : [chosen]), ...usualPaths].find((path) => existsSync(path));
+}
+
+/** Installs Debian's chromium when this process may; returns the path as {@link findChromium} does. */
+export function ensureChromium(): string | undefined {
+  const found = findChromium();
+  if (found !== undefined || process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return found;
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  for (const args of [["update"], ["install", "-y", "--no-install-recommends", "chromium"]]) {
+    spawnSync("apt-get", ["-q", "-o", "Acquire::Retries=3", ...args], { stdio: ["ignore", "ignore", "inherit"], env });
+  }
+  return findChromium();
+}

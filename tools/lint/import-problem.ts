@@ -1,0 +1,76 @@
+import path from "node:path";
+import { browserPackages, layers, testLibraries, type Layer } from "./layers.ts";
+
+/** One module naming another. `specifier` is undefined where it is not a literal, so that nobody can check it. */
+export interface ImportClaim {
+  readonly filename: string;
+  readonly specifier: string | undefined;
+  readonly how: "static" | "type" | "dynamic";
+}
+
+interface Importer {
+  readonly packageName: string;
+  readonly packageRoot: string;
+  readonly layer: Layer;
+  readonly isTest: boolean;
+}
+
+/** Tests, benchmarks and the folders that support them are not part of what a package ships. */
+const testFilePattern = /\.(?:test|bench)\.tsx?$|\/testing\/|\/packages\/[^/]+\/(?:test|bench)\//;
+
+/** What is wrong with this import under the layer table, or undefined. */
+export function importProblem(claim: ImportClaim): string | undefined {
+  const found = /^(.*\/packages\/([^/]+))\/./.exec(path.posix.normalize(claim.filename.replaceAll("\\", "/")));
+  const [, packageRoot, packageName] = found ?? [];
+  if (packageRoot === undefined || packageName === undefined) return undefined;
+  const layer = layers[packageName];
+  if (layer === undefined) return `Package ${packageName} is missing in tools/lint/layers.ts.`;
+  const importer = { packageName, packageRoot, layer, isTest: testFilePattern.test(claim.filename) };
+  if (!claim.filename.startsWith(`${packageRoot}/src/`) && !importer.isTest) return undefined;
+  if (claim.specifier === undefined) return unknowableProblem(importer);
+  if (/^[./]/.test(claim.specifier)) return relativeProblem(importer, claim.filename, claim.specifier);
+  if (claim.specifier.startsWith("@headroom/")) return workspaceProblem(importer, claim.specifier, claim.how);
+  return libraryProblem(importer, claim.specifier);
+}
+
+function unknowableProblem({ layer, isTest }: Importer): string | undefined {
+  if (layer.purity === "shell" || isTest) return undefined;
+  return "A computed import cannot be checked: name the module.";
+}
+
+function relativeProblem(
+  { packageRoot, packageName, isTest }: Importer,
+  filename: string,
+  specifier: string,
+): string | undefined {
+  const target = path.posix.resolve(path.posix.dirname(filename), specifier);
+  if (target.startsWith(`${packageRoot}/`)) return undefined;
+  const intoPackages = target.startsWith(`${path.posix.dirname(packageRoot)}/`);
+  if (isTest && !intoPackages) return undefined;
+  return `${specifier} leaves the package ${packageName}: import another package by its name.`;
+}
+
+function workspaceProblem(
+  { packageName, layer, isTest }: Importer,
+  specifier: string,
+  how: ImportClaim["how"],
+): string | undefined {
+  const target = specifier.split("/")[1] ?? "";
+  if (specifier !== `@headroom/${target}`)
+    return `${specifier} reaches into a package: use what @headroom/${target} exports.`;
+  const isLazily = layer.lazyPackages.includes(target);
+  if (layer.packages.includes(target) || (isLazily && (how !== "static" || isTest))) return undefined;
+  if (isLazily) return `${packageName} may import ${target} only with import(), so that start-up stays cheap.`;
+  return `${packageName} may not import ${target} (tools/lint/layers.ts).`;
+}
+
+function libraryProblem({ packageName, layer, isTest }: Importer, specifier: string): string | undefined {
+  const library = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  if (isTest && (specifier.startsWith("node:") || testLibraries.includes(library))) return undefined;
+  if (specifier.startsWith("node:")) {
+    const isForNode = layer.purity === "shell" && !browserPackages.includes(packageName);
+    return isForNode ? undefined : `${packageName} runs without Node: it may not import ${specifier}.`;
+  }
+  if (layer.libraries === "declared" || layer.libraries.includes(library)) return undefined;
+  return `${packageName} may not import ${library} (tools/lint/layers.ts).`;
+}

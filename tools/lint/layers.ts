@@ -1,0 +1,119 @@
+/**
+ * The layer table of ARCHITECTURE.md: which package may import what. The lint rules read it, nothing repeats it.
+ * TypeScript itself does not stop an import of another workspace package (and with that import come its types), so
+ * these rules are the only wall between the packages.
+ */
+export interface Layer {
+  /** Workspace packages that may be imported at any place. */
+  readonly packages: readonly string[];
+  /** Workspace packages that may be imported only with `import()`, or for their types, so that start-up stays cheap. */
+  readonly lazyPackages: readonly string[];
+  /** Third-party packages: the ones named, or whatever the package declares (knip refuses undeclared ones). */
+  readonly libraries: readonly string[] | "declared";
+  /** `pure`: no I/O, no clock, no Node, no DOM. `deterministic`: pure, and the same bits in every JavaScript engine. */
+  readonly purity: "shell" | "pure" | "deterministic";
+}
+
+function pure(purity: "pure" | "deterministic", packages: readonly string[], libraries: readonly string[] = []): Layer {
+  return { packages, lazyPackages: [], libraries, purity };
+}
+
+function shell(
+  packages: readonly string[],
+  libraries: Layer["libraries"],
+  lazyPackages: readonly string[] = [],
+): Layer {
+  return { packages, lazyPackages, libraries, purity: "shell" };
+}
+
+export const layers: Readonly<Record<string, Layer>> = {
+  engine: pure("deterministic", []),
+  sim: pure("deterministic", ["engine"]),
+  protocol: pure("pure", [], ["zod"]),
+  views: pure("pure", ["engine", "protocol"]),
+  executors: shell(["engine"], ["zod"]),
+  server: shell(["engine", "sim", "views", "protocol", "executors"], "declared"),
+  console: shell(["protocol", "views", "engine", "sim"], "declared"),
+  cli: shell(["protocol", "views"], "declared", ["engine", "sim", "executors", "server"]),
+};
+
+/** Packages that run in a browser: Node's modules are as foreign to them as to the pure ones. */
+export const browserPackages: readonly string[] = ["console"];
+
+/** What a test beside the sources may import on top of what its package may. */
+export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];
+
+/** Names that the pure packages may not touch: clock, I/O, environment, locale, and the ways around this list. */
+export const impureGlobals: readonly string[] = [
+  "Date",
+  "Intl",
+  "Temporal",
+  "performance",
+  "process",
+  "Buffer",
+  "console",
+  "navigator",
+  "window",
+  "document",
+  "self",
+  "global",
+  "globalThis",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "clearTimeout",
+  "clearInterval",
+  "queueMicrotask",
+  "requestAnimationFrame",
+  "fetch",
+  "XMLHttpRequest",
+  "WebSocket",
+  "EventSource",
+  "Worker",
+  "MessageChannel",
+  "BroadcastChannel",
+  "localStorage",
+  "sessionStorage",
+  "indexedDB",
+  "caches",
+  "crypto",
+  "require",
+  "module",
+  "__dirname",
+  "__filename",
+  "eval",
+  "Function",
+  "WeakRef",
+  "FinalizationRegistry",
+  "SharedArrayBuffer",
+  "Atomics",
+];
+
+/**
+ * The members of Math whose result IEEE 754 or ECMAScript fixes to the bit. All others (exp, log, pow, sin, cbrt,
+ * tanh, hypot, …) are "implementation-approximated" in ECMA-262 §21.3.2 and differ between Node and Chromium.
+ */
+export const exactMath: readonly string[] = [
+  "abs",
+  "ceil",
+  "clz32",
+  "floor",
+  "fround",
+  "imul",
+  "max",
+  "min",
+  "round",
+  "sign",
+  "sqrt",
+  "trunc",
+];
+
+/** Methods whose answer depends on the locale data of the machine. */
+export const localeMethods: readonly string[] = [
+  "localeCompare",
+  "toLocaleString",
+  "toLocaleDateString",
+  "toLocaleTimeString",
+  "toLocaleLowerCase",
+  "toLocaleUpperCase",
+];

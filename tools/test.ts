@@ -1,0 +1,34 @@
+/**
+ * `npm test`, `npm run test:crash`, …: runs the projects of one suite in Vitest and leaves a report for CI beside it.
+ * Further arguments go to Vitest: `npm test -- packages/engine -t backfill`.
+ */
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** The Vitest projects of each suite; a suite is what one npm script runs. */
+const suites: Readonly<Record<string, readonly string[]>> = {
+  test: ["unit", "browser"],
+  crash: ["crash"],
+  seeds: ["seeds"],
+  system: ["system"],
+};
+
+const isSuiteNamed = Object.hasOwn(suites, process.argv[2] ?? "");
+const suite = isSuiteNamed ? (process.argv[2] ?? "") : "test";
+const extra = process.argv.slice(isSuiteNamed ? 3 : 2);
+
+process.chdir(root);
+process.argv.splice(
+  2,
+  Number.POSITIVE_INFINITY,
+  "run",
+  ...(suites[suite] ?? []).map((project) => `--project=${project}`),
+  "--reporter=default",
+  "--reporter=json",
+  `--outputFile.json=${path.join(root, ".build", "reports", `${suite}.json`)}`,
+  ...extra,
+);
+// In this process and not in a child: signals and the exit code need no forwarding then.
+await import(pathToFileURL(path.join(root, "node_modules", "vitest", "vitest.mjs")).href);
