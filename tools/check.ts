@@ -26,7 +26,7 @@ const parts: readonly Part[] = [
     args: ["--type-aware", "--deny-warnings", "--report-unused-disable-directives-severity=error"],
   },
   { name: "format", tool: "oxfmt", args: ["--check"] },
-  { name: "dead code", tool: "knip", args: ["--no-progress"] },
+  { name: "dead code", tool: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 
 /** The tools' start files say `#!/usr/bin/env node`, which must find the pinned Node and not the machine's. */

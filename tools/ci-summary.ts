@@ -1,0 +1,58 @@
+/**
+ * The end of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …`, each part with its exit code. Adds up what
+ * Vitest reported for the parts that are suites; every other part counts as one. A suite that left no report, or ran
+ * no test, has failed: silence is not success.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+/** The fields of Vitest's JSON report (Jest's format) that matter here. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+}
+
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly note: string;
+}
+
+const plainParts: readonly string[] = ["check"];
+
+export function countPart(name: string, exitCode: number, report: Report | undefined): Count {
+  const isFine = exitCode === 0;
+  if (plainParts.includes(name)) return { passed: isFine ? 1 : 0, failed: isFine ? 0 : 1, skipped: 0, note: "" };
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, note: "left no report" };
+  const { numPassedTests: passed, numFailedTests: failed } = report;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  if (passed + failed === 0) return { passed, failed: 1, skipped, note: "ran no test" };
+  if (failed === 0 && !isFine) return { passed, failed: 1, skipped, note: `failed outside its tests (${exitCode})` };
+  return { passed, failed, skipped, note: "" };
+}
+
+function readReport(name: string): Report | undefined {
+  const file = path.resolve(import.meta.dirname, "..", ".build", "reports", `${name}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+}
+
+function summarise(parts: readonly string[]): void {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const part of parts) {
+    const [name = "", code = "1"] = part.split("=");
+    const count = countPart(name, Number(code), readReport(name));
+    total.passed += count.passed;
+    total.failed += count.failed;
+    total.skipped += count.skipped;
+    const line = `${name.padEnd(8)} ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped ${count.note}`;
+    process.stdout.write(`${line.trimEnd()}\n`);
+  }
+  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
+  process.stdout.write(`\n${total.passed} passed, ${total.failed} failed${skipped}\n`);
+  process.exitCode = total.failed === 0 ? 0 : 1;
+}
+
+if (import.meta.main) summarise(process.argv.slice(2));

@@ -1,0 +1,48 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+export const repositoryRoot: string = path.resolve(import.meta.dirname, "../..");
+
+/** Every file of the work tree that git has or would take, relative to the root, in a fixed order. */
+export function repositoryFiles(): readonly string[] {
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const listed = execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", maxBuffer: 64 << 20 });
+  return [...new Set(listed.split("\0").filter((file) => file !== ""))].toSorted();
+}
+
+/** A throw-away copy of the work tree, so that violations can be planted without anybody else ever seeing them. */
+export interface RepositoryCopy extends Disposable {
+  readonly root: string;
+  plant(file: string, content: string): void;
+}
+
+export function copyRepository(): RepositoryCopy {
+  const root = mkdtempSync(path.join(tmpdir(), "headroom-copy-"));
+  for (const file of repositoryFiles()) {
+    cpSync(path.join(repositoryRoot, file), path.join(root, file), { recursive: true });
+  }
+  linkModules(root);
+  return {
+    root,
+    plant: (file, content) => {
+      mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+      writeFileSync(path.join(root, file), content);
+    },
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+/** Third-party modules are shared with the work tree; the workspace's own must lead into the copy. */
+function linkModules(root: string): void {
+  const modules = path.join(repositoryRoot, "node_modules");
+  const copied = path.join(root, "node_modules");
+  mkdirSync(path.join(copied, "@headroom"), { recursive: true });
+  for (const name of readdirSync(modules)) {
+    if (name !== "@headroom" && name !== ".vite") symlinkSync(path.join(modules, name), path.join(copied, name));
+  }
+  for (const name of readdirSync(path.join(modules, "@headroom"))) {
+    symlinkSync(path.join(root, "packages", name), path.join(copied, "@headroom", name));
+  }
+}
