@@ -11,7 +11,7 @@ const isCode = (file: string): boolean => /\.(?:ts|tsx|mjs|js|py|css|html)$/.tes
 /** Recorded inputs and expectations are data: they are as long as what they record. */
 const isData = (file: string): boolean => /\/(?:history|fixtures|testdata|scenarios)\//.test(file);
 
-const files = repositoryFiles().filter((file) => existsSync(path.join(repositoryRoot, file)));
+const files = repositoryFiles();
 const texts = new Map(
   files
     .map((file) => [file, readFileSync(path.join(repositoryRoot, file))] as const)

@@ -1,15 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 export const repositoryRoot: string = path.resolve(import.meta.dirname, "../..");
 
-/** Every file of the work tree that git has or would take, relative to the root, in a fixed order. */
+/** Every regular file of the work tree that git has or would take, relative to the root, in a fixed order. */
 export function repositoryFiles(): readonly string[] {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const listed = execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", maxBuffer: 64 << 20 });
-  return [...new Set(listed.split("\0").filter((file) => file !== ""))].toSorted();
+  const isFile = (file: string): boolean =>
+    lstatSync(path.join(repositoryRoot, file), { throwIfNoEntry: false })?.isFile() === true;
+  return [...new Set(listed.split("\0"))].filter(isFile).toSorted();
 }
 
 /** A throw-away copy of the work tree, so that violations can be planted without anybody else ever seeing them. */
