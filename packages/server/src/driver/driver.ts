@@ -1,0 +1,74 @@
+/**
+ * The driver: the one writer around the engine. Everything that reaches the engine goes through its inbox, and nothing
+ * that the engine decided becomes visible (reply, read, effect, event stream) before its journal group is synced.
+ */
+import type { Command, Engine, Event, Observation, Reply, Signal } from "@headroom/engine";
+
+type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
+
+/** A command as callers state it: the driver gives the correlation number itself. */
+export type CommandRequest = WithoutCommandId<Command>;
+
+export interface SequencedEvent {
+  readonly sequence: number;
+  readonly event: Event;
+}
+
+export interface LatencySummary {
+  readonly count: number;
+  readonly meanMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+export interface DriverStatus {
+  /** `failed`: an append failed; the process is about to end and every call is refused. */
+  readonly phase: "running" | "closing" | "closed" | "failed";
+  readonly startedAtMs: number;
+  /** Wall time from opening the journal to being ready for the first decision. */
+  readonly recoveryMs: number;
+  /** The durable head: sequence of the newest synced event and the hash chain there. */
+  readonly sequence: number;
+  readonly chain: string;
+  readonly journalId: string;
+  readonly journalBytes: number;
+  /** Since the start of the process. */
+  readonly roundCount: number;
+  readonly groupCount: number;
+  readonly syncCount: number;
+  readonly commandCount: number;
+  readonly rejectedOverloadCount: number;
+  readonly signalDroppedCount: number;
+  /** Commands answered by rounds that were synced, divided by those syncs. */
+  readonly commandsPerSync: number;
+  readonly inboxLength: number;
+  readonly inboxLimit: number;
+  readonly sync: LatencySummary;
+  /** How long `engine.receive` took. */
+  readonly decide: LatencySummary;
+  /** Delay of this process's event loop beyond its 10 ms sampling interval. */
+  readonly loopDelay: LatencySummary;
+  readonly snapshot: { readonly sequence: number; readonly atMs: number } | null;
+}
+
+export interface Driver {
+  /**
+   * Resolves with the engine's answer after the events behind it are durable. Rejects with `OperationalError`:
+   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal-…` (the outcome is unknown; a retry with
+   * the same idempotency key after the restart finds it out).
+   */
+  command(command: CommandRequest): Promise<Reply>;
+  /** Never throws and never blocks. Facts are never dropped; progress signals are, when the inbox overflows. */
+  observe(input: Observation | Signal): void;
+  /** Runs `query` against a state that is durable. The engine must not be kept beyond the call. */
+  read<T>(query: (engine: Engine) => T): Promise<T>;
+  /**
+   * Durable events in order, first the recorded ones from `fromSequence` on, then live ones, until `signal` aborts or the
+   * driver closes. Nothing is buffered per reader: a slow one falls back to reading the journal.
+   */
+  events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent>;
+  status(): DriverStatus;
+  /** Finishes what was accepted, records the state's digest and a snapshot, and releases the journal. Idempotent. */
+  close(): Promise<void>;
+}
