@@ -23,17 +23,19 @@ export default defineConfig({
     "max-depth": ["error", { max: 4 }],
     "max-lines-per-function": ["error", { max: 70, skipBlankLines: true, skipComments: true }],
     "import/no-default-export": "error",
+    "import/no-cycle": ["error", { ignoreTypes: true }],
 
     "typescript/no-explicit-any": "error",
     "typescript/no-floating-promises": "error",
     "typescript/no-misused-promises": ["error", { checksVoidReturn: { attributes: false } }],
     "typescript/only-throw-error": "error",
-    "typescript/prefer-promise-reject-errors": "error",
+    "typescript/prefer-promise-reject-errors": ["error", { allowThrowingAny: true, allowThrowingUnknown: true }],
     "typescript/switch-exhaustiveness-check": [
       "error",
       { considerDefaultExhaustiveForUnions: true, allowDefaultCaseForExhaustiveSwitch: true },
     ],
     "typescript/no-unnecessary-type-assertion": "error",
+    "typescript/require-array-sort-compare": ["error", { ignoreStringArrays: true }],
     "typescript/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
 
     "vitest/no-focused-tests": "error",

@@ -2,12 +2,15 @@ import { configDefaults, defineConfig } from "vitest/config";
 
 /**
  * Suites are told apart by file name: `x.test.ts` runs everywhere, `x.browser.test.ts` needs Chromium, and the long
- * ones (`x.crash.test.ts`, `x.seeds.test.ts`, `x.system.test.ts`) run only when asked for by their npm script.
+ * ones (`x.crash.test.ts`, `x.seeds.test.ts`, `x.system.test.ts`) exist only when the command line names their
+ * project, so that `vitest run packages/server` stays quick.
  */
 const roots = "{packages,tools,test,examples}/**";
-const named = ["browser", "crash", "seeds", "system"];
+const longSuites = ["crash", "seeds", "system"];
+const named = ["browser", ...longSuites];
 const exclude = [...configDefaults.exclude, ".build/**", "**/dist/**"];
 const longMs = 25 * 60_000;
+const asked = longSuites.filter((suite) => process.argv.some((arg) => arg === suite || arg === `--project=${suite}`));
 
 export default defineConfig({
   test: {
@@ -34,7 +37,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      ...["crash", "seeds", "system"].map((suite) => ({
+      ...asked.map((suite) => ({
         test: {
           name: suite,
           include: [`${roots}/*.${suite}.test.{ts,tsx}`],

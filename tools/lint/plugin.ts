@@ -73,6 +73,10 @@ const determinismRule = {
       ForOfStatement: (node) => {
         if (node["await"] === true) refuse(node, "This package is synchronous: no for await.");
       },
+      Identifier: (node) => {
+        const isUse = node["name"] === "Promise" && !isPropertyName(node, node["parent"]);
+        if (isUse) refuse(node, "This package is synchronous: no promises.");
+      },
       BinaryExpression: (node) => judgePower(node, refuse),
       AssignmentExpression: (node) => judgePower(node, refuse),
     };

@@ -93,6 +93,8 @@ const determinismViolations = plant("house(determinism)", [
   ["engine", "for await (const a of []) { a; } export {};"],
   ["engine", "export const a = (b: number): number => b ** 0.5;"],
   ["engine", "export let a = 2; a **= 3;"],
+  ["engine", "export const a = Promise.resolve(1);"],
+  ["engine", "export type A = Promise<number>;"],
   ["sim", "export async function a(): Promise<void> {}"],
 ]);
 
@@ -131,6 +133,13 @@ const houseViolations = [
       "server",
       "export function f(a: number) { if (a) { if (a > 1) { if (a > 2) { if (a > 3) { if (a > 4) { return 1; } } } } } return 0; }",
     ],
+  ]),
+  ...plant("typescript(require-array-sort-compare)", [
+    ["server", "export const f = (a: number[]): number[] => a.toSorted();"],
+  ]),
+  ...plant("import(no-cycle)", [
+    ["server", 'import { b } from "./planted-cycle-b.ts"; export const a = (): number => b();', "planted-cycle-a.ts"],
+    ["server", 'import { a } from "./planted-cycle-a.ts"; export const b = (): number => a();', "planted-cycle-b.ts"],
   ]),
   ...plant("eslint(eqeqeq)", [["server", "export const f = (a: number): boolean => a == 1;"]]),
   ...plant("typescript(no-explicit-any)", [["server", "export const f = (a: any): unknown => a;"]]),
