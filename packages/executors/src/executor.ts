@@ -1,0 +1,116 @@
+/**
+ * What every executor is to the control plane: effects go in through `perform`, facts come out through `watch`.
+ * An executor decides nothing and remembers nothing that is not outside the control plane (on disk, in Slurm, in
+ * Kubernetes), so that a control plane that was killed finds everything again. `conformance/` holds what all must pass.
+ */
+import type {
+  AttemptId,
+  Effect,
+  ExecutorKind,
+  NodeSpec,
+  Observation,
+  Pool,
+  Signal,
+  Site,
+  WorkerExit,
+  WorkloadId,
+} from "@headroom/engine";
+
+/** What an executor found: the nodes, and the pools and sites which they name, for an `apply` before the first `nodeSeen`. */
+export interface Inventory {
+  readonly sites: readonly Site[];
+  readonly pools: readonly Pool[];
+  readonly nodes: readonly NodeSpec[];
+}
+
+export type KnownAttemptPhase =
+  /** Asked for, but no worker has started yet; launching it again is safe, and stopping it makes sure that none ever will. */
+  | { readonly kind: "launching" }
+  | { readonly kind: "running" }
+  | { readonly kind: "ended"; readonly exits: readonly WorkerExit[] }
+  /** It ended without an exit record (or never ran), and nothing of it runs any more. */
+  | { readonly kind: "lost"; readonly detail: string };
+
+export interface KnownAttempt {
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  /** `LaunchGang.sequence`: a journal whose head lies below it is older than what it launched. */
+  readonly sequence: number;
+  readonly phase: KnownAttemptPhase;
+}
+
+export type LogStream = "stdout" | "stderr";
+
+export type LogStart =
+  /** The oldest byte that rotation has left. */
+  | { readonly kind: "oldest" }
+  /** A byte of the stream as it was written, counted from 0 over all rotations; in every selected stream. */
+  | { readonly kind: "byte"; readonly offset: number }
+  /** The last so many lines of each selected stream. */
+  | { readonly kind: "tail"; readonly lines: number };
+
+export interface LogRequest {
+  /** `null`: all workers. */
+  readonly worker: number | null;
+  /** `null`: both. */
+  readonly stream: LogStream | null;
+  readonly start: LogStart;
+  /** Goes on until the attempt has ended and everything is read, or the signal aborts. */
+  readonly follow: boolean;
+}
+
+/** A piece of one worker's stream: whole lines, except where a line is very long, still unfinished, or the last. */
+export interface LogChunk {
+  readonly worker: number;
+  readonly stream: LogStream;
+  /** Where the piece lies in the stream as it was written; a gap to the piece before was rotated away. */
+  readonly fromByte: number;
+  /** Exclusive; asking again from here continues without a loss or a repetition. */
+  readonly toByte: number;
+  readonly text: string;
+}
+
+export interface WorkerUsage {
+  readonly worker: number;
+  /** User and system time of everything the worker started, so far. */
+  readonly cpuMs: number;
+  /** Resident now; 0 once it has ended. */
+  readonly rssMib: number;
+  /** The largest seen at any sample: at least what it is now, perhaps less than a short spike. */
+  readonly peakRssMib: number;
+}
+
+export interface AttemptUsage {
+  readonly workers: readonly WorkerUsage[];
+  /** Lines of the progress file that could not be read, in this life of the control plane. */
+  readonly progressSkippedCount: number;
+}
+
+export type ExecutorInput = Observation | Signal;
+
+export interface Executor {
+  readonly kind: ExecutorKind;
+  /** What is there now. */
+  inventory(): Promise<Inventory>;
+  /**
+   * Everything that was ever launched here and was not forgotten, for reconciliation after a restart. Whatever lost its
+   * supervisor is ended for good first (its processes are killed and gone) and then told as `lost`.
+   */
+  attempts(): Promise<readonly KnownAttempt[]>;
+  /** Never throws, never blocks; what comes of it arrives as observations. Idempotent by attempt, in order for one attempt. */
+  perform(effect: Effect): void;
+  /**
+   * Called once. Every observation and signal reaches the listener once in a life of this process: first those about what
+   * is already there (ended attempts too: the engine ignores what it knows), then what happens. For one attempt the order
+   * is running, signals, end.
+   */
+  watch(listener: (input: ExecutorInput) => void): void;
+  /** Memory is bounded whatever the logs hold. Throws an `OperationalError` for an attempt that is not known here. */
+  logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
+  /** `null` for an attempt that is not known here. */
+  usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
+  /** Removes what is kept of an attempt that has ended. Only for attempts whose end is in the journal: nothing else prevents a second launch. */
+  forget(attemptId: AttemptId): Promise<void>;
+  /** Stops watching and launching; what runs goes on. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,19 @@
+/** How the executor on this machine is set up; every field but `homeDir` has a default. */
+export interface LocalExecutorOptions {
+  /** Absolute; attempts live in `attempts/`, checkpoints of workloads without a directory of their own in `checkpoints/`. */
+  readonly homeDir: string;
+  /** Default `local`. */
+  readonly siteName?: string;
+  /** Default `local`; where accelerators of several types are found, `local-<type>` for all but the first. */
+  readonly poolName?: string;
+  /** Default: the machine's host name. */
+  readonly nodeName?: string;
+  /** How many accelerators to declare where none are found. Default: the cores, at most 8. */
+  readonly slotCount?: number;
+  /** `declared` does not look for accelerators. Default `detected`. */
+  readonly accelerators?: "detected" | "declared";
+  /** A log file is closed at this size and the next one begun. Default 16 MiB. */
+  readonly logFileMaxBytes?: number;
+  /** Files kept for each stream of each worker, at least 2. Default 4. */
+  readonly logFilesKept?: number;
+}
