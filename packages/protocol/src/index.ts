@@ -1,1 +1,24 @@
-export {};
+/**
+ * The wire: schemas of every resource, the table of operations, the registry of problems and one client interface with two
+ * transports. It must not do I/O of its own or know the engine. Start with `operations.ts` and `client.ts`.
+ */
+export * from "./apply.ts";
+export * from "./attempt.ts";
+export * from "./client.ts";
+export * from "./event.ts";
+export * from "./fleet.ts";
+export * from "./http-client.ts";
+export * from "./limits.ts";
+export * from "./names.ts";
+export * from "./ndjson.ts";
+export * from "./operations.ts";
+export * from "./output.ts";
+export * from "./page.ts";
+export * from "./policy.ts";
+export * from "./problems.ts";
+export * from "./status.ts";
+export * from "./team.ts";
+export * from "./verdict.ts";
+export * from "./worker-client.ts";
+export * from "./workload.ts";
+export * from "./workload-spec.ts";

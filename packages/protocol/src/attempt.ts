@@ -1,0 +1,72 @@
+/** Attempts: the runs of a workload's tasks, with what each worker held and how it ended. */
+import { z } from "zod";
+import { count, instantMs } from "./limits.ts";
+
+export const workerAllocation = z
+  .object({ node: z.string(), accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }) })
+  .meta({ id: "WorkerAllocation" });
+
+export const stopReason = z.enum(["cancelled", "walltimeExceeded", "nodeDrained", "nodeLost"]);
+export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
+
+export const workerExit = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("exited"), worker: count, code: z.int() }),
+    z.object({ kind: z.literal("signalled"), worker: count, signal: z.string() }),
+  ])
+  .meta({ id: "WorkerExit" });
+
+export const progress = z
+  .object({
+    atMs: instantMs,
+    step: count,
+    totalSteps: count.nullable(),
+    metrics: z.record(z.string(), z.number()),
+  })
+  .meta({ id: "Progress" });
+
+export const checkpoint = z
+  .object({ step: count, path: z.string(), atMs: instantMs, attemptId: z.string() })
+  .meta({ id: "Checkpoint" });
+
+const attemptCommon = {
+  id: z.string(),
+  workloadId: z.string(),
+  task: count,
+  number: count.meta({ description: "1 for a task's first attempt." }),
+  acceleratorType: z.string(),
+  workers: z.array(workerAllocation).meta({ description: "In rank order." }),
+  placedAtMs: instantMs,
+  startedAtMs: instantMs.nullable(),
+};
+
+const activeFields = {
+  ...attemptCommon,
+  progress: progress.nullable(),
+  stop: z.object({ reason: stopReason, atMs: instantMs }).nullable(),
+};
+
+export const attempt = z
+  .discriminatedUnion("phase", [
+    z.object({ phase: z.literal("launching"), ...activeFields }),
+    z.object({ phase: z.literal("running"), ...activeFields }),
+    z.object({ phase: z.literal("stopping"), ...activeFields }),
+    z.object({
+      phase: z.literal("ended"),
+      ...attemptCommon,
+      endedAtMs: instantMs,
+      outcome: attemptOutcome,
+      exit: workerExit.nullable().meta({ description: "The worker exit that decided the outcome, where one did." }),
+      detail: z.string(),
+      stopReason: stopReason.nullable(),
+    }),
+  ])
+  .meta({ id: "Attempt" });
+
+export type WorkerAllocation = z.output<typeof workerAllocation>;
+export type WorkerExit = z.output<typeof workerExit>;
+export type StopReason = z.output<typeof stopReason>;
+export type AttemptOutcome = z.output<typeof attemptOutcome>;
+export type Progress = z.output<typeof progress>;
+export type Checkpoint = z.output<typeof checkpoint>;
+export type Attempt = z.output<typeof attempt>;

@@ -1,0 +1,86 @@
+/**
+ * The one way in which console, CLI and tests talk to a control plane. Two transports implement it: HTTP (`http-client.ts`)
+ * and messages to a worker (`worker-client.ts`), so that the console does not know whether it shows a live fleet or a
+ * simulated one. Every refusal is a thrown `ProblemError`; an aborted call throws the signal's reason.
+ */
+import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
+import type { EventEnvelope } from "./event.ts";
+import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
+import type { LogChunk, WorkloadUsage } from "./output.ts";
+import type { Page, PageRequest } from "./page.ts";
+import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { LoginLink, Status } from "./status.ts";
+import type { Team, TeamRemoved } from "./team.ts";
+import type { QueuePage, Verdict } from "./verdict.ts";
+import type { Workload, WorkloadAccepted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
+import type { WorkloadKind, WorkloadSpecInput } from "./workload-spec.ts";
+
+/** The part of the platform's `AbortSignal` that the client uses; the real one fits. */
+export interface Abort {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+export interface CallOptions {
+  readonly signal?: Abort | undefined;
+}
+
+export interface CommandOptions extends CallOptions {
+  /** A retry with the same key gets the first answer again. The HTTP transport makes one up where it is left out. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface WorkloadQuery extends PageRequest {
+  readonly phase?: WorkloadPhase | undefined;
+  /** The team and all teams below it. */
+  readonly team?: string | undefined;
+  readonly kind?: WorkloadKind | undefined;
+  /** Exactly this name. */
+  readonly name?: string | undefined;
+  /** Part of the name or the id, case ignored. */
+  readonly search?: string | undefined;
+  /** Default `newest`. */
+  readonly order?: "newest" | "oldest" | undefined;
+}
+
+export interface LogQuery {
+  /** Default: the newest attempt (of task 0 for a batch); with `follow`, also the ones after it. */
+  readonly attempt?: string | undefined;
+  /** Default: all workers. */
+  readonly worker?: number | undefined;
+  readonly stream?: "stdout" | "stderr" | undefined;
+  readonly follow?: boolean | undefined;
+  /** Only the newest lines of each file; default: from the beginning of what is kept. */
+  readonly tailLines?: number | undefined;
+  readonly signal?: Abort | undefined;
+}
+
+export interface HeadroomClient {
+  listWorkloads(query?: WorkloadQuery, options?: CallOptions): Promise<Page<WorkloadSummary>>;
+  getWorkload(id: string, options?: CallOptions): Promise<Workload>;
+  submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadAccepted>;
+  stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
+  explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
+  /** What waits, in the order in which the policy considers it, each with its dominant reason. */
+  queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
+  apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;
+  fleet(options?: CallOptions): Promise<Fleet>;
+  listNodes(page?: PageRequest, options?: CallOptions): Promise<Page<Node>>;
+  getNode(id: string, options?: CallOptions): Promise<Node>;
+  drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
+  resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  teams(page?: PageRequest, options?: CallOptions): Promise<Page<Team>>;
+  removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
+  policy(options?: CallOptions): Promise<Policy>;
+  setPolicy(choice: PolicyChoice, options?: CommandOptions): Promise<PolicySet>;
+  presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
+  /** Durable events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: only what comes. */
+  events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
+  logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
+  usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
+  status(options?: CallOptions): Promise<Status>;
+  /** A link that signs a browser in, once. `notSupported` where there is no server. */
+  createLoginLink(options?: CommandOptions): Promise<LoginLink>;
+}

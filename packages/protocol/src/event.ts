@@ -1,0 +1,94 @@
+/** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
+import { z } from "zod";
+import { applyChange } from "./apply.ts";
+import { attemptOutcome, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { pool, site } from "./fleet.ts";
+import { count, instantMs } from "./limits.ts";
+import { policy } from "./policy.ts";
+import { teamSpec } from "./team.ts";
+import { workloadSpec } from "./workload-spec.ts";
+import { endReason } from "./workload.ts";
+
+const fact = <Kind extends string, Shape extends z.ZodRawShape>(
+  kind: Kind,
+  shape: Shape,
+): z.ZodObject<{ kind: z.ZodLiteral<Kind>; version: z.ZodLiteral<1>; atMs: typeof instantMs } & Shape> =>
+  z.object({ kind: z.literal(kind), version: z.literal(1), atMs: instantMs, ...shape });
+
+const nodeSpec = z
+  .object({
+    id: z.string(),
+    pool: z.string(),
+    fabric: z.array(z.string()),
+    acceleratorCount: count,
+    coresMilli: count,
+    memoryMib: count,
+  })
+  .meta({ id: "NodeSpec" });
+
+const commandResult = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("workloadSubmitted"), workloadId: z.string() }),
+    z.object({ kind: z.literal("workloadStopping"), workloadId: z.string() }),
+    z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
+    z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
+    z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
+    z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
+    z.object({ kind: z.literal("policySet"), name: z.string() }),
+  ])
+  .meta({ id: "CommandResult" });
+
+export const event = z
+  .discriminatedUnion("kind", [
+    fact("siteDefined", { site }),
+    fact("poolDefined", { pool }),
+    fact("nodeJoined", { node: nodeSpec }),
+    fact("nodeChanged", { node: nodeSpec }),
+    fact("nodeLost", { nodeId: z.string(), detail: z.string() }),
+    fact("nodeReturned", { nodeId: z.string() }),
+    fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
+    fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
+    fact("teamDefined", { team: teamSpec }),
+    fact("teamRemoved", { team: z.string() }),
+    fact("policySet", { policy }),
+    fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
+    fact("workloadSubmitted", { workloadId: z.string(), spec: workloadSpec, actor: z.string() }),
+    fact("workloadStopRequested", { workloadId: z.string(), actor: z.string() }),
+    fact("workloadEnded", {
+      workloadId: z.string(),
+      phase: z.enum(["succeeded", "failed", "cancelled"]),
+      reason: endReason,
+    }),
+    fact("gangPlaced", {
+      attemptId: z.string(),
+      workloadId: z.string(),
+      task: count,
+      number: count,
+      acceleratorType: z.string(),
+      workers: z.array(workerAllocation),
+    }),
+    fact("attemptStarted", { attemptId: z.string() }),
+    fact("attemptStopRequested", { attemptId: z.string(), reason: stopReason }),
+    fact("attemptEnded", {
+      attemptId: z.string(),
+      outcome: attemptOutcome,
+      exit: workerExit.nullable(),
+      detail: z.string(),
+      retryAtMs: instantMs.nullable(),
+    }),
+    fact("progressRecorded", {
+      attemptId: z.string(),
+      step: count,
+      totalSteps: count.nullable(),
+      metrics: z.record(z.string(), z.number()),
+    }),
+    fact("checkpointRecorded", { attemptId: z.string(), step: count, path: z.string() }),
+  ])
+  .meta({ id: "Event" });
+
+export const eventEnvelope = z
+  .object({ sequence: z.int().positive().meta({ description: "Counts from 1 without gaps." }), event })
+  .meta({ id: "EventEnvelope" });
+
+export type Event = z.output<typeof event>;
+export type EventEnvelope = z.output<typeof eventEnvelope>;

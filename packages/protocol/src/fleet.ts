@@ -1,0 +1,104 @@
+/** The fleet: what exists, what of it is free, and who holds the rest. */
+import { z } from "zod";
+import * as limits from "./limits.ts";
+import { count, instantMs, integer } from "./limits.ts";
+import * as names from "./names.ts";
+import { pageOf } from "./page.ts";
+
+export const site = z
+  .strictObject({
+    name: names.siteName,
+    fabricLevels: z
+      .array(names.fabricName)
+      .max(limits.FABRIC_LEVELS_MAX)
+      .default([])
+      .meta({ description: "Levels of the placement tree below the site, widest first, without the node." }),
+  })
+  .meta({ id: "Site" });
+
+export const executorKind = z.enum(["local", "simulated"]);
+
+export const pool = z
+  .strictObject({
+    name: names.poolName,
+    site: names.siteName,
+    executor: executorKind,
+    acceleratorType: z
+      .union([names.acceleratorType, z.literal("")])
+      .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
+    priceMicroUsdPerHour: integer(0, limits.PRICE_MICRO_USD_MAX).default(0),
+  })
+  .meta({ id: "Pool" });
+
+const acceleratorCounts = z
+  .object({
+    total: count,
+    held: count.meta({ description: "Allocated to attempts." }),
+    free: count.meta({ description: "Free on nodes that take work now." }),
+    unavailable: count.meta({ description: "Free, but on nodes that are lost or draining." }),
+  })
+  .meta({ id: "AcceleratorCounts" });
+
+export const fleet = z
+  .object({
+    sites: z.array(site),
+    pools: z.array(pool.extend({ nodes: count, accelerators: acceleratorCounts }).meta({ id: "PoolUse" })),
+    acceleratorTypes: z.array(z.object({ type: z.string(), accelerators: acceleratorCounts })),
+    nodes: z.object({ total: count, up: count, lost: count, draining: count }),
+    accelerators: acceleratorCounts,
+  })
+  .meta({ id: "Fleet", description: "Totals. The nodes themselves come in pages from /v1/nodes." });
+
+export const nodeHolder = z
+  .object({
+    accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6"; empty for a worker without any.' }),
+    attemptId: z.string(),
+    worker: count.meta({ description: "Rank." }),
+    workloadId: z.string(),
+    workloadName: z.string(),
+    team: z.string(),
+    phase: z.enum(["launching", "running", "stopping"]),
+  })
+  .meta({ id: "NodeHolder" });
+
+export const node = z
+  .object({
+    id: z.string(),
+    pool: z.string(),
+    site: z.string(),
+    fabric: z.array(z.string()).meta({ description: "The domain at each level of the site's fabric, widest first." }),
+    acceleratorType: z.string(),
+    acceleratorCount: count,
+    freeAccelerators: z.string().meta({ description: "Indices that nobody holds, as ranges." }),
+    coresMilli: count,
+    coresFreeMilli: z.int(),
+    memoryMib: count,
+    memoryFreeMib: z.int(),
+    health: z.enum(["up", "lost"]),
+    draining: z.boolean(),
+    joinedAtMs: instantMs,
+    holders: z.array(nodeHolder),
+  })
+  .meta({ id: "Node" });
+
+export const nodePage = pageOf(node, "NodePage");
+export const nodeAccepted = z.object({ nodeId: z.string() }).meta({ id: "NodeAccepted" });
+
+export const drainRequest = z
+  .strictObject({
+    running: z
+      .enum(["wait", "requeue"])
+      .default("wait")
+      .meta({
+        description: "`wait` lets what runs there finish; `requeue` stops it with its grace and queues it again.",
+      }),
+  })
+  .meta({ id: "DrainRequest" });
+
+export type Site = z.output<typeof site>;
+export type Pool = z.output<typeof pool>;
+export type AcceleratorCounts = z.output<typeof acceleratorCounts>;
+export type Fleet = z.output<typeof fleet>;
+export type NodeHolder = z.output<typeof nodeHolder>;
+export type Node = z.output<typeof node>;
+export type NodeAccepted = z.output<typeof nodeAccepted>;

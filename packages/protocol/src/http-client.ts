@@ -1,0 +1,172 @@
+/** `HeadroomClient` over HTTP. `fetch` is handed in, so that this file runs in Node and in browsers and touches neither. */
+import type { z } from "zod";
+import type { Abort, CallOptions, CommandOptions, HeadroomClient } from "./client.ts";
+import { linesOf, type ByteStream } from "./ndjson.ts";
+import { operations, type Operation } from "./operations.ts";
+import { ProblemError, isProblemCode, problem, problemOf, refuse, type ProblemPlace } from "./problems.ts";
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly body: ByteStream | null;
+  text(): Promise<string>;
+}
+
+export interface HttpRequest {
+  method?: string;
+  headers?: unknown;
+  body?: unknown;
+  signal?: unknown;
+}
+
+export interface HttpClientOptions {
+  /** `http://127.0.0.1:7070`, without a slash at the end; `""` in a browser that was served by the control plane. */
+  readonly baseUrl: string;
+  /** Left out in browsers, which are signed in by a cookie. */
+  readonly token?: string | undefined;
+  /** The platform's own. */
+  fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
+  /** A fresh key for each command, such as `crypto.randomUUID`; without it commands go without a key. */
+  newIdempotencyKey?(): string;
+}
+
+type QueryValue = string | number | boolean | null | undefined;
+type Query = Readonly<Record<string, QueryValue>>;
+
+interface Call {
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly options?: (CallOptions & CommandOptions) | undefined;
+}
+
+function urlOf(operation: Operation, call: Call): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.params?.[name] ?? ""));
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined && value !== null) pairs.push(`${name}=${encodeURIComponent(value)}`);
+  }
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+function problemIn(text: string, status: number): ProblemError {
+  let parsed: ReturnType<typeof problem.safeParse> | null = null;
+  try {
+    parsed = problem.safeParse(JSON.parse(text));
+  } catch {
+    // Not JSON: a proxy's page or another server's; said below.
+  }
+  if (parsed?.success !== true || !isProblemCode(parsed.data.code)) {
+    return refuse(
+      "unexpectedAnswer",
+      `The answer (status ${status}) is not one of Headroom's. Is another server at this address?`,
+    );
+  }
+  const { code, detail, errors, facts } = parsed.data;
+  return new ProblemError(
+    problemOf(code, detail, { ...(errors === undefined ? {} : { errors }), ...(facts === undefined ? {} : { facts }) }),
+  );
+}
+
+function checked<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse("unexpectedAnswer", "The answer is not JSON. Is another server at this address?");
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const errors: ProblemPlace[] = parsed.error.issues
+    .slice(0, 10)
+    .map((issue) => ({ pointer: `/${issue.path.join("/")}`, message: issue.message }));
+  throw refuse(
+    "unexpectedAnswer",
+    "The answer does not have the expected form. Are client and server of one version?",
+    {
+      errors,
+    },
+  );
+}
+
+class Http {
+  readonly #options: HttpClientOptions;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+  }
+
+  async call<Schema extends z.ZodType>(
+    operation: Operation & { readonly response: Schema },
+    call: Call = {},
+  ): Promise<z.output<Schema>> {
+    const response = await this.#send(operation, call, "application/json");
+    const text = await response.text();
+    if (response.status >= 400) throw problemIn(text, response.status);
+    return checked(operation.response, text);
+  }
+
+  async *stream<Schema extends z.ZodType>(
+    operation: Operation & { readonly response: Schema },
+    call: Call,
+  ): AsyncGenerator<z.output<Schema>, void, undefined> {
+    const response = await this.#send(operation, call, "application/x-ndjson");
+    if (response.status >= 400) throw problemIn(await response.text(), response.status);
+    if (response.body === null) return;
+    for await (const line of linesOf(response.body)) {
+      // A stream that fails after its first byte says so in its last line.
+      if (line.startsWith('{"problem":')) throw problemIn(JSON.stringify(JSON.parse(line).problem), response.status);
+      yield checked(operation.response, line);
+    }
+  }
+
+  async #send(operation: Operation, call: Call, accept: string): Promise<HttpResponse> {
+    const { baseUrl, token, newIdempotencyKey } = this.#options;
+    const headers: Record<string, string> = { accept };
+    if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+    if (operation.body !== null) headers["content-type"] = "application/json";
+    const key = call.options?.idempotencyKey ?? (operation.method === "GET" ? undefined : newIdempotencyKey?.());
+    if (key !== undefined) headers["idempotency-key"] = key;
+    const signal: Abort | undefined = call.options?.signal;
+    const request: HttpRequest = { method: operation.method, headers };
+    if (operation.body !== null) request.body = JSON.stringify(call.body);
+    if (signal !== undefined) request.signal = signal;
+    try {
+      return await this.#options.fetch(baseUrl + urlOf(operation, call), request);
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      const reason = error instanceof Error ? String(error.cause ?? error.message) : String(error);
+      throw refuse("unreachable", `The control plane at ${baseUrl} does not answer (${reason}). Is it running?`);
+    }
+  }
+}
+
+/** Talks to the control plane at `baseUrl`. */
+export function createHttpClient(options: HttpClientOptions): HeadroomClient {
+  const http = new Http(options);
+  const o = operations;
+  return {
+    listWorkloads: (query, options) => http.call(o.listWorkloads, { query: { ...query }, options }),
+    getWorkload: (id, options) => http.call(o.getWorkload, { params: { id }, options }),
+    submitWorkload: (body, options) => http.call(o.submitWorkload, { body, options }),
+    stopWorkload: (id, options) => http.call(o.stopWorkload, { params: { id }, options }),
+    explainWorkload: (id, options) => http.call(o.explainWorkload, { params: { id }, options }),
+    queue: (page, options) => http.call(o.queue, { query: { ...page }, options }),
+    apply: (body, options) => http.call(o.apply, { body, query: { dryRun: options?.dryRun }, options }),
+    fleet: (options) => http.call(o.fleet, { options }),
+    listNodes: (page, options) => http.call(o.listNodes, { query: { ...page }, options }),
+    getNode: (id, options) => http.call(o.getNode, { params: { id }, options }),
+    drainNode: (id, options) =>
+      http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
+    resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
+    teams: (page, options) => http.call(o.teams, { query: { ...page }, options }),
+    removeTeam: (name, options) => http.call(o.removeTeam, { params: { name }, options }),
+    policy: (options) => http.call(o.policy, { options }),
+    setPolicy: (body, options) => http.call(o.setPolicy, { body, options }),
+    presets: (options) => http.call(o.presets, { options }),
+    events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
+    logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
+    usage: (id, options) => http.call(o.usage, { params: { id }, options }),
+    status: (options) => http.call(o.status, { options }),
+    createLoginLink: (options) => http.call(o.createLoginLink, { options }),
+  };
+}

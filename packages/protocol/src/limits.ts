@@ -1,0 +1,54 @@
+/**
+ * The bounds of everything that crosses the wire. A bound exists so that one request cannot cost the control plane its
+ * memory or its event loop; each is far above honest use and far below harm.
+ */
+import { z } from "zod";
+
+/** A larger body is refused with 413 before it is read to its end. */
+export const BODY_BYTES_MAX = 1_048_576;
+export const PAGE_ITEMS_DEFAULT = 50;
+export const PAGE_ITEMS_MAX = 500;
+export const CURSOR_CHARS_MAX = 256;
+export const ID_CHARS_MAX = 200;
+export const IDEMPOTENCY_KEY_CHARS_MAX = 128;
+export const SEARCH_CHARS_MAX = 200;
+
+/** A gang this wide is beyond any machine built so far (100,000 accelerators at 8 a worker are 12,500 workers). */
+export const WORKERS_MAX = 20_000;
+/** Accelerators of one node: the widest single-node domain on the market has 72 (GB200 NVL72); room for ten times that. */
+export const ACCELERATORS_PER_NODE_MAX = 1_024;
+export const CORES_MILLI_MAX = 100_000_000;
+/** One pebibyte. */
+export const MEMORY_MIB_MAX = 1_073_741_824;
+export const PRIORITY_MAX = 1_000_000;
+export const TASKS_MAX = 1_000_000;
+export const RETRIES_MAX = 1_000;
+/** Ten years of 365 days: longer than any hardware generation, and a safe integer added to any clock. */
+export const DURATION_MS_MAX = 315_360_000_000;
+export const GRACE_MS_MAX = 86_400_000;
+export const COMMAND_CHARS_MAX = 65_536;
+export const PATH_CHARS_MAX = 4_096;
+export const ENVIRONMENT_ENTRIES_MAX = 500;
+export const ENVIRONMENT_VALUE_CHARS_MAX = 32_768;
+export const ACCELERATOR_TYPES_MAX = 16;
+export const FABRIC_LEVELS_MAX = 8;
+export const TEAM_DEPTH_MAX = 8;
+/** A node or team limit beyond this is a slip of the finger. */
+export const ACCELERATOR_LIMIT_MAX = 100_000_000;
+/** A million dollars an hour. */
+export const PRICE_MICRO_USD_MAX = 1_000_000_000_000;
+
+export const APPLY_SITES_MAX = 100;
+export const APPLY_POOLS_MAX = 1_000;
+export const APPLY_TEAMS_MAX = 10_000;
+export const APPLY_WORKLOADS_MAX = 2_000;
+
+/** An integer between two bounds, both inclusive; NaN, infinities, fractions and unsafe integers are refused. */
+export function integer(min: number, max: number): z.ZodInt {
+  return z.int(`must be a whole number between ${min} and ${max}`).min(min).max(max);
+}
+
+/** An instant: milliseconds since the epoch of the control plane's clock. */
+export const instantMs = z.int();
+/** A count of things; never negative. */
+export const count = z.int().nonnegative();

@@ -1,0 +1,75 @@
+/**
+ * The names that people choose. They end up in URLs, tables, file names and environment variables, so they are plain: no
+ * spaces, no control characters, nothing that a shell or a terminal would interpret.
+ */
+import { z } from "zod";
+import * as limits from "./limits.ts";
+
+const plainName = (charsMax: number): RegExp => new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,${charsMax - 1}})$`);
+const plainRule = "letters, digits, '.', '_' and '-', starting with a letter or digit";
+
+/** Text that holds no NUL: neither argv nor the environment of a process can carry one. */
+// oxlint-disable-next-line no-control-regex -- refusing it is the point.
+const withoutNul = /^[^\u0000]*$/;
+
+export const workloadName = z
+  .string()
+  .max(100)
+  .regex(plainName(100), `must be at most 100 ${plainRule}`)
+  .meta({ description: "A name, unique within its team among workloads that have not ended." });
+
+const teamSegment = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+
+export const teamName = z
+  .string()
+  .max(400)
+  .regex(
+    new RegExp(`^${teamSegment}(?:/${teamSegment}){0,${limits.TEAM_DEPTH_MAX - 1}}$`),
+    `must be a path of at most ${limits.TEAM_DEPTH_MAX} names joined by '/', each at most 63 ${plainRule}`,
+  )
+  .meta({ description: "A team, as a path: `research/nlp`." });
+
+export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+
+/** Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. */
+export const acceleratorType = z
+  .string()
+  .max(64)
+  .regex(
+    /^[A-Za-z0-9](?:[ ]?[A-Za-z0-9._+()/-])*$/,
+    "must be at most 64 letters, digits, '.', '_', '+', '-', '/' and single spaces",
+  );
+
+/** An id as a client hands it back: opaque, bounded, printable. */
+export const opaqueId = z
+  .string()
+  .min(1)
+  .max(limits.ID_CHARS_MAX)
+  .regex(/^[!-~]+$/, "must be printable ASCII without spaces");
+
+export const idempotencyKey = z
+  .string()
+  .min(1)
+  .max(limits.IDEMPOTENCY_KEY_CHARS_MAX)
+  .regex(/^[!-~]+$/, "must be printable ASCII without spaces");
+
+export const commandLine = z.string().min(1).max(limits.COMMAND_CHARS_MAX).regex(withoutNul, "must not contain NUL");
+
+export const absolutePath = z
+  .string()
+  .max(limits.PATH_CHARS_MAX)
+  .regex(/^\//, "must be an absolute path")
+  .regex(withoutNul, "must not contain NUL");
+
+export const environmentName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be letters, digits and '_', not starting with a digit");
+export const environmentValue = z
+  .string()
+  .max(limits.ENVIRONMENT_VALUE_CHARS_MAX)
+  .regex(withoutNul, "must not contain NUL");
+
+/** A domain of the fabric or one of its levels. */
+export const fabricName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);

@@ -1,0 +1,42 @@
+/** Newline-delimited JSON off a stream of bytes, one line at a time, with bounded memory. */
+
+/** The part of the platform's `ReadableStream` that is used; the real one fits. */
+export interface ByteStream {
+  getReader(): ByteReader;
+}
+
+export interface ByteReader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/** Present on every platform with `fetch`; declared here because the language's own library does not have it. */
+declare const TextDecoder: new () => { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string };
+
+/** A line longer than this is not one of ours: the largest event holds a body of at most 1 MiB. */
+const LINE_CHARS_MAX = 8_388_608;
+
+/** Lines without their ends; empty ones (a server's heartbeat) are skipped. Leaving the loop cancels the stream. */
+export async function* linesOf(stream: ByteStream): AsyncGenerator<string, void, undefined> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let pending = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      pending += decoder.decode(value, { stream: !done });
+      let start = 0;
+      for (let end = pending.indexOf("\n"); end >= 0; end = pending.indexOf("\n", start)) {
+        if (end > start) yield pending.slice(start, end);
+        start = end + 1;
+      }
+      pending = pending.slice(start);
+      if (done) break;
+      if (pending.length > LINE_CHARS_MAX) throw new Error("a line of the stream is too long");
+    }
+    if (pending.length > 0) yield pending;
+  } finally {
+    // A stream that already failed rejects its own cancelling; what failed was thrown above.
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Every route of the HTTP API, one row each: the server binds handlers to these rows, the HTTP client calls them and the
+ * OpenAPI document lists them, so that the three cannot drift apart. The keys are the method names of `HeadroomClient`.
+ */
+import { z } from "zod";
+import { applyPlan, applyRequest } from "./apply.ts";
+import { eventEnvelope } from "./event.ts";
+import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { logChunk, workloadUsage } from "./output.ts";
+import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
+import { policy, policyChoice, policySet, presetList } from "./policy.ts";
+import type { ProblemCode } from "./problems.ts";
+import { loginLink, status } from "./status.ts";
+import { teamPage, teamRemoved } from "./team.ts";
+import { queuePage, verdict } from "./verdict.ts";
+import { workload, workloadAccepted, workloadKinds, workloadPage, workloadPhase } from "./workload.ts";
+import { workloadSpec } from "./workload-spec.ts";
+
+export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+
+export interface Operation {
+  readonly method: HttpMethod;
+  /** With parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
+  /** `null`: the request has no body. */
+  readonly body: z.ZodType | null;
+  readonly status: 200 | 201 | 202;
+  /** One item of the stream where `stream` is true, else the whole answer. */
+  readonly response: z.ZodType;
+  /** Streams are NDJSON, or server-sent events where the client accepts only those. */
+  readonly stream: boolean;
+  /** Beyond the ones that any route can answer (`commonProblems`). */
+  readonly problems: readonly ProblemCode[];
+}
+
+const nothing = z.strictObject({});
+const byId = z.strictObject({ id: names.opaqueId });
+const byTeam = z.strictObject({ name: names.teamName });
+
+const workloadQuery = pageQuery.extend({
+  phase: workloadPhase.optional(),
+  team: names.teamName.optional(),
+  kind: z.enum(workloadKinds).optional(),
+  name: names.workloadName.optional(),
+  search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional(),
+  order: z.enum(["newest", "oldest"]).optional(),
+});
+
+/** More lines than anyone scrolls through; the whole log comes without `tailLines`. */
+const TAIL_LINES_MAX = 100_000;
+
+const logQuery = z.strictObject({
+  attempt: names.opaqueId.optional(),
+  worker: queryInteger(0, limits.WORKERS_MAX).optional(),
+  stream: z.enum(["stdout", "stderr"]).optional(),
+  follow: queryBoolean.optional(),
+  tailLines: queryInteger(0, TAIL_LINES_MAX).optional(),
+});
+
+const eventQuery = z.strictObject({
+  from: z
+    .union([z.literal("next"), queryInteger(1, 999_999_999_999_999)])
+    .optional()
+    .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
+});
+
+interface Shape {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly status?: 200 | 201 | 202;
+  readonly stream?: boolean;
+  readonly problems?: readonly ProblemCode[];
+}
+
+function operation<Response extends z.ZodType, Given extends Shape>(
+  route: `${HttpMethod} /${string}`,
+  summary: string,
+  response: Response,
+  given: Given,
+): Operation & {
+  readonly response: Response;
+  readonly params: Given extends { params: infer P } ? P : typeof nothing;
+  readonly query: Given extends { query: infer Q } ? Q : typeof nothing;
+  readonly body: Given extends { body: infer B } ? B : null;
+} {
+  const [method, path] = route.split(" ") as [HttpMethod, string];
+  const filled = {
+    method,
+    path,
+    tag: path.split("/")[2] ?? "",
+    summary,
+    params: given.params ?? nothing,
+    query: given.query ?? nothing,
+    body: given.body ?? null,
+    status: given.status ?? 200,
+    response,
+    stream: given.stream ?? false,
+    problems: given.problems ?? [],
+  };
+  return filled as ReturnType<typeof operation<Response, Given>>;
+}
+
+/** What a command may be refused for whatever it asks. */
+const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
+const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "outOfRange", "workloadActive"] as const;
+
+export const operations = {
+  listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),
+  submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
+    body: workloadSpec,
+    status: 201,
+    problems: [...admission, ...commandProblems],
+  }),
+  getWorkload: operation("GET /v1/workloads/{id}", "One workload with its attempts", workload, {
+    params: byId,
+    problems: ["unknownWorkload"],
+  }),
+  stopWorkload: operation("POST /v1/workloads/{id}/stop", "Stop a workload, with its grace period", workloadAccepted, {
+    params: byId,
+    status: 202,
+    problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
+  }),
+  explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why it waits, in numbers", verdict, {
+    params: byId,
+    problems: ["unknownWorkload"],
+  }),
+  logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
+    params: byId,
+    query: logQuery,
+    stream: true,
+    problems: ["unknownWorkload", "unknownAttempt", "tooManyStreams"],
+  }),
+  usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of its workers", workloadUsage, {
+    params: byId,
+    problems: ["unknownWorkload"],
+  }),
+  queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
+    query: pageQuery,
+  }),
+  apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
+    query: z.strictObject({ dryRun: queryBoolean.optional() }),
+    body: applyRequest,
+    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", ...commandProblems],
+  }),
+  fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
+  listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
+  getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),
+  drainNode: operation("POST /v1/nodes/{id}/drain", "Place nothing new on a node", nodeAccepted, {
+    params: byId,
+    body: drainRequest,
+    status: 202,
+    problems: ["unknownNode", ...commandProblems],
+  }),
+  resumeNode: operation("POST /v1/nodes/{id}/resume", "Let a drained node take work again", nodeAccepted, {
+    params: byId,
+    status: 202,
+    problems: ["unknownNode", ...commandProblems],
+  }),
+  teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, { query: pageQuery }),
+  removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team that nothing uses", teamRemoved, {
+    params: byTeam,
+    problems: ["unknownTeamName", "teamInUse", ...commandProblems],
+  }),
+  policy: operation("GET /v1/policy", "The policy in force", policy, {}),
+  setPolicy: operation("PUT /v1/policy", "Put a preset or a policy of your own in force", policySet, {
+    body: policyChoice,
+    problems: ["unknownPreset", ...commandProblems],
+  }),
+  presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {}),
+  events: operation("GET /v1/events", "Everything recorded, from a sequence on, as a stream", eventEnvelope, {
+    query: eventQuery,
+    stream: true,
+    problems: ["tooManyStreams"],
+  }),
+  status: operation("GET /v1/status", "How the control plane itself is doing", status, {}),
+  createLoginLink: operation("POST /v1/login-links", "A link that signs a browser in, once", loginLink, {
+    status: 201,
+  }),
+};
+
+export type OperationName = keyof typeof operations;
+export const operationNames = Object.keys(operations) as readonly OperationName[];
+
+/** What any route may answer. */
+export const commonProblems: readonly ProblemCode[] = [
+  "invalidRequest",
+  "unauthorized",
+  "forbiddenHost",
+  "forbiddenOrigin",
+  "methodNotAllowed",
+  "notAcceptable",
+  "requestTimeout",
+  "closing",
+  "internal",
+];
+/** What any route with a body may answer besides. */
+export const bodyProblems: readonly ProblemCode[] = ["invalidJson", "bodyTooLarge", "unsupportedMediaType"];

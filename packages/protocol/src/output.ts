@@ -1,0 +1,40 @@
+/** What an attempt's processes wrote and what they use. */
+import { z } from "zod";
+import { count, instantMs } from "./limits.ts";
+
+export const logChunk = z
+  .object({
+    attemptId: z.string(),
+    worker: count.meta({ description: "Rank." }),
+    stream: z.enum(["stdout", "stderr"]),
+    text: z.string().meta({ description: "As written, in pieces of at most 64 KiB; a line may be split over two." }),
+  })
+  .meta({ id: "LogChunk" });
+
+export const attemptUsage = z
+  .object({
+    attemptId: z.string(),
+    task: count,
+    number: count,
+    workers: z.array(
+      z.object({
+        worker: count,
+        cpuMs: count.meta({ description: "Processor time used since the worker started." }),
+        rssMib: count.meta({ description: "Resident memory now." }),
+        peakRssMib: count,
+      }),
+    ),
+  })
+  .meta({ id: "AttemptUsage" });
+
+export const workloadUsage = z
+  .object({
+    workloadId: z.string(),
+    atMs: instantMs,
+    attempts: z.array(attemptUsage).meta({ description: "Active attempts, the newest 100." }),
+  })
+  .meta({ id: "WorkloadUsage" });
+
+export type LogChunk = z.output<typeof logChunk>;
+export type AttemptUsage = z.output<typeof attemptUsage>;
+export type WorkloadUsage = z.output<typeof workloadUsage>;

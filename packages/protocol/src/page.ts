@@ -1,0 +1,50 @@
+/** Pages: a cursor is an opaque text that stays valid while things come and go; a page may be shorter than asked for. */
+import { z } from "zod";
+import * as limits from "./limits.ts";
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Hand it in as `cursor` for what follows; `null`: that was all. A page with few or no items may still have a next. */
+  readonly nextCursor: string | null;
+}
+
+/** A page of `item`, named in the OpenAPI document. */
+export function pageOf<Item extends z.ZodType>(
+  item: Item,
+  id: string,
+): z.ZodObject<{ items: z.ZodArray<Item>; nextCursor: z.ZodNullable<z.ZodString> }> {
+  return z.object({ items: z.array(item), nextCursor: z.string().nullable() }).meta({ id });
+}
+
+export const cursor = z
+  .string()
+  .max(limits.CURSOR_CHARS_MAX)
+  .regex(/^[A-Za-z0-9._-]+$/, "must be a nextCursor of an earlier page");
+
+/** Query parameters arrive as text; only plain decimal digits are taken for a number. */
+export function queryInteger(min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
+  const message = `must be a whole number between ${min} and ${max}`;
+  return z
+    .string()
+    .regex(/^[0-9]{1,15}$/, message)
+    .transform((text, context) => {
+      const value = Number(text);
+      if (value < min || value > max) {
+        context.issues.push({ code: "custom", message, input: text });
+        return z.NEVER;
+      }
+      return value;
+    });
+}
+
+export const queryBoolean = z.enum(["true", "false"]).transform((text) => text === "true");
+
+export const pageQuery = z.strictObject({
+  cursor: cursor.optional(),
+  limit: queryInteger(1, limits.PAGE_ITEMS_MAX).optional(),
+});
+
+export interface PageRequest {
+  readonly cursor?: string | null | undefined;
+  readonly limit?: number | undefined;
+}

@@ -1,0 +1,145 @@
+/**
+ * Everything that can go wrong at the edge, one row each: what it is called, which HTTP status says it, which exit code
+ * the CLI ends with. Codes are never renamed: programs read them.
+ */
+import { z } from "zod";
+
+/** 0 is success. `unsatisfied`: the request was understood and well-formed, but cannot be met as things are. */
+export const exitCodes = { failed: 1, usage: 2, unsatisfied: 3 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface ProblemKind {
+  readonly status: number;
+  readonly exitCode: ExitCode;
+  readonly title: string;
+  /** The same request may succeed a moment later, unchanged. */
+  readonly retryable: boolean;
+}
+
+const { failed, usage, unsatisfied } = exitCodes;
+const kind = (status: number, exitCode: ExitCode, title: string): ProblemKind => ({
+  status,
+  exitCode,
+  title,
+  retryable: false,
+});
+const passing = (status: number, title: string): ProblemKind => ({ status, exitCode: failed, title, retryable: true });
+
+export const problemKinds = {
+  // What the engine refuses: the codes of its `Rejection`.
+  unknownTeam: kind(422, usage, "There is no such team"),
+  teamCycle: kind(422, usage, "Teams must not contain each other"),
+  teamInUse: kind(409, failed, "The team is in use"),
+  unknownSite: kind(422, usage, "There is no such site"),
+  unknownWorkload: kind(404, failed, "There is no such workload"),
+  workloadEnded: kind(409, failed, "The workload has already ended"),
+  workloadActive: kind(409, failed, "A workload of that name is active"),
+  duplicateName: kind(422, usage, "The same name is given twice"),
+  unknownNode: kind(404, failed, "There is no such node"),
+  poolInUse: kind(409, failed, "The pool is in use"),
+  tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),
+  queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
+  outOfRange: kind(422, usage, "A number is out of range"),
+  idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
+
+  // What the edge refuses.
+  invalidJson: kind(400, usage, "The body is not valid JSON"),
+  invalidRequest: kind(422, usage, "The request is not valid"),
+  unauthorized: kind(401, failed, "Authentication is needed"),
+  forbiddenHost: kind(403, failed, "The Host header is not one of this server's names"),
+  forbiddenOrigin: kind(403, failed, "Requests from another origin are refused"),
+  loginCodeInvalid: kind(403, failed, "The login link is used up, expired or wrong"),
+  notFound: kind(404, failed, "There is nothing here"),
+  unknownTeamName: kind(404, failed, "There is no such team"),
+  unknownPreset: kind(422, usage, "There is no such policy preset"),
+  unknownAttempt: kind(404, failed, "There is no such attempt"),
+  methodNotAllowed: kind(405, failed, "The method is not allowed here"),
+  notAcceptable: kind(406, failed, "None of the accepted media types can be produced"),
+  bodyTooLarge: kind(413, usage, "The body is too large"),
+  uriTooLong: kind(414, usage, "The address is too long"),
+  unsupportedMediaType: kind(415, usage, "The body must be application/json"),
+  headersTooLarge: kind(431, usage, "The headers are too large"),
+  requestTimeout: passing(408, "The request took too long to arrive"),
+  tooManyStreams: passing(429, "Too many streams are open"),
+  overloaded: passing(503, "The control plane is overloaded"),
+  closing: passing(503, "The control plane is shutting down"),
+  internal: kind(500, failed, "The control plane has a bug"),
+
+  // What only a client sees.
+  unreachable: passing(503, "The control plane cannot be reached"),
+  unexpectedAnswer: kind(502, failed, "The answer is not one of Headroom's"),
+  notSupported: kind(501, failed, "This control plane cannot do that"),
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof problemKinds;
+
+export function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(problemKinds, text);
+}
+
+export const problemError = z
+  .object({
+    pointer: z
+      .string()
+      .meta({ description: 'JSON pointer into the body (RFC 6901), or "?name" for a query parameter.' }),
+    message: z.string(),
+  })
+  .meta({ id: "ProblemError" });
+
+/** RFC 9457. `facts` holds the numbers and names behind the detail, for programs. */
+export const problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    errors: z.array(problemError).optional(),
+    facts: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: "Problem", description: "RFC 9457 problem details." });
+
+export type ProblemPlace = z.output<typeof problemError>;
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ProblemCode;
+  /** What happened and what to do about it, in one or two sentences. */
+  readonly detail: string;
+  readonly errors?: readonly ProblemPlace[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+export interface ProblemExtras {
+  readonly errors?: readonly ProblemPlace[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+export function problemOf(code: ProblemCode, detail: string, extras: ProblemExtras = {}): Problem {
+  const { status, title } = problemKinds[code];
+  return { type: `urn:headroom:problem:${code}`, title, status, code, detail, ...extras };
+}
+
+/** A refusal on its way to whoever asked: thrown by both transports of the client and inside the server's edge. */
+export class ProblemError extends Error {
+  override readonly name = "ProblemError";
+  readonly problem: Problem;
+
+  constructor(subject: Problem) {
+    super(subject.detail);
+    this.problem = subject;
+  }
+
+  get code(): ProblemCode {
+    return this.problem.code;
+  }
+
+  get exitCode(): ExitCode {
+    return problemKinds[this.problem.code].exitCode;
+  }
+}
+
+export function refuse(code: ProblemCode, detail: string, extras: ProblemExtras = {}): ProblemError {
+  return new ProblemError(problemOf(code, detail, extras));
+}

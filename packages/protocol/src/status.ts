@@ -1,0 +1,44 @@
+/** How the control plane itself is doing. */
+import { z } from "zod";
+import { count, instantMs } from "./limits.ts";
+
+const durationMs = z.number().nonnegative();
+
+export const journalStatus = z
+  .object({
+    groups: count.meta({ description: "Batches of events made durable since the start." }),
+    syncs: count,
+    commands: count,
+    commandsPerSync: z.number().nonnegative(),
+    syncLatencyP50Ms: durationMs,
+    syncLatencyP99Ms: durationMs,
+    inboxLength: count,
+    loopDelayP99Ms: durationMs.meta({ description: "How late the event loop ran, 99th percentile." }),
+  })
+  .meta({ id: "JournalStatus" });
+
+export const status = z
+  .object({
+    version: z.string(),
+    mode: z.enum(["live", "simulated"]),
+    startedAtMs: instantMs.meta({ description: "When this process started." }),
+    nowMs: instantMs.meta({ description: "The clock of the control plane; under simulation it is virtual." }),
+    sequence: count.meta({ description: "Events recorded so far." }),
+    chain: z.string().meta({ description: "Head of the journal's hash chain." }),
+    policy: z.string(),
+    nodes: z.object({ total: count, up: count, lost: count, draining: count }),
+    accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
+    workloads: z.object({ submitted: count, waiting: count, active: count, ended: count }),
+    waitingTasks: count,
+    waitingAccelerators: count,
+    journal: journalStatus.nullable().meta({ description: "null where there is no journal (the demo)." }),
+  })
+  .meta({ id: "Status" });
+
+export const loginLink = z
+  .object({ url: z.string(), expiresAtMs: instantMs })
+  .meta({ id: "LoginLink", description: "Opens the console in a browser, once." });
+
+export type JournalStatus = z.output<typeof journalStatus>;
+export type Status = z.output<typeof status>;
+export type LoginLink = z.output<typeof loginLink>;

@@ -1,0 +1,91 @@
+/** Why something waits: the engine's numbers, and a sentence made of them for people. */
+import { z } from "zod";
+import { count, instantMs } from "./limits.ts";
+import { pageOf } from "./page.ts";
+import { workloadSummary } from "./workload.ts";
+
+const sentence = z.string().meta({ description: "The same for people, in plain English." });
+
+export const blockedReason = z
+  .discriminatedUnion("kind", [
+    z
+      .object({
+        kind: z.literal("exceedsFleet"),
+        acceleratorTypes: z.array(z.string()),
+        workers: count,
+        placeableWorkers: count,
+        neededCount: count,
+        fleetCount: count,
+        sentence,
+      })
+      .meta({ description: "The fleet as it is up now could not hold the gang even if it were empty." }),
+    z
+      .object({
+        kind: z.literal("acceleratorShortfall"),
+        acceleratorTypes: z.array(z.string()),
+        neededCount: count,
+        freeCount: count,
+        fleetCount: count,
+        sentence,
+      })
+      .meta({ description: "Fewer accelerators are free than it needs." }),
+    z
+      .object({
+        kind: z.literal("workerShortfall"),
+        workers: count,
+        placeableWorkers: count,
+        binding: z.enum(["accelerators", "cores", "memory"]),
+        neededPerWorker: count,
+        freeCount: count,
+        sentence,
+      })
+      .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
+    z.object({
+      kind: z.literal("teamLimit"),
+      team: z.string(),
+      acceleratorType: z.string(),
+      limitCount: count,
+      usedCount: count,
+      neededCount: count,
+      sentence,
+    }),
+    z
+      .object({ kind: z.literal("behindHead"), headWorkloadId: z.string(), aheadCount: count, sentence })
+      .meta({ description: "The policy starts nothing past the head of the queue, and the head does not fit." }),
+    z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),
+  ])
+  .meta({ id: "BlockedReason" });
+
+export const verdict = z
+  .discriminatedUnion("kind", [
+    z.object({
+      kind: z.literal("blocked"),
+      sentence,
+      reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
+      wakeOn: z.array(z.string()).meta({ description: "Kinds of event that could change this answer." }),
+    }),
+    z.object({ kind: z.literal("placeable"), sentence }),
+    z.object({ kind: z.literal("notWaiting"), sentence }),
+  ])
+  .meta({ id: "Verdict" });
+
+export const queueEntry = z
+  .object({
+    position: count.meta({ description: "0 is considered first." }),
+    workload: workloadSummary,
+    reason: blockedReason.nullable().meta({ description: "The dominant reason; null: it starts within a moment." }),
+  })
+  .meta({ id: "QueueEntry" });
+
+export const queuePage = pageOf(queueEntry, "QueueEntryPage")
+  .extend({
+    waiting: z
+      .object({ workloads: count, tasks: count, accelerators: count })
+      .meta({ description: "Totals over everything that waits, not only this page." }),
+  })
+  .meta({ id: "QueuePage" });
+
+export type BlockedReason = z.output<typeof blockedReason>;
+export type Verdict = z.output<typeof verdict>;
+export type QueueEntry = z.output<typeof queueEntry>;
+export type QueuePage = z.output<typeof queuePage>;

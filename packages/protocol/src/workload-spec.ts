@@ -1,0 +1,76 @@
+/**
+ * What is submitted. The parsed form has every field and equals the engine's `WorkloadSpec`; on the wire whatever has an
+ * obvious default may be left out.
+ */
+import { z } from "zod";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { integer } from "./limits.ts";
+
+/** Three tries in all, a second apart at first: enough for a flaky node, too few to hide a broken program. */
+export const defaultRetries = { max: 2, backoffMs: 1_000, backoffMaxMs: 300_000 };
+/** As Kubernetes' `terminationGracePeriodSeconds`: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/. */
+export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
+export const DEFAULT_TEAM = "default";
+
+export const gangSpec = z
+  .strictObject({
+    workers: integer(1, limits.WORKERS_MAX).default(1),
+    accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX)
+      .default(0)
+      .meta({ description: "Accelerators per worker, all on one node." }),
+    coresMilli: integer(0, limits.CORES_MILLI_MAX)
+      .default(0)
+      .meta({ description: "Thousandths of a core per worker." }),
+    memoryMib: integer(0, limits.MEMORY_MIB_MAX).default(0).meta({ description: "MiB per worker." }),
+  })
+  .meta({ id: "GangSpec" });
+
+export const retrySpec = z
+  .strictObject({
+    max: integer(0, limits.RETRIES_MAX).default(defaultRetries.max),
+    backoffMs: integer(0, limits.GRACE_MS_MAX).default(defaultRetries.backoffMs),
+    backoffMaxMs: integer(0, limits.DURATION_MS_MAX).default(defaultRetries.backoffMaxMs),
+  })
+  .meta({ id: "RetrySpec" });
+
+const environment = z
+  .record(names.environmentName, names.environmentValue)
+  .refine((entries) => Object.keys(entries).length <= limits.ENVIRONMENT_ENTRIES_MAX, {
+    message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
+  });
+
+const specCommon = {
+  name: names.workloadName,
+  team: names.teamName.default(DEFAULT_TEAM),
+  run: names.commandLine.meta({ description: "A shell command line, run by `/bin/sh -c` once for each worker." }),
+  dir: names.absolutePath.nullable().default(null).meta({ description: "Working directory; null: the attempt's own." }),
+  env: environment.default({}),
+  gang: gangSpec.prefault({}),
+  acceleratorTypes: z
+    .array(names.acceleratorType)
+    .max(limits.ACCELERATOR_TYPES_MAX)
+    .default([])
+    .meta({ description: "In order of preference; empty: any. A gang never mixes types." }),
+  priority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).default(0),
+  walltimeMs: integer(1, limits.DURATION_MS_MAX).nullable().default(null),
+  retries: retrySpec.prefault({}),
+  graceTimeoutMs: integer(0, limits.GRACE_MS_MAX).default(DEFAULT_GRACE_TIMEOUT_MS),
+  checkpointDir: names.absolutePath.nullable().default(null),
+};
+
+export const workloadSpec = z
+  .discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("train"), ...specCommon }).meta({ id: "TrainSpec" }),
+    z
+      .strictObject({ kind: z.literal("batch"), ...specCommon, taskCount: integer(1, limits.TASKS_MAX) })
+      .meta({ id: "BatchSpec" }),
+  ])
+  .meta({ id: "WorkloadSpec" });
+
+/** As the control plane keeps it: every field is there. */
+export type WorkloadSpec = z.output<typeof workloadSpec>;
+/** As it may be submitted. */
+export type WorkloadSpecInput = z.input<typeof workloadSpec>;
+export type GangSpec = z.output<typeof gangSpec>;
+export type WorkloadKind = WorkloadSpec["kind"];

@@ -1,0 +1,86 @@
+/** Workloads as they are listed and shown. */
+import { z } from "zod";
+import { attempt, checkpoint, progress, workerExit } from "./attempt.ts";
+import { count, instantMs } from "./limits.ts";
+import { pageOf } from "./page.ts";
+import { gangSpec, workloadSpec } from "./workload-spec.ts";
+
+export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
+export const workloadPhase = z.enum(workloadPhases).meta({ id: "WorkloadPhase" });
+export const workloadKinds = ["train", "batch"] as const;
+
+export const endReason = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("allTasksSucceeded") }),
+    z.object({
+      kind: z.literal("retriesExhausted"),
+      task: count,
+      failures: count,
+      exit: workerExit.nullable(),
+    }),
+    z.object({ kind: z.literal("walltimeExceeded"), task: count, walltimeMs: count }),
+    z.object({ kind: z.literal("cancelled"), actor: z.string() }),
+  ])
+  .meta({ id: "EndReason" });
+
+const taskCounts = z
+  .object({
+    total: count,
+    waiting: count.meta({ description: "Not placed now: never tried yet, or waiting for a retry." }),
+    active: count,
+    succeeded: count,
+    failed: count,
+  })
+  .meta({ id: "TaskCounts" });
+
+const summaryFields = {
+  id: z.string(),
+  name: z.string(),
+  team: z.string(),
+  kind: z.enum(workloadKinds),
+  phase: workloadPhase,
+  actor: z.string().meta({ description: "Who submitted it." }),
+  priority: z.int(),
+  gang: gangSpec,
+  acceleratorTypes: z.array(z.string()),
+  tasks: taskCounts,
+  stopRequested: z.boolean(),
+  submittedAtMs: instantMs,
+  firstStartedAtMs: instantMs.nullable(),
+  endedAtMs: instantMs.nullable(),
+  endReason: endReason.nullable(),
+  endSentence: z.string().nullable().meta({ description: "The end reason for people." }),
+  progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
+};
+
+/** What a row of a list shows. */
+export const workloadSummary = z.object(summaryFields).meta({ id: "WorkloadSummary" });
+
+/** At most this many running attempts of one workload are shown; `tasks.active` counts them all. */
+export const ACTIVE_ATTEMPTS_SHOWN_MAX = 100;
+
+/** Everything about one workload. */
+export const workload = z
+  .object({
+    ...summaryFields,
+    spec: workloadSpec,
+    attempts: z
+      .array(attempt)
+      .meta({
+        description: `The newest ended ones and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
+      }),
+    retries: z
+      .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
+      .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are shown." }),
+    checkpoint: checkpoint.nullable(),
+  })
+  .meta({ id: "Workload" });
+
+export const workloadPage = pageOf(workloadSummary, "WorkloadPage");
+export const workloadAccepted = z.object({ workloadId: z.string() }).meta({ id: "WorkloadAccepted" });
+
+export type WorkloadPhase = z.output<typeof workloadPhase>;
+export type EndReason = z.output<typeof endReason>;
+export type WorkloadSummary = z.output<typeof workloadSummary>;
+export type Workload = z.output<typeof workload>;
+export type WorkloadAccepted = z.output<typeof workloadAccepted>;
