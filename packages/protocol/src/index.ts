@@ -5,6 +5,7 @@
 export * from "./apply.ts";
 export * from "./attempt.ts";
 export * from "./client.ts";
+export * from "./documents/index.ts";
 export * from "./event.ts";
 export * from "./fleet.ts";
 export * from "./http-client.ts";

@@ -1,0 +1,96 @@
+/** What can be wrong between documents that are each fine: things named twice, teams that contain each other. */
+import type { DocumentProblem } from "./document-problem.ts";
+import type { HeadroomDocument } from "./read-document.ts";
+
+export interface CrossProblem extends DocumentProblem {
+  /** Index of the document it lies in. */
+  readonly document: number;
+}
+
+export function checkDocuments(documents: readonly HeadroomDocument[]): CrossProblem[] {
+  return [...duplicateProblems(documents), ...cycleProblems(documents)];
+}
+
+function duplicateProblems(documents: readonly HeadroomDocument[]): CrossProblem[] {
+  const problems: CrossProblem[] = [];
+  const seen = new Set<string>();
+  for (const [index, document] of documents.entries()) {
+    for (const { key, noun, path } of namesIn(document)) {
+      if (seen.has(key))
+        problems.push({ document: index, path, isAboutKey: false, message: `${noun} is declared twice` });
+      seen.add(key);
+    }
+  }
+  return problems;
+}
+
+interface Named {
+  readonly key: string;
+  readonly noun: string;
+  readonly path: readonly (string | number)[];
+}
+
+function namesIn(document: HeadroomDocument): Named[] {
+  switch (document.kind) {
+    case "workload": {
+      const { team, name } = document.spec;
+      return [{ key: `workload ${team} ${name}`, noun: `the workload ${name} of team ${team}`, path: ["name"] }];
+    }
+    case "team":
+      return [{ key: `team ${document.team.name}`, noun: `the team ${document.team.name}`, path: ["name"] }];
+    case "fleet": {
+      const sites = document.fleet.sites.map(({ name }, index): Named => {
+        return { key: `site ${name}`, noun: `the site ${name}`, path: ["sites", index, "name"] };
+      });
+      const pools = document.fleet.pools.map(({ name, site }): Named => {
+        const siteIndex = document.fleet.sites.findIndex((each) => each.name === site);
+        const inSite = document.fleet.pools.filter((each) => each.site === site);
+        const poolIndex = inSite.findIndex((each) => each.name === name);
+        return {
+          key: `pool ${name}`,
+          noun: `the pool ${name}`,
+          path: ["sites", siteIndex, "pools", poolIndex, "name"],
+        };
+      });
+      return [...sites, ...pools];
+    }
+  }
+}
+
+/** Each circle is told once, at the team that comes first among the documents. */
+function cycleProblems(documents: readonly HeadroomDocument[]): CrossProblem[] {
+  const parents = new Map<string, { readonly parent: string | null; readonly index: number }>();
+  for (const [index, document] of documents.entries()) {
+    if (document.kind === "team") parents.set(document.team.name, { parent: document.team.parent, index });
+  }
+  const problems: CrossProblem[] = [];
+  const done = new Set<string>();
+  for (const [start, { index }] of parents) {
+    const chain: string[] = [];
+    let current: string | null = start;
+    while (current !== null && !done.has(current) && !chain.includes(current)) {
+      chain.push(current);
+      current = parents.get(current)?.parent ?? null;
+    }
+    if (current !== null && chain.includes(current)) {
+      const circle = [...chain.slice(chain.indexOf(current)), current];
+      const first = documentOf(circle, parents) ?? index;
+      problems.push({
+        document: first,
+        path: ["parent"],
+        isAboutKey: false,
+        message: `teams contain each other: ${circle.join(" → ")}`,
+      });
+    }
+    for (const name of chain) done.add(name);
+  }
+  return problems;
+}
+
+function documentOf(
+  circle: readonly string[],
+  parents: ReadonlyMap<string, { readonly index: number }>,
+): number | undefined {
+  const indices = circle.map((name) => parents.get(name)?.index).filter((index) => index !== undefined);
+  return indices.length === 0 ? undefined : Math.min(...indices);
+}

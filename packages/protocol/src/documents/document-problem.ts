@@ -1,0 +1,61 @@
+/** What is wrong with a document, and where: the path into it, which a file format turns into a line and a column. */
+import type { z } from "zod";
+import { notAChoice } from "./field.ts";
+import { shown } from "./reading.ts";
+
+export interface DocumentProblem {
+  readonly path: readonly (string | number)[];
+  /** Where the problem is a field's name and not its value: the last step of the path. */
+  readonly isAboutKey: boolean;
+  readonly message: string;
+}
+
+/** Kinds of the dialect that nothing runs yet. */
+const laterKinds: readonly string[] = ["serve", "workspace"];
+
+/** Zod's issues as problems. One issue about several unknown fields becomes one problem for each. */
+export function problemsOf(issues: readonly z.core.$ZodIssue[], document: unknown): DocumentProblem[] {
+  return issues.flatMap((issue): DocumentProblem[] => {
+    const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
+    if (issue.code === "unrecognized_keys") {
+      const messages = issue.message.split("\n");
+      return issue.keys.map((key, index) => ({
+        path: [...path, key],
+        isAboutKey: true,
+        message: messages[index] ?? issue.message,
+      }));
+    }
+    return [{ path, isAboutKey: false, message: message(issue, path, document) }];
+  });
+}
+
+function message(issue: z.core.$ZodIssue, path: readonly (string | number)[], document: unknown): string {
+  const value = valueAt(document, path);
+  if (value === undefined && path.length > 0) return "is required";
+  if (issue.code === "invalid_union" && path.at(-1) === "kind") return kindMessage(value, issue);
+  return issue.message;
+}
+
+function kindMessage(value: unknown, issue: z.core.$ZodIssue): string {
+  if (typeof value === "string" && laterKinds.includes(value)) return `${value} is not supported yet`;
+  const options = "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+  return notAChoice(value, options);
+}
+
+function valueAt(document: unknown, path: readonly (string | number)[]): unknown {
+  let value = document;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return value;
+}
+
+/** `sites[0].pools[1].name`. Keys that are no plain names are quoted. */
+export function pathText(path: readonly (string | number)[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    if (!/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(step)) return `${text}[${shown(step)}]`;
+    return text === "" ? step : `${text}.${step}`;
+  }, "");
+}

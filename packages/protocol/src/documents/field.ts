@@ -1,0 +1,148 @@
+/**
+ * The parts from which the documents' schemas are made. A schema carries three things at once: how a value is read, what
+ * a person is told when it cannot be, and what the JSON Schema for editors says about it.
+ */
+import { z } from "zod";
+import { nearestName } from "./nearest.ts";
+import { read, refuse, shown, type Reading } from "./reading.ts";
+import type { Range } from "./quantities.ts";
+
+/** What an editor shows and checks; the reader alone decides. */
+interface EditorHint {
+  readonly description: string;
+  readonly [keyword: string]: unknown;
+}
+
+/** One value without parts. `readValue` sees whatever the file holds there, `undefined` where it holds nothing. */
+export function leaf<Value>(hint: EditorHint, readValue: (value: unknown) => Reading<Value>) {
+  return z
+    .unknown()
+    .meta(hint)
+    .transform((value, context): Value => {
+      const reading = value === undefined ? refuse("is required") : readValue(value);
+      if (reading.ok) return reading.value;
+      context.addIssue({ code: "custom", message: reading.message });
+      return z.NEVER;
+    });
+}
+
+/** A field that may be left out; `fallback` is then what it means. */
+export function optionalLeaf<Value>(hint: EditorHint, fallback: Value, readValue: (value: unknown) => Reading<Value>) {
+  return z
+    .unknown()
+    .meta(hint)
+    .optional()
+    .transform((value, context): Value => {
+      const reading = value === undefined ? read(fallback) : readValue(value);
+      if (reading.ok) return reading.value;
+      context.addIssue({ code: "custom", message: reading.message });
+      return z.NEVER;
+    });
+}
+
+/** A mapping whose keys are the user's own; every bad entry is told, each at its place. Left out, it is empty. */
+export function entries<Value>(
+  hint: EditorHint,
+  entriesMax: number,
+  readEntry: (key: string, value: unknown) => Reading<Value>,
+) {
+  return z
+    .unknown()
+    .meta({ type: "object", ...hint })
+    .optional()
+    .transform((value, context): Record<string, Value> => {
+      if (value === undefined) return {};
+      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+        context.addIssue({ code: "custom", message: `must be a mapping, got ${shown(value)}` });
+        return z.NEVER;
+      }
+      const written = Object.entries(value);
+      if (written.length > entriesMax) {
+        context.addIssue({ code: "custom", message: `must have at most ${entriesMax} entries, got ${written.length}` });
+        return z.NEVER;
+      }
+      const found: [string, Value][] = [];
+      for (const [key, each] of written) {
+        const reading = readEntry(key, each);
+        if (reading.ok) found.push([key, reading.value]);
+        else context.addIssue({ code: "custom", path: [key], message: reading.message });
+      }
+      return Object.fromEntries(found);
+    });
+}
+
+export function readInteger(value: unknown, range: Range): Reading<number> {
+  const bounds = `must be between ${range.min} and ${range.max}`;
+  if (typeof value !== "number") return refuse(`must be a whole number, got ${shown(value)}`);
+  if (Number.isFinite(value) && !Number.isInteger(value)) return refuse(`must be a whole number, got ${value}`);
+  return value >= range.min && value <= range.max ? read(value) : refuse(`${bounds}, got ${value}`);
+}
+
+interface TextRule {
+  readonly lengthMax: number;
+  /** Completes "must be …" for a value that is no text, or a blank one. */
+  readonly form: string;
+}
+
+/** Text that a process can be given: well-formed, bounded, without NUL, and not blank. */
+export function readText(value: unknown, { lengthMax, form }: TextRule): Reading<string> {
+  if (typeof value !== "string" || value.trim() === "")
+    return refuse(`must be ${form}, got ${shown(value)}${quoteHint(value)}`);
+  if (value.length > lengthMax) return refuse(`must be at most ${lengthMax} characters, got ${value.length}`);
+  if (value.includes("\0")) return refuse("must not contain a NUL character");
+  return value.isWellFormed() ? read(value) : refuse("must be well-formed Unicode text");
+}
+
+function quoteHint(value: unknown): string {
+  return typeof value === "number" || typeof value === "boolean" ? " (put it in quotes)" : "";
+}
+
+/** A name by the wire's own rule for it. */
+export function readName(value: unknown, rule: z.ZodType<string>): Reading<string> {
+  if (typeof value !== "string") return refuse(`must be a name, got ${shown(value)}${quoteHint(value)}`);
+  const outcome = rule.safeParse(value);
+  if (outcome.success) return read(value);
+  const [issue] = outcome.error.issues;
+  if (issue?.code === "too_big") return refuse(`must be at most ${issue.maximum} characters, got ${value.length}`);
+  return refuse(`${issue?.message ?? "must be a name"}, got ${shown(value)}`);
+}
+
+export function readChoice<Choice extends string>(value: unknown, choices: readonly Choice[]): Reading<Choice> {
+  const found = choices.find((choice) => choice === value);
+  return found === undefined ? refuse(notAChoice(value, choices)) : read(found);
+}
+
+export function notAChoice(value: unknown, choices: readonly string[]): string {
+  const last = choices.at(-1) ?? "";
+  const list = choices.length < 2 ? last : `${choices.slice(0, -1).join(", ")} or ${last}`;
+  const nearest = typeof value === "string" ? nearestName(value, choices) : undefined;
+  return `must be ${list}, got ${shown(value)}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
+}
+
+/** What is said of fields that the schema does not have. */
+export interface UnknownFieldNotes {
+  /** Fields of the dialect that nothing honours today: refused, because a file must not promise what does not happen. */
+  readonly later?: readonly string[];
+  /** What people of other systems write, and the field that means it here. */
+  readonly meant?: Readonly<Record<string, string>>;
+}
+
+/** A mapping with fixed fields. Zod reports all unknown fields in one issue: its message has one line for each of them. */
+export function fields<Shape extends z.ZodRawShape>(shape: Shape, notes: UnknownFieldNotes = {}) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== "unrecognized_keys")
+        return `must be a mapping with the fields ${known.join(", ")}, got ${shown(issue.input)}`;
+      return issue.keys.map((key) => unknownField(key, known, notes)).join("\n");
+    },
+  });
+}
+
+function unknownField(key: string, known: readonly string[], { later = [], meant = {} }: UnknownFieldNotes): string {
+  if (later.includes(key)) return "is not supported yet";
+  const alias = Object.hasOwn(meant, key) ? meant[key] : undefined;
+  const suggestion = alias ?? nearestName(key, known);
+  if (suggestion !== undefined) return `unknown field; did you mean ${suggestion}?`;
+  return `unknown field; the fields here are ${known.join(", ")}`;
+}

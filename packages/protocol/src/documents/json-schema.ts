@@ -1,0 +1,16 @@
+/** The JSON Schema that editors use for completion and checking; the same definitions as the reader's. */
+import { z } from "zod";
+import { documentSchema } from "./read-document.ts";
+
+export const SCHEMA_TITLE = "Headroom documents";
+
+export function documentJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(documentSchema, { io: "input", target: "draft-7" });
+  const { $schema, ...rest } = schema;
+  return {
+    $schema,
+    title: SCHEMA_TITLE,
+    description: "One document of a Headroom file: train, batch, team or fleet.",
+    ...rest,
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Amounts as people write them (`1h30m`, `900GiB`, `0.5` cores, `2.10 USD/h`) and as the engine holds them: integers of
+ * milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: what does not come out as a whole number
+ * of the base unit is refused, never rounded. Every writer's text reads back as the same amount.
+ */
+import { read, refuse, shown, type Reading } from "./reading.ts";
+
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+const decimalPattern = /^(\d{1,16})(?:\.(\d{1,12}))?$/;
+
+/** `text` times `unit`, exactly, or undefined where that is no whole number or not a decimal at all. */
+function scaled(text: string, unit: bigint): bigint | undefined {
+  const found = decimalPattern.exec(text);
+  if (found === null) return undefined;
+  const [, whole = "", fraction = ""] = found;
+  const numerator = BigInt(whole + fraction) * unit;
+  const denominator = 10n ** BigInt(fraction.length);
+  return numerator % denominator === 0n ? numerator / denominator : undefined;
+}
+
+function within(amount: bigint, range: Range, write: (value: number) => string): Reading<number> {
+  if (amount >= BigInt(range.min) && amount <= BigInt(range.max)) return read(Number(amount));
+  return refuse(`must be between ${write(range.min)} and ${write(range.max)}`);
+}
+
+const durationUnits = [
+  { name: "w", ms: 604_800_000n },
+  { name: "d", ms: 86_400_000n },
+  { name: "h", ms: 3_600_000n },
+  { name: "m", ms: 60_000n },
+  { name: "s", ms: 1_000n },
+  { name: "ms", ms: 1n },
+] as const;
+const durationHelp = "write a duration like 500ms, 90s, 12h or 1h30m (units w, d, h, m, s, ms)";
+export const durationPattern = "^(\\d+(\\.\\d+)?(w|d|h|ms|m|s))+$";
+
+/** `1h30m` in milliseconds. Units come largest first, each at most once. */
+export function readDuration(value: unknown, range: Range): Reading<number> {
+  if (typeof value === "number") return refuse(`needs a unit: ${durationHelp}, got ${shown(value)}`);
+  if (typeof value !== "string") return refuse(`${durationHelp}, got ${shown(value)}`);
+  const text = value.trim();
+  const part = /(\d+(?:\.\d+)?)(ms|[wdhms])/y;
+  let total = 0n;
+  let largestAllowed = 0;
+  while (part.lastIndex < text.length) {
+    const found = part.exec(text);
+    const unitIndex = durationUnits.findIndex(({ name }) => name === found?.[2]);
+    const unit = durationUnits[unitIndex];
+    if (found === null || unit === undefined || unitIndex < largestAllowed) {
+      return refuse(`${durationHelp}, got ${shown(value)}`);
+    }
+    const amount = scaled(found[1] ?? "", unit.ms);
+    if (amount === undefined) return refuse(`must be a whole number of milliseconds, got ${shown(value)}`);
+    total += amount;
+    largestAllowed = unitIndex + 1;
+  }
+  if (text === "") return refuse(`${durationHelp}, got ${shown(value)}`);
+  const reading = within(total, range, writeDuration);
+  return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+}
+
+/** Milliseconds as `1d2h`, with as few units as say it exactly; weeks are read but never written. */
+export function writeDuration(ms: number): string {
+  let rest = BigInt(ms);
+  let text = "";
+  for (const unit of durationUnits.slice(1)) {
+    if (rest >= unit.ms) text += `${rest / unit.ms}${unit.name}`;
+    rest %= unit.ms;
+  }
+  return text === "" ? "0s" : text;
+}
+
+const memoryUnits = [
+  { name: "TiB", mib: 1_048_576n },
+  { name: "GiB", mib: 1_024n },
+  { name: "MiB", mib: 1n },
+] as const;
+const memoryHelp = "write memory like 512MiB, 900GiB or 1.5TiB";
+export const memoryPattern = "^\\d+(\\.\\d+)? ?(MiB|GiB|TiB)$";
+/** Spellings of other systems. `GB` is decimal and no whole number of MiB; the others mean what is suggested. */
+const memoryLookalikes: ReadonlyMap<string, string> = new Map([
+  ["k", "MiB"],
+  ["m", "MiB"],
+  ["g", "GiB"],
+  ["t", "TiB"],
+]);
+
+/** `900GiB` in MiB. */
+export function readMemory(value: unknown, range: Range): Reading<number> {
+  if (typeof value === "number") return refuse(`needs a unit: ${memoryHelp}, got ${shown(value)}`);
+  if (typeof value !== "string") return refuse(`${memoryHelp}, got ${shown(value)}`);
+  const found = /^(\S+?)\s?([A-Za-z]+)$/.exec(value.trim());
+  const unit = memoryUnits.find(({ name }) => name === found?.[2]);
+  if (found === null || unit === undefined) {
+    const meant = memoryLookalikes.get((found?.[2] ?? "").charAt(0).toLowerCase());
+    const hint = meant === undefined ? "" : ` (units are powers of two: MiB, GiB, TiB; did you mean ${meant}?)`;
+    return refuse(`${memoryHelp}, got ${shown(value)}${hint}`);
+  }
+  const amount = scaled(found[1] ?? "", unit.mib);
+  if (amount === undefined) {
+    const isDecimal = decimalPattern.test(found[1] ?? "");
+    return refuse(`${isDecimal ? "must be a whole number of MiB" : memoryHelp}, got ${shown(value)}`);
+  }
+  const reading = within(amount, range, writeMemory);
+  return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+}
+
+/** MiB in the largest unit that says it without a fraction. */
+export function writeMemory(mib: number): string {
+  const amount = BigInt(mib);
+  const unit = memoryUnits.find((each) => amount >= each.mib && amount % each.mib === 0n);
+  return unit === undefined ? "0MiB" : `${amount / unit.mib}${unit.name}`;
+}
+
+const coresHelp = "write cores as a number like 4 or 0.5";
+
+/** `0.5` in thousandths of a core. */
+export function readCores(value: unknown, range: Range): Reading<number> {
+  // The shortest text of a double is what was written, as long as that had at most 15 digits.
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string") return refuse(`${coresHelp}, got ${shown(value)}`);
+  if (text.startsWith("-")) return refuse(`must be between ${range.min / 1000} and ${range.max / 1000}, got ${text}`);
+  const amount = scaled(text, 1_000n);
+  if (amount !== undefined) {
+    const reading = within(amount, range, (milli) => String(milli / 1000));
+    return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+  }
+  const isDecimal = decimalPattern.test(text);
+  return refuse(`${isDecimal ? "must be a whole number of thousandths of a core" : coresHelp}, got ${shown(value)}`);
+}
+
+export function writeCores(coresMilli: number): number {
+  return coresMilli / 1000;
+}
+
+const priceHelp = "write a price like 2.10 USD/h";
+export const pricePattern = "^\\d+(\\.\\d{1,6})? USD/h$";
+
+/** `2.10 USD/h` in micro-dollars an hour. */
+export function readPrice(value: unknown, range: Range): Reading<number> {
+  const found = typeof value === "string" ? /^(\S+)\s*USD\/h$/.exec(value.trim()) : null;
+  if (found === null) return refuse(`${priceHelp}, got ${shown(value)}`);
+  const amount = scaled(found[1] ?? "", 1_000_000n);
+  if (amount === undefined) {
+    const isDecimal = decimalPattern.test(found[1] ?? "");
+    return refuse(`${isDecimal ? "must be a whole number of micro-dollars" : priceHelp}, got ${shown(value)}`);
+  }
+  const reading = within(amount, range, writePrice);
+  return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+}
+
+export function writePrice(microUsdPerHour: number): string {
+  const amount = BigInt(microUsdPerHour);
+  const fraction = (amount % 1_000_000n)
+    .toString()
+    .padStart(6, "0")
+    .replace(/0{1,4}$/, "");
+  return `${amount / 1_000_000n}.${fraction} USD/h`;
+}
