@@ -1,19 +1,170 @@
-import type { Engine, JournalGroup } from "./ready.ts";
+/** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
+import { Batch } from "./batch.ts";
+import { applyEvent } from "./apply/apply.ts";
+import { decideCommand } from "./decide/commands.ts";
+import { decideObservation } from "./decide/observations.ts";
+import { decideSignal } from "./decide/signals.ts";
+import type { Effect } from "./effects.ts";
+import type { Event } from "./events.ts";
+import type { Input } from "./inputs.ts";
+import { outstandingEffects } from "./decide/outstanding-effects.ts";
+import type { Engine, JournalGroup, Ready } from "./ready.ts";
+import { runRound } from "./schedule/round.ts";
+import { stateDigest } from "./state/digest.ts";
+import { chainAfter } from "./state/hash.ts";
+import { InvariantError, invariant } from "./state/invariant.ts";
+import { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
+import type { ReadonlyState } from "./state/state.ts";
+import { unreachable } from "./state/unreachable.ts";
+import { emptyState, indexState } from "./state/world.ts";
+import type { State, World } from "./state/world.ts";
+
+class EngineCore implements Engine {
+  #world: World;
+  #clockMs: number;
+  #awaitingAdvance = false;
+
+  constructor(state: State) {
+    this.#world = indexState(state);
+    this.#clockMs = state.nowMs;
+  }
+
+  get state(): ReadonlyState {
+    return this.#world.state;
+  }
+
+  get world(): World {
+    return this.#world;
+  }
+
+  get clockMs(): number {
+    return this.#clockMs;
+  }
+
+  receive(inputs: readonly Input[], nowMs: number): Ready {
+    invariant(!this.#awaitingAdvance, "receive before advance: the last batch is not known to be durable");
+    invariant(Number.isSafeInteger(nowMs) && nowMs >= 0, `${nowMs} is not an instant in whole milliseconds`);
+    this.#clockMs = Math.max(this.#clockMs, nowMs);
+    const batch = new Batch(this.#world, this.#clockMs);
+    for (const input of inputs) takeIn(batch, input);
+    runRound(batch);
+    const { events, replies, effects } = batch;
+    const group = events.length === 0 ? null : this.#close(events);
+    this.#awaitingAdvance = group !== null;
+    return { atMs: batch.nowMs, events, group, replies, effects };
+  }
+
+  #close(events: readonly Event[]): JournalGroup {
+    const { state } = this.#world;
+    const text = JSON.stringify(events);
+    state.chain = chainAfter(state.chain, text);
+    return { firstSequence: state.sequence - events.length + 1, count: events.length, text, chain: state.chain };
+  }
+
+  advance(): void {
+    this.#awaitingAdvance = false;
+  }
+
+  nextWakeAtMs(): number | null {
+    return this.#world.timers.nextAtMs();
+  }
+
+  outstandingEffects(): readonly Effect[] {
+    return outstandingEffects(this.#world);
+  }
+
+  digest(): string {
+    return stateDigest(this.#world.state);
+  }
+
+  snapshot(): Uint8Array {
+    return encodeSnapshot(this.#world.state);
+  }
+
+  /** Folds groups and rebuilds the indexes: time-driven entries of a run that is not going on are not trusted. */
+  fold(groups: Iterable<JournalGroup>): void {
+    for (const group of groups) foldGroup(this.#world, group);
+    this.#world = indexState(this.#world.state);
+    this.#clockMs = this.#world.state.nowMs;
+  }
+}
+
+function takeIn(batch: Batch, input: Input): void {
+  switch (input.kind) {
+    case "submitWorkload":
+    case "stopWorkload":
+    case "apply":
+    case "removeTeam":
+    case "drainNode":
+    case "resumeNode":
+    case "setPolicy":
+      return decideCommand(batch, input);
+    case "nodeSeen":
+    case "nodeUnreachable":
+    case "attemptRunning":
+    case "attemptExited":
+    case "attemptLost":
+      return decideObservation(batch, input);
+    case "progressReported":
+    case "checkpointReported":
+      return decideSignal(batch, input);
+    case "tick":
+      return;
+    default:
+      unreachable(input);
+  }
+}
+
+function foldGroup(world: World, group: JournalGroup): void {
+  const { state } = world;
+  const expected = state.sequence + 1;
+  if (group.firstSequence !== expected) {
+    throw new InvariantError(`the journal is damaged: a group starts at sequence ${group.firstSequence}, expected ${expected}`);
+  }
+  const chain = chainAfter(state.chain, group.text);
+  if (chain !== group.chain) {
+    throw new InvariantError(`the journal is damaged at sequence ${expected}: the hash chain gives ${chain}, the journal says ${group.chain}`);
+  }
+  let events: readonly Event[];
+  try {
+    events = JSON.parse(group.text) as readonly Event[];
+  } catch (cause) {
+    throw new InvariantError(`the journal is damaged at sequence ${expected}: not JSON`, { cause });
+  }
+  invariant(events.length === group.count, `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`);
+  for (const event of events) applyEvent(world, event);
+  state.chain = chain;
+}
 
 /** A fresh engine with an empty fleet and the default policy. */
 export function createEngine(): Engine {
-  throw new Error("being written");
+  return new EngineCore(emptyState());
 }
 
 /** The engine that `snapshot()` gave these bytes; goes on exactly where that one was. */
-export function restoreEngine(_snapshot: Uint8Array): Engine {
-  throw new Error("being written");
+export function restoreEngine(snapshot: Uint8Array): Engine {
+  return new EngineCore(decodeSnapshot(snapshot));
 }
 
 /**
  * Folds journal groups (in order, directly after the engine's own sequence) into an engine without deciding anything.
  * Throws `InvariantError` naming the sequence where the chain, the numbering or an event's kind or version is wrong.
  */
-export function replayEngine(_engine: Engine, _groups: Iterable<JournalGroup & { readonly atMs: number }>): void {
-  throw new Error("being written");
+export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): void {
+  coreOf(engine).fold(groups);
+}
+
+/** The indexes behind an engine, for the pure readers in `explain/` and the checkers in `verify/`. */
+export function worldOf(engine: Engine): World {
+  return coreOf(engine).world;
+}
+
+/** The engine's clock: the newest `nowMs` it was given. */
+export function clockOf(engine: Engine): number {
+  return coreOf(engine).clockMs;
+}
+
+function coreOf(engine: Engine): EngineCore {
+  invariant(engine instanceof EngineCore, "not an engine of this module");
+  return engine;
 }

@@ -28,9 +28,8 @@ export type Rejection =
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
   | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
-  | { readonly code: "tooLarge"; readonly neededCount: number; readonly fleetCount: number }
+  | { readonly code: "tooLarge"; readonly workers: number; readonly placeableWorkers: number; readonly acceleratorsPerWorker: number }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
-  | { readonly code: "outOfRange"; readonly field: string; readonly value: number; readonly min: number; readonly max: number }
   | { readonly code: "idempotencyKeyReused"; readonly key: string };
 
 export type Reply =

@@ -1,8 +1,96 @@
-import type { Engine } from "../ready.ts";
+/**
+ * Why a workload waits, computed when asked from the state and the indexes that the round itself uses. The reasons come in
+ * the order in which the round meets them; the first is the one to act on.
+ */
+import { clockOf, worldOf } from "../engine.ts";
+import type { EventKind } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
-import type { Verdict } from "../verdicts.ts";
+import type { GangSpec, Workload } from "../model/workload.ts";
+import type { Engine } from "../ready.ts";
+import { emptyFleetWorkers, placeableWorkers } from "../schedule/place.ts";
+import { couldEverFit, findClassPlacement } from "../schedule/place-waiting.ts";
+import type { TypeCapacity } from "../state/capacity.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import type { World } from "../state/world.ts";
+import type { BlockedReason, Verdict } from "../verdicts.ts";
 
-/** Why a workload waits, computed on demand from the engine's state and indexes; `notWaiting` for everything else. */
-export function explain(_engine: Engine, _id: WorkloadId): Verdict {
-  throw new Error("being written");
+/** Kinds of event after which something that did not fit may fit. */
+const FREEING: readonly EventKind[] = ["attemptEnded", "nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed", "policySet"];
+
+const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({ kind: "blocked", reasons, wakeOn });
+
+export function explain(engine: Engine, id: WorkloadId): Verdict {
+  const world = worldOf(engine);
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || workload.endedAtMs !== null || waitingTaskCount(workload) === 0) return { kind: "notWaiting" };
+  const nowMs = clockOf(engine);
+  if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
+  const found = world.queue.classOf(workload);
+  const own = explainClass(world, found);
+  const behind = explainHead(world, workload);
+  if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
+  return behind === null ? { kind: "placeable" } : blocked([...FREEING, "workloadEnded", "workloadStopRequested"], behind);
 }
+
+function explainBackoff(workload: Workload): Verdict {
+  const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
+  return blocked([], { kind: "backoff", untilMs: next.notBeforeMs, failures: workload.failureCounts.get(next.task) ?? 0 });
+}
+
+/** The reasons that every workload of the class shares; `null` when the class could be placed now. */
+function explainClass(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  if (findClassPlacement(world, found) !== null && couldEverFit(world, found)) return null;
+  const { gang, acceleratorTypes } = found;
+  const types = world.capacity.acceptable(acceleratorTypes);
+  const neededCount = gang.workers * gang.accelerators;
+  const fleetCount = sum(types, (type) => type.usableCount);
+  const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({ kind: "blocked" as const, reasons, wakeOn });
+  if (!couldEverFit(world, found)) {
+    const placeable = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
+    const reason = { kind: "exceedsFleet", acceleratorTypes, workers: gang.workers, placeableWorkers: placeable, neededCount, fleetCount } as const;
+    return result([reason], ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"]);
+  }
+  const limits = types.flatMap((type) => limitReason(world, found, type) ?? []);
+  if (limits.length === types.length) return result(limits, ["attemptEnded", "teamDefined"]);
+  const freeCount = sum(types, (type) => type.freeCount);
+  if (Math.max(...types.map((type) => type.freeCount)) < neededCount) {
+    return result([{ kind: "acceleratorShortfall", acceleratorTypes, neededCount, freeCount, fleetCount }, ...limits], FREEING);
+  }
+  return result([workerShortfall(types, gang), ...limits], FREEING);
+}
+
+function limitReason({ teamUse }: World, { team, gang }: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
+  const neededCount = gang.workers * gang.accelerators;
+  const reached = teamUse.limitReached(team, type, neededCount);
+  return reached === null ? null : { kind: "teamLimit", acceleratorType: type, neededCount, ...reached };
+}
+
+/** Enough accelerators are free in sum; says on which type most workers fit, and what the others lack. */
+function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): BlockedReason {
+  const best = types
+    .map((type) => ({ type, placeable: placeableWorkers(type, gang) }))
+    .reduce((left, right) => (right.placeable > left.placeable ? right : left));
+  const without = (changes: Partial<GangSpec>): number => placeableWorkers(best.type, { ...gang, ...changes });
+  const base = { kind: "workerShortfall", workers: gang.workers, placeableWorkers: best.placeable, freeCount: best.type.freeCount } as const;
+  if (without({ coresMilli: 0 }) > best.placeable) return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
+  if (without({ memoryMib: 0 }) > best.placeable) return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
+  return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
+}
+
+/** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
+function explainHead(world: World, workload: Workload): BlockedReason | null {
+  const { queue, state } = world;
+  if (state.policy.whenHeadBlocked !== "stop") return null;
+  let head: Workload | null = null;
+  let aheadCount = 0;
+  for (const found of queue.classes()) {
+    const first = found.waiting.first();
+    if (first === undefined || !couldEverFit(world, found)) continue;
+    aheadCount += found.waiting.rank(workload);
+    if (head === null || queue.compare(first, head) < 0) head = first;
+  }
+  return head === null || aheadCount === 0 ? null : { kind: "behindHead", headWorkloadId: head.id, aheadCount };
+}
+
+const sum = <T>(items: readonly T[], amount: (item: T) => number): number => items.reduce((total, item) => total + amount(item), 0);

@@ -154,9 +154,11 @@ export interface Workload {
 
 export type EndReason =
   | { readonly kind: "allTasksSucceeded" }
-  | { readonly kind: "retriesExhausted"; readonly task: number; readonly failures: number; readonly exit: WorkerExit | null }
-  | { readonly kind: "walltimeExceeded"; readonly task: number; readonly walltimeMs: number }
-  | { readonly kind: "cancelled"; readonly actor: string };
+  /** Of an array: how many of its tasks were given up. */
+  | { readonly kind: "tasksFailed"; readonly failedCount: number }
+  | { readonly kind: "retriesExhausted"; readonly failures: number; readonly exit: WorkerExit | null }
+  | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
+  | { readonly kind: "cancelled" };
 
 /** Enough to show a restart loop, small enough to keep with 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;

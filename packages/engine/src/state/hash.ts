@@ -1,4 +1,111 @@
-/** 128-bit hash of a text, 32 hex digits (MurmurHash3 x86-128 over UTF-16 units). Finds damage; it does not resist forgery. */
-export function hashText(_text: string): string {
-  throw new Error("being written");
+/**
+ * 128-bit hashing of texts: MurmurHash3 x86-128 (Austin Appleby, public domain, smhasher `MurmurHash3.cpp`), taken over
+ * UTF-16 units, two to a 32-bit word, with a seed for each lane. It finds damage and disagreement; it does not resist
+ * forgery. Only 32-bit integer arithmetic, so every JavaScript engine gives the same bits.
+ */
+export interface Lanes {
+  a: number;
+  b: number;
+  c: number;
+  d: number;
+}
+
+const C1 = 0x239b961b;
+const C2 = 0xab0e9789 | 0;
+const C3 = 0x38b34ae5;
+const C4 = 0xa1e38b93 | 0;
+
+const mixA = (k: number): number => {
+  const m = Math.imul(k, C1);
+  return Math.imul((m << 15) | (m >>> 17), C2);
+};
+const mixB = (k: number): number => {
+  const m = Math.imul(k, C2);
+  return Math.imul((m << 16) | (m >>> 16), C3);
+};
+const mixC = (k: number): number => {
+  const m = Math.imul(k, C3);
+  return Math.imul((m << 17) | (m >>> 15), C4);
+};
+const mixD = (k: number): number => {
+  const m = Math.imul(k, C4);
+  return Math.imul((m << 18) | (m >>> 14), C1);
+};
+
+function finalMix(value: number): number {
+  let h = value;
+  h ^= h >>> 16;
+  h = Math.imul(h, 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** Replaces the lanes of `into` (the seed) by the hash of `text` under that seed. */
+export function hashInto(into: Lanes, text: string): void {
+  const length = text.length;
+  const blockEnd = length - (length % 8);
+  let { a, b, c, d } = into;
+  for (let i = 0; i < blockEnd; i += 8) {
+    a ^= mixA(text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16));
+    a = (Math.imul((((a << 19) | (a >>> 13)) + b) | 0, 5) + 0x561ccd1b) | 0;
+    b ^= mixB(text.charCodeAt(i + 2) | (text.charCodeAt(i + 3) << 16));
+    b = (Math.imul((((b << 17) | (b >>> 15)) + c) | 0, 5) + 0x0bcaa747) | 0;
+    c ^= mixC(text.charCodeAt(i + 4) | (text.charCodeAt(i + 5) << 16));
+    c = (Math.imul((((c << 15) | (c >>> 17)) + d) | 0, 5) + 0x96cd1c35) | 0;
+    d ^= mixD(text.charCodeAt(i + 6) | (text.charCodeAt(i + 7) << 16));
+    d = (Math.imul((((d << 13) | (d >>> 19)) + a) | 0, 5) + 0x32ac3b17) | 0;
+  }
+  const unit = (offset: number): number => (blockEnd + offset < length ? text.charCodeAt(blockEnd + offset) : 0);
+  if (blockEnd < length) {
+    d ^= mixD(unit(6) | (unit(7) << 16));
+    c ^= mixC(unit(4) | (unit(5) << 16));
+    b ^= mixB(unit(2) | (unit(3) << 16));
+    a ^= mixA(unit(0) | (unit(1) << 16));
+  }
+  a ^= length;
+  b ^= length;
+  c ^= length;
+  d ^= length;
+  a = (a + b + c + d) | 0;
+  b = (b + a) | 0;
+  c = (c + a) | 0;
+  d = (d + a) | 0;
+  a = finalMix(a);
+  b = finalMix(b);
+  c = finalMix(c);
+  d = finalMix(d);
+  a = (a + b + c + d) | 0;
+  into.a = a;
+  into.b = (b + a) | 0;
+  into.c = (c + a) | 0;
+  into.d = (d + a) | 0;
+}
+
+const hexWord = (word: number): string => (word >>> 0).toString(16).padStart(8, "0");
+
+/** 32 hex digits. */
+export const lanesToHex = (lanes: Lanes): string => hexWord(lanes.a) + hexWord(lanes.b) + hexWord(lanes.c) + hexWord(lanes.d);
+
+/** The inverse of `lanesToHex`. */
+export function lanesFromHex(hex: string): Lanes {
+  const word = (index: number): number => Number.parseInt(hex.slice(index * 8, index * 8 + 8), 16) | 0;
+  return { a: word(0), b: word(1), c: word(2), d: word(3) };
+}
+
+/** 128-bit hash of a text, 32 hex digits. */
+export function hashText(text: string): string {
+  const lanes: Lanes = { a: 0, b: 0, c: 0, d: 0 };
+  hashInto(lanes, text);
+  return lanesToHex(lanes);
+}
+
+/** The chain before the journal's first group. */
+export const CHAIN_START = "00000000000000000000000000000000";
+
+/** The chain after a group: the hash of its text, seeded with the chain before it. */
+export function chainAfter(chain: string, text: string): string {
+  const lanes = lanesFromHex(chain);
+  hashInto(lanes, text);
+  return lanesToHex(lanes);
 }

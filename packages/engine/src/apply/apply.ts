@@ -1,0 +1,54 @@
+/**
+ * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all come
+ * through here, so what an event means is decided once. One file for each family of events.
+ */
+import type { Event } from "../events.ts";
+import { InvariantError, invariant } from "../state/invariant.ts";
+import type { World } from "../state/world.ts";
+import { applyAttemptEvent } from "./attempt-events.ts";
+import { applyFleetEvent } from "./fleet-events.ts";
+import { applyGovernanceEvent } from "./governance-events.ts";
+import { applyWorkloadEvent } from "./workload-events.ts";
+
+export function applyEvent(world: World, event: Event): void {
+  const { state } = world;
+  if (event.version !== 1) throw unknownEvent(event);
+  invariant(event.atMs >= state.nowMs, `event ${state.sequence + 1} lies before its predecessor`);
+  state.sequence++;
+  state.nowMs = event.atMs;
+  switch (event.kind) {
+    case "workloadSubmitted":
+    case "workloadStopRequested":
+    case "workloadEnded":
+      return applyWorkloadEvent(world, event);
+    case "gangPlaced":
+    case "attemptStarted":
+    case "attemptStopRequested":
+    case "attemptEnded":
+    case "progressRecorded":
+    case "checkpointRecorded":
+      return applyAttemptEvent(world, event);
+    case "siteDefined":
+    case "poolDefined":
+    case "nodeJoined":
+    case "nodeChanged":
+    case "nodeLost":
+    case "nodeReturned":
+    case "nodeDrainStarted":
+    case "nodeResumed":
+      return applyFleetEvent(world, event);
+    case "teamDefined":
+    case "teamRemoved":
+    case "policySet":
+    case "commandAnswered":
+      return applyGovernanceEvent(world, event);
+    default:
+      throw unknownEvent(event);
+  }
+}
+
+/** A journal written by a newer version: refuse rather than skip a fact. */
+const unknownEvent = (event: { readonly kind?: unknown; readonly version?: unknown }): InvariantError =>
+  new InvariantError(
+    `the journal holds an event of kind ${JSON.stringify(event.kind)}, version ${JSON.stringify(event.version)}, which this version of Headroom does not know; start the version that wrote it`,
+  );

@@ -1,0 +1,142 @@
+import type { AttemptEvent } from "../events.ts";
+import type { AttemptId } from "../model/ids.ts";
+import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
+import type { EndedAttempt } from "../model/workload.ts";
+import { invariant } from "../state/invariant.ts";
+import { readyTask } from "../state/ready-task.ts";
+import { unreachable } from "../state/unreachable.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
+import { workloadOf } from "./workload-events.ts";
+
+export function applyAttemptEvent(world: World, event: AttemptEvent): void {
+  switch (event.kind) {
+    case "gangPlaced":
+      return place(world, event);
+    case "attemptStarted":
+      return start(world, event);
+    case "attemptEnded":
+      return end(world, event);
+    case "attemptStopRequested": {
+      const attempt = touchedAttempt(world, event.attemptId);
+      attempt.phase = "stopping";
+      attempt.stop = { reason: event.reason, atMs: event.atMs };
+      return;
+    }
+    case "progressRecorded": {
+      const attempt = touchedAttempt(world, event.attemptId);
+      attempt.progress = { atMs: event.atMs, step: event.step, totalSteps: event.totalSteps, metrics: event.metrics };
+      return;
+    }
+    case "checkpointRecorded": {
+      const workload = workloadOf(world, touchedAttempt(world, event.attemptId).workloadId);
+      workload.checkpoint = { step: event.step, path: event.path, atMs: event.atMs, attemptId: event.attemptId };
+      workload.revision = world.state.sequence;
+      return;
+    }
+    default:
+      unreachable(event);
+  }
+}
+
+function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
+  const attempt = world.state.attempts.get(id);
+  invariant(attempt !== undefined, `no active attempt ${id}`);
+  attempt.revision = world.state.sequence;
+  return attempt;
+}
+
+function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
+  const { state, queue, capacity, teamUse } = world;
+  const workload = workloadOf(world, event.workloadId);
+  const { gang, team } = workload.spec;
+  takeTask(workload, event.task, event.number);
+  if (readyTask(workload, event.atMs) === null) queue.remove(workload);
+  state.attempts.set(event.attemptId, {
+    id: event.attemptId,
+    workloadId: workload.id,
+    task: event.task,
+    number: event.number,
+    phase: "launching",
+    acceleratorType: event.acceleratorType,
+    workers: event.workers,
+    placedSequence: state.sequence,
+    placedAtMs: event.atMs,
+    startedAtMs: null,
+    stop: null,
+    progress: null,
+    revision: state.sequence,
+    digestRevision: 0,
+    digestLanes: null,
+  });
+  workload.activeAttempts.push(event.attemptId);
+  workload.phase = "running";
+  workload.revision = state.sequence;
+  capacity.take(event.attemptId, gang, event.workers);
+  teamUse.add(team, event.acceleratorType, gang.accelerators * event.workers.length);
+}
+
+/** The task leaves the fresh or the retried ones. */
+function takeTask(workload: WorkloadEntity, task: number, number: number): void {
+  if (number > 1) {
+    workload.retries = workload.retries.filter((retry) => retry.task !== task);
+    workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
+  } else {
+    invariant(task === workload.nextTask, `workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
+    workload.nextTask = task + 1;
+  }
+}
+
+function start(world: World, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  if (attempt.phase === "launching") attempt.phase = "running";
+  attempt.startedAtMs = event.atMs;
+  if (workload.firstStartedAtMs === null) {
+    workload.firstStartedAtMs = event.atMs;
+    workload.revision = world.state.sequence;
+  }
+  const { walltimeMs } = workload.spec;
+  if (walltimeMs !== null) world.timers.add({ kind: "walltime", atMs: event.atMs + walltimeMs, attemptId: attempt.id });
+}
+
+function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
+  const { state, capacity, teamUse, queue, timers } = world;
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang, team } = workload.spec;
+  capacity.release(attempt.id, gang, attempt.workers);
+  teamUse.add(team, attempt.acceleratorType, -gang.accelerators * attempt.workers.length);
+  state.attempts.delete(attempt.id);
+  workload.activeAttempts.splice(workload.activeAttempts.indexOf(attempt.id), 1);
+  workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
+  workload.revision = state.sequence;
+  if (event.outcome === "failed") {
+    workload.failureCounts = new Map(workload.failureCounts).set(attempt.task, (workload.failureCounts.get(attempt.task) ?? 0) + 1);
+  }
+  if (event.retryAtMs !== null) {
+    const wasReady = readyTask(workload, event.atMs) !== null;
+    workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
+    if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
+    else if (!wasReady && !workload.stopRequested) queue.add(workload);
+  } else if (event.outcome === "succeeded") workload.succeededCount++;
+  else workload.failedCount++;
+  if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
+}
+
+function keepEnded(kept: readonly EndedAttempt[], attempt: AttemptEntity, event: AttemptEvent & { readonly kind: "attemptEnded" }): readonly EndedAttempt[] {
+  const ended: EndedAttempt = {
+    id: attempt.id,
+    task: attempt.task,
+    number: attempt.number,
+    acceleratorType: attempt.acceleratorType,
+    workers: attempt.workers,
+    placedAtMs: attempt.placedAtMs,
+    startedAtMs: attempt.startedAtMs,
+    endedAtMs: event.atMs,
+    outcome: event.outcome,
+    exit: event.exit,
+    detail: event.detail,
+    stopReason: attempt.stop?.reason ?? null,
+  };
+  return kept.length < ENDED_ATTEMPTS_KEPT ? [...kept, ended] : [...kept.slice(1), ended];
+}

@@ -1,0 +1,77 @@
+import type { FleetEvent } from "../events.ts";
+import type { NodeSpec } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
+import { invariant } from "../state/invariant.ts";
+import type { NodeEntity, World } from "../state/world.ts";
+import { unreachable } from "../state/unreachable.ts";
+
+export function applyFleetEvent(world: World, event: FleetEvent): void {
+  const { state } = world;
+  switch (event.kind) {
+    case "siteDefined":
+      state.sites.set(event.site.name, event.site);
+      return;
+    case "poolDefined":
+      state.pools.set(event.pool.name, event.pool);
+      return;
+    case "nodeJoined":
+      join(world, event.node, event.atMs);
+      return;
+    case "nodeChanged":
+      change(world, event.node);
+      return;
+    case "nodeLost":
+      updateNode(world, event.nodeId, { health: "lost" });
+      return;
+    case "nodeReturned":
+      updateNode(world, event.nodeId, { health: "up" });
+      return;
+    case "nodeDrainStarted":
+      updateNode(world, event.nodeId, { draining: true });
+      return;
+    case "nodeResumed":
+      updateNode(world, event.nodeId, { draining: false });
+      return;
+    default:
+      unreachable(event);
+  }
+}
+
+function join(world: World, spec: NodeSpec, atMs: number): void {
+  const { state, capacity } = world;
+  const pool = state.pools.get(spec.pool);
+  invariant(pool !== undefined, `node ${spec.id} joins pool ${spec.pool}, which does not exist`);
+  const node: NodeEntity = {
+    ...spec,
+    ordinal: state.nodes.size,
+    acceleratorType: pool.acceleratorType,
+    health: "up",
+    draining: false,
+    joinedAtMs: atMs,
+    revision: state.sequence,
+    digestRevision: 0,
+    digestLanes: null,
+  };
+  state.nodes.set(spec.id, node);
+  capacity.join(node);
+}
+
+/** Takes over changed amounts of a node that holds nothing. */
+function change(world: World, spec: NodeSpec): void {
+  const { state, capacity } = world;
+  const node = state.nodes.get(spec.id);
+  invariant(node !== undefined, `no node ${spec.id}`);
+  Object.assign(node, { fabric: spec.fabric, acceleratorCount: spec.acceleratorCount, coresMilli: spec.coresMilli, memoryMib: spec.memoryMib });
+  node.revision = state.sequence;
+  capacity.resize(node);
+}
+
+function updateNode(world: World, id: NodeId, changes: Partial<Pick<NodeEntity, "health" | "draining">>): void {
+  const { state, capacity } = world;
+  const node = state.nodes.get(id);
+  invariant(node !== undefined, `no node ${id}`);
+  capacity.update(node, () => {
+    Object.assign(node, changes);
+    node.revision = state.sequence;
+  });
+}

@@ -1,0 +1,93 @@
+import type { WorkloadEvent } from "../events.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import { invariant } from "../state/invariant.ts";
+import { ENDED_WORKLOADS_KEPT, workloadKey } from "../state/state.ts";
+import { unreachable } from "../state/unreachable.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
+
+const NO_RETRIES = [] as const;
+const NO_COUNTS: ReadonlyMap<number, number> = new Map();
+
+export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
+  switch (event.kind) {
+    case "workloadSubmitted":
+      return submit(world, event);
+    case "workloadStopRequested": {
+      const workload = workloadOf(world, event.workloadId);
+      world.queue.remove(workload);
+      workload.stopRequested = true;
+      workload.phase = "stopping";
+      workload.revision = world.state.sequence;
+      return;
+    }
+    case "workloadEnded":
+      return end(world, event);
+    default:
+      unreachable(event);
+  }
+}
+
+export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
+  const workload = world.state.workloads.get(id);
+  invariant(workload !== undefined, `no workload ${id}`);
+  return workload;
+}
+
+function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadSubmitted" }): void {
+  const { state, queue } = world;
+  const workload: WorkloadEntity = {
+    id: event.workloadId,
+    ordinal: ++state.submittedCount,
+    spec: event.spec,
+    submittedAtMs: event.atMs,
+    actor: event.actor,
+    phase: "pending",
+    stopRequested: false,
+    nextTask: 0,
+    retries: NO_RETRIES,
+    failureCounts: NO_COUNTS,
+    attemptCounts: NO_COUNTS,
+    activeAttempts: [],
+    succeededCount: 0,
+    failedCount: 0,
+    endedAttempts: [],
+    checkpoint: null,
+    firstStartedAtMs: null,
+    endedAtMs: null,
+    endReason: null,
+    endOrdinal: 0,
+    revision: state.sequence,
+    digestRevision: 0,
+    digestLanes: null,
+  };
+  state.workloads.set(workload.id, workload);
+  state.workloadIdByKey.set(workloadKey(event.spec.team, event.spec.name), workload.id);
+  queue.add(workload);
+}
+
+function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
+  const { state, queue, endedKept } = world;
+  const workload = workloadOf(world, event.workloadId);
+  invariant(workload.activeAttempts.length === 0, `workload ${workload.id} ends with attempts still active`);
+  queue.remove(workload);
+  workload.phase = event.phase;
+  workload.endReason = event.reason;
+  workload.endedAtMs = event.atMs;
+  workload.endOrdinal = ++state.endedCount;
+  workload.revision = state.sequence;
+  endedKept.push(workload.id);
+  if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
+}
+
+function dropOldestEnded(world: World): void {
+  const { state, endedKept } = world;
+  const id = endedKept[world.endedDropped++] as WorkloadId;
+  const { spec } = workloadOf(world, id);
+  state.workloads.delete(id);
+  const key = workloadKey(spec.team, spec.name);
+  if (state.workloadIdByKey.get(key) === id) state.workloadIdByKey.delete(key);
+  // The array gives its front back once half of it is gone, so that dropping stays constant time on average.
+  if (world.endedDropped * 2 <= endedKept.length) return;
+  endedKept.splice(0, world.endedDropped);
+  world.endedDropped = 0;
+}

@@ -1,0 +1,122 @@
+/**
+ * `apply`: a set of sites, pools, teams and workloads, all or nothing. Everything is checked before the first event, so
+ * a refused set leaves no trace. Applying the same set again changes nothing.
+ */
+import type { Batch } from "../batch.ts";
+import type { Command } from "../inputs.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { ApplyChange, Rejection } from "../replies.ts";
+import { canonicalJson } from "../state/canonical.ts";
+import { workloadKey } from "../state/state.ts";
+import type { World } from "../state/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { recordSubmission, submissionObjection } from "./submit.ts";
+
+type Apply = Command & { readonly kind: "apply" };
+
+export function apply(batch: Batch, command: Apply): Decision {
+  const objection = firstObjection(batch.world, command);
+  if (objection !== null) return refused(objection);
+  const { state } = batch.world;
+  const fact = { version: 1, atMs: batch.nowMs } as const;
+  const changes: ApplyChange[] = [];
+  const define = (kind: "site" | "pool" | "team", wanted: { readonly name: string }, known: unknown, emit: () => void): void => {
+    const action = known === undefined ? "created" : canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
+    if (action !== "unchanged") emit();
+    changes.push({ kind, name: wanted.name, action, workloadId: null });
+  };
+  for (const site of command.sites) define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
+  for (const pool of command.pools) define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
+  for (const team of parentsFirst(command.teams)) define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
+  for (const spec of command.workloads) changes.push(applyWorkload(batch, spec, command.actor));
+  return done({ kind: "applied", changes });
+}
+
+function applyWorkload(batch: Batch, spec: WorkloadSpec, actor: string): ApplyChange {
+  const known = newestNamed(batch.world, spec);
+  if (known !== undefined && canonicalJson(known.spec) === canonicalJson(spec)) {
+    return { kind: "workload", name: spec.name, action: "unchanged", workloadId: known.id };
+  }
+  const workloadId = recordSubmission(batch, spec, actor);
+  return { kind: "workload", name: spec.name, action: known === undefined ? "created" : "changed", workloadId };
+}
+
+function newestNamed({ state }: World, spec: WorkloadSpec) {
+  const id = state.workloadIdByKey.get(workloadKey(spec.team, spec.name));
+  return id === undefined ? undefined : state.workloads.get(id);
+}
+
+function firstObjection(world: World, command: Apply): Rejection | null {
+  const duplicate = duplicateName(command);
+  if (duplicate !== null) return duplicate;
+  return poolObjection(world, command) ?? teamObjection(world, command.teams) ?? workloadObjection(world, command);
+}
+
+function duplicateName({ sites, pools, teams, workloads }: Apply): Rejection | null {
+  const named = [
+    ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
+    ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),
+    ...teams.map(({ name }) => ({ kind: "team", name: String(name) })),
+    ...workloads.map(({ team, name }) => ({ kind: "workload", name: workloadKey(team, name) })),
+  ];
+  const seen = new Set<string>();
+  for (const { kind, name } of named) {
+    if (seen.has(`${kind} ${name}`)) return { code: "duplicateName", kind, name };
+    seen.add(`${kind} ${name}`);
+  }
+  return null;
+}
+
+function poolObjection({ state }: World, { sites, pools }: Apply): Rejection | null {
+  for (const pool of pools) {
+    if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site)) return { code: "unknownSite", site: pool.site };
+    const known = state.pools.get(pool.name);
+    const inUse = known !== undefined && [...state.nodes.values()].some((node) => node.pool === pool.name);
+    // The nodes of a pool are filed under its type and run under its executor: those stay while it has nodes.
+    if (inUse && known.acceleratorType !== pool.acceleratorType) return { code: "poolInUse", pool: pool.name, field: "accelerator" };
+    if (inUse && known.executor !== pool.executor) return { code: "poolInUse", pool: pool.name, field: "executor" };
+  }
+  return null;
+}
+
+/** Parents must exist, here or already, and the tree stay a tree. */
+function teamObjection({ state }: World, teams: readonly Team[]): Rejection | null {
+  const after = new Map<TeamName, Team>(state.teams);
+  for (const team of teams) after.set(team.name, team);
+  for (const team of teams) {
+    const path: TeamName[] = [team.name];
+    for (let at = team.parent; at !== null; ) {
+      if (path.includes(at)) return { code: "teamCycle", teams: [...path.slice(path.indexOf(at)), at] };
+      const parent = after.get(at);
+      if (parent === undefined) return { code: "unknownTeam", team: at };
+      path.push(at);
+      at = parent.parent;
+    }
+  }
+  return null;
+}
+
+/** New teams are recorded after the ones they hang from. */
+function parentsFirst(teams: readonly Team[]): readonly Team[] {
+  const byName = new Map(teams.map((team) => [team.name, team]));
+  const depth = (team: Team): number => {
+    const parent = team.parent === null ? undefined : byName.get(team.parent);
+    return parent === undefined ? 0 : 1 + depth(parent);
+  };
+  return teams.map((team) => ({ team, depth: depth(team) })).toSorted((left, right) => left.depth - right.depth).map(({ team }) => team);
+}
+
+function workloadObjection(world: World, { teams, workloads }: Apply): Rejection | null {
+  const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
+  for (const spec of workloads) {
+    const objection = submissionObjection(world, spec, known);
+    if (objection !== null) return objection;
+    const active = newestNamed(world, spec);
+    const differs = active !== undefined && canonicalJson(active.spec) !== canonicalJson(spec);
+    if (differs && active.endedAtMs === null) return { code: "workloadActive", workloadId: active.id, name: spec.name };
+  }
+  return null;
+}

@@ -1,0 +1,64 @@
+/** What the end of an attempt means for its task and its workload: done, tried again, or given up. */
+import type { Batch } from "../batch.ts";
+import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
+import { taskCountOf } from "../model/workload.ts";
+import { invariant } from "../state/invariant.ts";
+
+export interface AttemptEnd {
+  readonly outcome: AttemptOutcome;
+  readonly exit: WorkerExit | null;
+  readonly detail: string;
+}
+
+export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
+  const workload = batch.world.state.workloads.get(attempt.workloadId);
+  invariant(workload !== undefined, `attempt ${attempt.id} has no workload`);
+  const retryAtMs = retryAt(batch, { workload, attempt, outcome: end.outcome });
+  batch.emit({ kind: "attemptEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, ...end, retryAtMs });
+  endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
+}
+
+/** When the task may be tried again; `null` if it is done or given up. */
+function retryAt(batch: Batch, { workload, attempt, outcome }: { workload: Workload; attempt: Attempt; outcome: AttemptOutcome }): number | null {
+  if (workload.stopRequested) return null;
+  const { retries } = workload.spec;
+  switch (outcome) {
+    case "succeeded":
+      return null;
+    case "failed": {
+      const failures = (workload.failureCounts.get(attempt.task) ?? 0) + 1;
+      return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
+    }
+    case "stopped":
+      // A drained or lost node is not the task's fault: it goes back at once.
+      return attempt.stop?.reason === "walltimeExceeded" ? null : batch.nowMs;
+    case "lost":
+      return batch.nowMs + backoffMs(retries, attempt.number);
+  }
+}
+
+/** Doubles with each further time, up to the bound. */
+function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number): number {
+  let wait = base;
+  for (let time = 1; time < times && wait < backoffMaxMs; time++) wait *= 2;
+  return Math.min(wait, backoffMaxMs);
+}
+
+/** Ends the workload once no task of it waits or runs. */
+export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
+  if (workload.activeAttempts.length > 0) return;
+  const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
+  if (tasksLeft > 0 && !workload.stopRequested) return;
+  const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
+  batch.emit({ kind: "workloadEnded", version: 1, atMs: batch.nowMs, workloadId: workload.id, phase, reason });
+}
+
+/** Read after the attempt's end was applied. */
+function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): EndReason {
+  if (workload.stopRequested) return { kind: "cancelled" };
+  const { failedCount } = workload;
+  if (failedCount === 0) return { kind: "allTasksSucceeded" };
+  if (workload.spec.kind === "batch") return { kind: "tasksFailed", failedCount };
+  if (attempt.stop?.reason === "walltimeExceeded") return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
+  return { kind: "retriesExhausted", failures: workload.failureCounts.get(attempt.task) ?? 0, exit: end.exit };
+}

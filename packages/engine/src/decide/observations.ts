@@ -1,0 +1,81 @@
+/** What executors saw. Reports about attempts that the engine no longer counts as active are old news and change nothing. */
+import type { Batch } from "../batch.ts";
+import type { Observation } from "../inputs.ts";
+import type { NodeSpec } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Attempt, WorkerExit } from "../model/workload.ts";
+import { canonicalJson } from "../state/canonical.ts";
+import { unreachable } from "../state/unreachable.ts";
+import { endAttempt } from "./end-attempt.ts";
+import { requestStop } from "./stop-attempt.ts";
+
+export function decideObservation(batch: Batch, observation: Observation): void {
+  switch (observation.kind) {
+    case "nodeSeen":
+      return seeNode(batch, observation.node);
+    case "nodeUnreachable":
+      return loseNode(batch, observation.nodeId, observation.detail);
+    case "attemptRunning":
+      return withActive(batch, observation, (attempt) => {
+        if (attempt.startedAtMs === null) batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+      });
+    case "attemptExited":
+      return withActive(batch, observation, (attempt) => exitAttempt(batch, attempt, observation.exits));
+    case "attemptLost":
+      return withActive(batch, observation, (attempt) => {
+        endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: observation.detail });
+      });
+    default:
+      unreachable(observation);
+  }
+}
+
+function withActive(batch: Batch, { attemptId }: { readonly attemptId: Attempt["id"] }, act: (attempt: Attempt) => void): void {
+  const attempt = batch.world.state.attempts.get(attemptId);
+  if (attempt !== undefined) act(attempt);
+}
+
+const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || exit.code !== 0;
+
+function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
+  const failure = exits.find(isFailure) ?? null;
+  const outcome = attempt.stop !== null ? "stopped" : failure === null ? "succeeded" : "failed";
+  // A gang that ends before its start was reported did start: the record says so.
+  if (attempt.startedAtMs === null) batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+  endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
+}
+
+function seeNode(batch: Batch, spec: NodeSpec): void {
+  const { state, capacity } = batch.world;
+  const { nowMs: atMs } = batch;
+  const known = state.nodes.get(spec.id);
+  if (known === undefined) {
+    // A node whose pool nobody declared is not ours to use.
+    if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 1, atMs, node: spec });
+    return;
+  }
+  if (known.health === "lost") batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
+  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib } = known;
+  const changed = canonicalJson({ id, pool, fabric, acceleratorCount, coresMilli, memoryMib }) !== canonicalJson(spec);
+  // Amounts of a node change only while it holds nothing; the executor reports again at its next look.
+  if (changed && pool === spec.pool && capacity.slot(spec.id).attempts.size === 0) batch.emit({ kind: "nodeChanged", version: 1, atMs, node: spec });
+}
+
+/**
+ * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere is stopped first: its
+ * accelerators stay taken until its executor reports that nothing of it runs.
+ */
+function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
+  const { state, capacity } = batch.world;
+  const node = state.nodes.get(nodeId);
+  if (node === undefined || node.health === "lost") return;
+  batch.emit({ kind: "nodeLost", version: 1, atMs: batch.nowMs, nodeId, detail });
+  const attempts = [...capacity.slot(nodeId).attempts]
+    .flatMap((id) => state.attempts.get(id) ?? [])
+    .toSorted((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of attempts) {
+    const goneEverywhere = attempt.workers.every((worker) => state.nodes.get(worker.node)?.health === "lost");
+    if (goneEverywhere) endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: `node ${nodeId} was lost: ${detail}` });
+    else requestStop(batch, attempt, "nodeLost");
+  }
+}

@@ -1,0 +1,54 @@
+import type { Batch } from "../batch.ts";
+import { workloadId } from "../model/ids.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { Rejection } from "../replies.ts";
+import { emptyFleetWorkers, fitsEmptyFleet } from "../schedule/place.ts";
+import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
+import type { World } from "../state/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { endWorkloadIfDone } from "./end-attempt.ts";
+import { requestStop } from "./stop-attempt.ts";
+
+export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
+  const objection = submissionObjection(batch.world, spec, batch.world.state.teams);
+  if (objection !== null) return refused(objection);
+  return done({ kind: "workloadSubmitted", workloadId: recordSubmission(batch, spec, actor) });
+}
+
+export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
+  const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
+  batch.emit({ kind: "workloadSubmitted", version: 1, atMs: batch.nowMs, workloadId: id, spec, actor });
+  return id;
+}
+
+/** Why a spec cannot be taken in under these teams; `null` if it can. */
+export function submissionObjection(world: World, spec: WorkloadSpec, teams: { has(team: WorkloadSpec["team"]): boolean }): Rejection | null {
+  const { state, capacity } = world;
+  if (!teams.has(spec.team)) return { code: "unknownTeam", team: spec.team };
+  const waitingCount = state.submittedCount - state.endedCount;
+  if (waitingCount >= WAITING_WORKLOADS_MAX) return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  const { gang, acceleratorTypes } = spec;
+  if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, gang, acceleratorTypes)) {
+    const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));
+    return { code: "tooLarge", workers: gang.workers, placeableWorkers: Math.max(0, ...workers), acceleratorsPerWorker: gang.accelerators };
+  }
+  return null;
+}
+
+export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decision {
+  const { state } = batch.world;
+  const workload = state.workloads.get(id);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId: id });
+  if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
+  if (!workload.stopRequested) {
+    batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
+    for (const attemptId of [...workload.activeAttempts]) {
+      const attempt = state.attempts.get(attemptId);
+      if (attempt !== undefined) requestStop(batch, attempt, "cancelled");
+    }
+    endWorkloadIfDone(batch, workload, { kind: "cancelled" });
+  }
+  return done({ kind: "workloadStopping", workloadId: id });
+}

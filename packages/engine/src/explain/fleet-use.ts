@@ -1,0 +1,15 @@
+/** What is held and free, read from the indexes: for views, without visiting what they do not show. */
+import { worldOf } from "../engine.ts";
+import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
+import type { Engine } from "../ready.ts";
+
+/** Attempts that hold something on the node, and what is left of it. */
+export function nodeUse(engine: Engine, id: NodeId): { readonly attempts: readonly AttemptId[]; readonly freeCount: number; readonly coresFreeMilli: number; readonly memoryFreeMib: number } {
+  const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = worldOf(engine).capacity.slot(id);
+  return { attempts: [...attempts], freeCount, coresFreeMilli, memoryFreeMib };
+}
+
+/** Accelerators that the team and everything below it holds, by type. */
+export function teamHolds(engine: Engine, team: TeamName): ReadonlyMap<string, number> {
+  return worldOf(engine).teamUse.usedByType(team);
+}

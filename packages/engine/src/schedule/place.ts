@@ -1,0 +1,83 @@
+/**
+ * Where a gang goes: all of its workers or none, all on one accelerator type. Reads indexes only; the caller emits the
+ * event. `verify/placement.ts` checks the result against the rules without using this file.
+ */
+import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Capacity, NodeSlot, TypeCapacity } from "../state/capacity.ts";
+
+export interface Placement {
+  readonly acceleratorType: string;
+  readonly workers: readonly WorkerAllocation[];
+}
+
+/** The most preferred type that holds the whole gang and for which `allowed` has no objection; `null` if none does. */
+export function findPlacement(
+  capacity: Capacity,
+  gang: GangSpec,
+  acceleratorTypes: readonly string[],
+  { placement, allowed }: { readonly placement: Policy["placement"]; readonly allowed: (type: TypeCapacity) => boolean },
+): Placement | null {
+  for (const type of capacity.acceptable(acceleratorTypes)) {
+    if (type.freeCount < gang.workers * gang.accelerators || !allowed(type)) continue;
+    const workers = placeOnType(type, gang, placement);
+    if (workers !== null) return { acceleratorType: type.type, workers };
+  }
+  return null;
+}
+
+function placeOnType(type: TypeCapacity, gang: GangSpec, order: Policy["placement"]): readonly WorkerAllocation[] | null {
+  const workers: WorkerAllocation[] = [];
+  visitNodes(type, gang, order, (slot) => {
+    const count = slot.workersThatFit(gang, gang.workers - workers.length);
+    for (let index = 0; index < count; index++) {
+      workers.push({ node: slot.node.id, accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators) });
+    }
+    return workers.length < gang.workers;
+  });
+  return workers.length === gang.workers ? workers : null;
+}
+
+/** How many workers of the gang fit now on one type, at most `gang.workers`. */
+export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
+  let count = 0;
+  visitNodes(type, gang, "pack", (slot) => {
+    count += slot.workersThatFit(gang, gang.workers - count);
+    return count < gang.workers;
+  });
+  return count;
+}
+
+/** Usable nodes with enough free accelerators for one worker, in the policy's order, while `visit` returns true. */
+function visitNodes(type: TypeCapacity, gang: GangSpec, order: Policy["placement"], visit: (slot: NodeSlot) => boolean): void {
+  const most = type.perNodeMax;
+  for (let step = gang.accelerators; step <= most; step++) {
+    const free = order === "pack" ? step : most - (step - gang.accelerators);
+    const nodes = type.byFree[free];
+    if (nodes === undefined) continue;
+    for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
+      if (!visit(type.slots[position] as NodeSlot)) return;
+    }
+  }
+}
+
+/** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
+export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
+  let count = 0;
+  for (const slot of type.slots) {
+    if (count >= gang.workers) break;
+    if (!slot.usable) continue;
+    const { acceleratorCount, coresMilli, memoryMib } = slot.node;
+    let fits = gang.workers - count;
+    if (gang.accelerators > 0) fits = Math.min(fits, Math.floor(acceleratorCount / gang.accelerators));
+    if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
+    if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
+    count += fits;
+  }
+  return count;
+}
+
+/** Whether the usable fleet could hold the gang if it were empty. */
+export function fitsEmptyFleet(capacity: Capacity, gang: GangSpec, acceleratorTypes: readonly string[]): boolean {
+  return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= gang.workers);
+}

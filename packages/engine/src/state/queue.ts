@@ -1,0 +1,91 @@
+/**
+ * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, accelerator types) stand
+ * or fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
+ */
+import type { TeamName } from "../model/ids.ts";
+import type { GangSpec, Workload } from "../model/workload.ts";
+import type { Policy } from "../policy/policy.ts";
+import { workloadOrder } from "../policy/order.ts";
+import { SortedList } from "./sorted-list.ts";
+
+export class PlacementClass {
+  readonly team: TeamName;
+  readonly gang: GangSpec;
+  readonly acceleratorTypes: readonly string[];
+  readonly waiting: SortedList<Workload>;
+  /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
+  closedAt = -1;
+  /** Whether the empty fleet could hold one gang, as of `fleetEpoch`. */
+  fitsFleet = false;
+  fleetEpoch = -1;
+
+  constructor(workload: Workload, waiting: SortedList<Workload>) {
+    this.team = workload.spec.team;
+    this.gang = workload.spec.gang;
+    this.acceleratorTypes = workload.spec.acceleratorTypes;
+    this.waiting = waiting;
+  }
+}
+
+const classKey = ({ spec }: Workload): string =>
+  `${spec.gang.workers}|${spec.gang.accelerators}|${spec.gang.coresMilli}|${spec.gang.memoryMib}|${spec.team}|${spec.acceleratorTypes.join("|")}`;
+
+export class Queue {
+  #classes = new Map<string, PlacementClass>();
+  #compare: (left: Workload, right: Workload) => number;
+  /** Workloads with at least one task that may start now. */
+  readyCount = 0;
+
+  constructor(policy: Policy) {
+    this.#compare = workloadOrder(policy);
+  }
+
+  get compare(): (left: Workload, right: Workload) => number {
+    return this.#compare;
+  }
+
+  classes(): IterableIterator<PlacementClass> {
+    return this.#classes.values();
+  }
+
+  classOf(workload: Workload): PlacementClass {
+    const key = classKey(workload);
+    let found = this.#classes.get(key);
+    if (found === undefined) {
+      found = new PlacementClass(workload, new SortedList(this.#compare));
+      this.#classes.set(key, found);
+    }
+    return found;
+  }
+
+  add(workload: Workload): void {
+    this.classOf(workload).waiting.insert(workload);
+    this.readyCount++;
+  }
+
+  has(workload: Workload): boolean {
+    return this.#classes.get(classKey(workload))?.waiting.has(workload) ?? false;
+  }
+
+  remove(workload: Workload): void {
+    const key = classKey(workload);
+    const found = this.#classes.get(key);
+    if (found === undefined || !found.waiting.remove(workload)) return;
+    this.readyCount--;
+  }
+
+  /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
+  dropEmptyClasses(): void {
+    if (this.#classes.size <= 64) return;
+    for (const [key, found] of this.#classes) if (found.waiting.length === 0) this.#classes.delete(key);
+  }
+
+  /** Starts over under another policy's order. */
+  reorder(policy: Policy): void {
+    const workloads = [...this.#classes.values()].flatMap((found) => [...found.waiting.from(0)]);
+    this.#compare = workloadOrder(policy);
+    this.#classes = new Map();
+    this.readyCount = 0;
+    for (const workload of workloads) this.add(workload);
+  }
+}

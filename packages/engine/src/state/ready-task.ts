@@ -1,0 +1,17 @@
+import type { Workload } from "../model/workload.ts";
+import { taskCountOf } from "../model/workload.ts";
+
+/** The task that would start next: a retry whose back-off is over (lowest task first), else a fresh one; `null` if none may. */
+export function readyTask(workload: Workload, nowMs: number): number | null {
+  if (workload.stopRequested) return null;
+  let task: number | null = null;
+  for (const retry of workload.retries) {
+    if (retry.notBeforeMs <= nowMs && (task === null || retry.task < task)) task = retry.task;
+  }
+  if (task !== null) return task;
+  return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
+}
+
+/** Tasks that have not ended and are not active, back-off or not. */
+export const waitingTaskCount = (workload: Workload): number =>
+  workload.stopRequested ? 0 : workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;

@@ -1,0 +1,58 @@
+/**
+ * What happens by time alone: walltimes that run out and back-offs that end. A binary heap by instant; entries are not
+ * removed when their reason goes away but checked when they come due, so a wake-up can be early and is never late.
+ */
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+
+export type Timer =
+  | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
+  | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId };
+
+export class Timers {
+  readonly #heap: Timer[] = [];
+
+  nextAtMs(): number | null {
+    return this.#heap[0]?.atMs ?? null;
+  }
+
+  add(timer: Timer): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    heap.push(timer);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent] as Timer;
+      if (above.atMs <= timer.atMs) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = timer;
+  }
+
+  /** Takes everything due at `nowMs`, in no particular order: the caller sorts by what it means. */
+  takeDue(nowMs: number): Timer[] {
+    const due: Timer[] = [];
+    for (let top = this.#heap[0]; top !== undefined && top.atMs <= nowMs; top = this.#heap[0]) {
+      due.push(top);
+      this.#removeTop();
+    }
+    return due;
+  }
+
+  #removeTop(): void {
+    const heap = this.#heap;
+    const moved = heap.pop() as Timer;
+    if (heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && (heap[child + 1] as Timer).atMs < (heap[child] as Timer).atMs) child++;
+      const below = heap[child] as Timer;
+      if (below.atMs >= moved.atMs) break;
+      heap[index] = below;
+      index = child;
+    }
+    heap[index] = moved;
+  }
+}

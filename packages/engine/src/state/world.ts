@@ -1,0 +1,115 @@
+/** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
+import type { Node, Pool, Site } from "../model/fleet.ts";
+import { teamName } from "../model/ids.ts";
+import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { defaultPolicy } from "../policy/presets.ts";
+import type { Policy } from "../policy/policy.ts";
+import { Capacity } from "./capacity.ts";
+import { CHAIN_START } from "./hash.ts";
+import { Queue } from "./queue.ts";
+import type { Answer, ReadonlyState } from "./state.ts";
+import { TeamUse } from "./team-use.ts";
+import { Timers } from "./timers.ts";
+import { readyTask } from "./ready-task.ts";
+
+export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Sequence of the last event that touched the entity, and its digest as of then: what makes a digest cost only what changed. */
+export interface Digested {
+  revision: number;
+  digestRevision: number;
+  digestLanes: { a: number; b: number; c: number; d: number } | null;
+}
+
+export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
+  Digested & {
+    activeAttempts: AttemptId[];
+    /** Position in the order of ending; 0 while it has not ended. */
+    endOrdinal: number;
+  };
+export type AttemptEntity = Mutable<Attempt> & Digested;
+export type NodeEntity = Mutable<Node> & Digested;
+
+export interface State extends ReadonlyState {
+  nowMs: number;
+  sequence: number;
+  chain: string;
+  policy: Policy;
+  readonly sites: Map<SiteName, Site>;
+  readonly pools: Map<PoolName, Pool>;
+  readonly nodes: Map<NodeId, NodeEntity>;
+  readonly teams: Map<TeamName, Team>;
+  readonly workloads: Map<WorkloadId, WorkloadEntity>;
+  readonly workloadIdByKey: Map<string, WorkloadId>;
+  readonly attempts: Map<AttemptId, AttemptEntity>;
+  readonly answers: Map<string, Answer>;
+  submittedCount: number;
+  endedCount: number;
+}
+
+export interface World {
+  readonly state: State;
+  readonly capacity: Capacity;
+  readonly queue: Queue;
+  readonly teamUse: TeamUse;
+  readonly timers: Timers;
+  /** Ended workloads that are still kept, oldest end first. */
+  readonly endedKept: WorkloadId[];
+  /** Positions at the front of `endedKept` that were dropped already. */
+  endedDropped: number;
+}
+
+/** Work that names no team belongs to this one; it always exists. */
+export const DEFAULT_TEAM: TeamName = teamName("default");
+
+export function emptyState(): State {
+  return {
+    nowMs: 0,
+    sequence: 0,
+    chain: CHAIN_START,
+    policy: defaultPolicy,
+    sites: new Map(),
+    pools: new Map(),
+    nodes: new Map(),
+    teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
+    workloads: new Map(),
+    workloadIdByKey: new Map(),
+    attempts: new Map(),
+    answers: new Map(),
+    submittedCount: 0,
+    endedCount: 0,
+  };
+}
+
+/** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
+export function indexState(state: State): World {
+  const capacity = new Capacity();
+  const teamUse = new TeamUse(state.teams);
+  const queue = new Queue(state.policy);
+  const timers = new Timers();
+  for (const node of state.nodes.values()) capacity.join(node);
+  for (const attempt of state.attempts.values()) {
+    const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
+    capacity.take(attempt.id, workload.spec.gang, attempt.workers);
+    teamUse.add(workload.spec.team, attempt.acceleratorType, workload.spec.gang.accelerators * attempt.workers.length);
+    const { walltimeMs } = workload.spec;
+    if (attempt.startedAtMs !== null && walltimeMs !== null) {
+      timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
+    }
+  }
+  const ended: WorkloadEntity[] = [];
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null) {
+      ended.push(workload);
+      continue;
+    }
+    if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
+    for (const retry of workload.retries) {
+      if (retry.notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
+    }
+  }
+  const endedKept = ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal).map(({ id }) => id);
+  return { state, capacity, queue, teamUse, timers, endedKept, endedDropped: 0 };
+}
