@@ -1,0 +1,360 @@
+/**
+ * The loop: inbox, batch, decide and apply, append and sync, advance, reply, effects, and again. One batch at a time;
+ * while one is being synced the next one gathers.
+ */
+import type { Effect, Engine, Observation, Ready, Reply, Signal } from "@headroom/engine";
+import type { Executor } from "@headroom/executors";
+import { InvariantError } from "@headroom/engine";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
+import type { AppendReceipt, Journal, RecordedDigest } from "../journal/journal.ts";
+import { OperationalError } from "../operational-error.ts";
+import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
+import { EventFeed } from "./event-feed.ts";
+import { Gathering } from "./gathering.ts";
+import { Inbox, INBOX_COMMANDS_MAX } from "./inbox.ts";
+import type { Batch } from "./inbox.ts";
+import { LatencyRecorder, summarise } from "./latency.ts";
+import { SnapshotSchedule } from "./snapshot-schedule.ts";
+import type { SnapshotRules } from "./snapshot-schedule.ts";
+import type { SteadyClock } from "./steady-clock.ts";
+import { UnsyncedRounds } from "./unsynced-rounds.ts";
+import { WakeTimer } from "./wake-timer.ts";
+
+export interface DriverLog {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface BatchDriverParts {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly executors: readonly Executor[];
+  readonly clock: SteadyClock;
+  readonly log: DriverLog;
+  /** The journal failed or an invariant broke: the process must end, and starts again by replay. Called once. */
+  readonly onFatal: (error: Error) => void;
+  readonly onPoint: FaultHook;
+  readonly snapshots: SnapshotRules;
+  /** Record a digest of the state with the group that completes so many events; `null`: only when closing. */
+  readonly digestEveryEvents: number | null;
+  readonly restoredSnapshotSequence: number;
+  readonly recoveryMs: number;
+}
+
+/** Sampling interval of the event-loop monitor; it is part of every sample it takes. */
+const LOOP_SAMPLE_MS = 10;
+
+export class BatchDriver implements Driver {
+  readonly #parts: BatchDriverParts;
+  readonly #engine: Engine;
+  readonly #inbox = new Inbox();
+  readonly #gathering = new Gathering();
+  readonly #feed: EventFeed;
+  readonly #unsynced = new UnsyncedRounds();
+  readonly #timer: WakeTimer;
+  readonly #snapshots: SnapshotSchedule;
+  readonly #reads: (() => void)[] = [];
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  readonly #syncLatency = new LatencyRecorder();
+  readonly #decideLatency = new LatencyRecorder();
+  readonly #startedAtMs: number;
+  #phase: DriverStatus["phase"] = "running";
+  #turn: "idle" | "gathering" | "deciding" = "idle";
+  #gatheringSinceMs = 0;
+  #isTickDue = false;
+  #durable: { readonly sequence: number; readonly chain: string };
+  #digestSequence: number;
+  #journalBytes = 0;
+  #roundCount = 0;
+  #groupCount = 0;
+  #syncCount = 0;
+  #commandCount = 0;
+  #commandsSyncedCount = 0;
+  #closing: Promise<void> | null = null;
+  #whenIdle: (() => void) | null = null;
+
+  constructor(parts: BatchDriverParts) {
+    this.#parts = parts;
+    this.#engine = parts.engine;
+    const { sequence, chain } = parts.engine.state;
+    this.#durable = { sequence, chain };
+    this.#digestSequence = sequence;
+    this.#startedAtMs = parts.clock.nowMs();
+    this.#feed = new EventFeed(parts.journal, sequence);
+    this.#snapshots = new SnapshotSchedule(parts.snapshots, parts.restoredSnapshotSequence, this.#startedAtMs);
+    this.#timer = new WakeTimer(() => {
+      this.#isTickDue = true;
+      this.#wake();
+    });
+    this.#loopDelay.enable();
+  }
+
+  /** After recovery: sets the timer and performs what a crash may have swallowed. */
+  start(effects: readonly Effect[]): void {
+    this.#perform(effects);
+    this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
+  }
+
+  command(command: CommandRequest): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      if (this.#phase !== "running") reject(this.#refusal());
+      else if (this.#inbox.addCommand(command, { resolve, reject })) this.#wake();
+    });
+  }
+
+  observe(input: Observation | Signal): void {
+    if (this.#phase !== "running") return;
+    if (this.#inbox.addObserved(input)) this.#wake();
+  }
+
+  read<T>(query: (engine: Engine) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = (): void => {
+        try {
+          if (this.#phase === "failed") throw this.#refusal();
+          resolve(query(this.#engine));
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      };
+      if (this.#turn === "deciding") this.#reads.push(run);
+      else run();
+    });
+  }
+
+  events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent> {
+    return this.#feed.read(fromSequence, signal);
+  }
+
+  status(): DriverStatus {
+    const { journal, recoveryMs } = this.#parts;
+    return {
+      phase: this.#phase,
+      startedAtMs: this.#startedAtMs,
+      recoveryMs,
+      ...this.#durable,
+      journalId: journal.journalId,
+      journalBytes: this.#journalBytes,
+      roundCount: this.#roundCount,
+      groupCount: this.#groupCount,
+      syncCount: this.#syncCount,
+      commandCount: this.#commandCount,
+      rejectedOverloadCount: this.#inbox.rejectedCount,
+      signalDroppedCount: this.#inbox.droppedCount,
+      commandsPerSync: this.#syncCount === 0 ? 0 : this.#commandsSyncedCount / this.#syncCount,
+      inboxLength: this.#inbox.length,
+      inboxLimit: INBOX_COMMANDS_MAX,
+      sync: this.#syncLatency.summary(),
+      decide: this.#decideLatency.summary(),
+      loopDelay: summarise(this.#loopDelay, LOOP_SAMPLE_MS),
+      snapshot: this.#snapshots.newest,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
+  }
+
+  #refusal(): OperationalError {
+    if (this.#phase === "failed") {
+      return new OperationalError("journal-failed", "The journal failed and the control plane is about to end.");
+    }
+    return new OperationalError("closing", "The control plane is shutting down; try again in a moment.", {
+      retryable: true,
+    });
+  }
+
+  #wake(): void {
+    if (this.#turn !== "idle" || this.#phase === "failed") return;
+    this.#turn = "gathering";
+    this.#gatheringSinceMs = performance.now();
+    setImmediate(this.#gather);
+  }
+
+  /** Runs after the poll phase, so that everything that the sockets had ready is in the inbox. */
+  readonly #gather = (): void => {
+    const waitedMs = performance.now() - this.#gatheringSinceMs;
+    const mustWait = this.#phase === "running" && !this.#gathering.isEnough(this.#inbox.commandCount, waitedMs);
+    if (mustWait) {
+      setImmediate(this.#gather);
+      return;
+    }
+    this.#turn = "deciding";
+    this.#decide().then(this.#next, this.#fail);
+  };
+
+  readonly #next = (): void => {
+    this.#turn = "idle";
+    for (const run of this.#reads.splice(0)) run();
+    if (this.#inbox.length > 0 || this.#isTickDue) this.#wake();
+    else this.#whenIdle?.();
+  };
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#phase === "failed") return;
+    this.#phase = "failed";
+    this.#timer.clear();
+    const cause = error instanceof Error ? error : new Error(String(error));
+    const operational =
+      cause instanceof OperationalError ? cause : new OperationalError("bug", cause.message, { cause });
+    this.#inbox.rejectAll(operational);
+    for (const run of this.#reads.splice(0)) run();
+    this.#feed.close();
+    this.#parts.log.error(
+      `${cause instanceof InvariantError ? "A broken invariant" : operational.code}: ${cause.message}`,
+    );
+    this.#parts.onFatal(cause);
+    this.#whenIdle?.();
+  };
+
+  async #decide(): Promise<void> {
+    const batch = this.#takeBatch();
+    this.#gathering.closed(batch.commandCount);
+    await this.#at("after-observation-before-append", batch.inputs.length > batch.commandCount);
+    const beganMs = performance.now();
+    const ready = this.#engine.receive(batch.inputs, this.#parts.clock.nowMs());
+    this.#decideLatency.record(performance.now() - beganMs);
+    this.#roundCount++;
+    this.#commandCount += batch.commandCount;
+    this.#unsynced.add({
+      atMs: ready.atMs,
+      firstSequence: ready.group?.firstSequence ?? null,
+      inputs: JSON.stringify(batch.inputs),
+    });
+    const isSynced = ready.group !== null || this.#unsynced.isDue;
+    if (isSynced) await this.#append(ready, batch);
+    this.#engine.advance();
+    await this.#at("after-append-before-reply", isSynced);
+    for (const reply of ready.replies) this.#inbox.answer(reply);
+    if (ready.group !== null) this.#feed.publish(ready.group.firstSequence, ready.events);
+    await this.#at("after-reply-before-launch", ready.effects.length > 0);
+    this.#perform(ready.effects);
+    await this.#at("after-launch-before-observation", ready.effects.length > 0);
+    this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
+    this.#considerSnapshot();
+  }
+
+  #takeBatch(): Batch {
+    const batch = this.#inbox.take();
+    if (!this.#isTickDue) return batch;
+    this.#isTickDue = false;
+    return { ...batch, inputs: [...batch.inputs, { kind: "tick" }] };
+  }
+
+  /** Returns to the caller without a turn of the loop unless the hook asks for time. */
+  async #at(point: FaultPoint, applies: boolean): Promise<void> {
+    const pause = applies ? this.#parts.onPoint(point) : undefined;
+    if (pause !== undefined) await pause;
+  }
+
+  async #append({ atMs, group }: Ready, { commandCount }: Batch): Promise<void> {
+    await this.#at("before-append", true);
+    const append = this.#parts.journal.append({
+      rounds: this.#unsynced.takeAll(),
+      group: group === null ? null : { ...group, atMs },
+      digest: group === null ? null : this.#digestIfDue(),
+    });
+    await Promise.all([append, this.#at("in-append", true)]);
+    this.#count(await append, commandCount);
+    if (group !== null) {
+      this.#groupCount++;
+      this.#durable = { sequence: group.firstSequence + group.count - 1, chain: group.chain };
+    }
+    await this.#at("after-sync-before-advance", true);
+  }
+
+  #count({ syncMs, journalBytes }: AppendReceipt, commandCount: number): void {
+    this.#syncLatency.record(syncMs);
+    this.#journalBytes = journalBytes;
+    this.#syncCount++;
+    this.#commandsSyncedCount += commandCount;
+  }
+
+  #digestIfDue(): RecordedDigest | null {
+    const { digestEveryEvents } = this.#parts;
+    const { sequence } = this.#engine.state;
+    if (digestEveryEvents === null || sequence - this.#digestSequence < digestEveryEvents) return null;
+    this.#digestSequence = sequence;
+    return { sequence, digest: this.#engine.digest() };
+  }
+
+  #perform(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      const executor = this.#parts.executors.find(({ kind }) => kind === effect.executor);
+      if (executor !== undefined) {
+        executor.perform(effect);
+        continue;
+      }
+      const detail = `this control plane has no executor of kind "${effect.executor}"`;
+      this.#parts.log.warn(`${effect.kind} of ${effect.attemptId}: ${detail}`);
+      this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
+    }
+  }
+
+  #considerSnapshot(): void {
+    const { journal, log, clock } = this.#parts;
+    if (!this.#snapshots.isDue(this.#durable.sequence, clock.nowMs())) return;
+    this.#snapshots.begin(this.#durable.sequence, clock.nowMs());
+    journal.snapshotInBackground().then(
+      ({ sequence, bytes, elapsedMs }) => {
+        this.#snapshots.done(sequence, clock.nowMs());
+        log.info(`snapshot at event ${sequence}: ${bytes} bytes in ${Math.round(elapsedMs)} ms`);
+      },
+      (error: unknown) => {
+        this.#snapshots.failed();
+        if (this.#phase === "closed" || this.#phase === "closing") return;
+        const isDamage = error instanceof OperationalError && UNTRUSTWORTHY.has(error.code);
+        // Acknowledging more into a journal that cannot be restored would lose all of it at the next start.
+        if (isDamage) this.#fail(error);
+        else log.warn(`no snapshot: ${error instanceof Error ? error.message : String(error)}`);
+      },
+    );
+  }
+
+  async #shutDown(): Promise<void> {
+    if (this.#phase === "running") this.#phase = "closing";
+    this.#timer.clear();
+    this.#isTickDue = false;
+    if (this.#turn !== "idle" && !this.#hasFailed()) {
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve;
+      });
+    }
+    this.#feed.close();
+    this.#loopDelay.disable();
+    if (this.#hasFailed()) {
+      await this.#parts.journal.close();
+      return;
+    }
+    await this.#recordEnd();
+    this.#phase = "closed";
+  }
+
+  #hasFailed(): boolean {
+    return this.#phase === "failed";
+  }
+
+  /** Whatever was held back, the digest at the head and a snapshot, so that the next start folds nothing. */
+  async #recordEnd(): Promise<void> {
+    const { journal, log } = this.#parts;
+    const { state } = this.#engine;
+    try {
+      const digest = this.#engine.digest();
+      const rounds = this.#unsynced.takeAll();
+      await journal.append({ rounds, group: null, digest: { sequence: state.sequence, digest } });
+      if (state.sequence > (this.#snapshots.newest?.sequence ?? this.#parts.restoredSnapshotSequence)) {
+        journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
+      }
+    } catch (error) {
+      // Everything acknowledged is synced already; the next start folds more, that is all.
+      log.warn(`closing without a digest and a snapshot: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    await journal.close();
+  }
+}
+
+/** The journal and the state it stands for have parted. */
+const UNTRUSTWORTHY: ReadonlySet<string> = new Set(["journal-damaged", "journal-digest-mismatch"]);

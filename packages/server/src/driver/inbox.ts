@@ -1,0 +1,106 @@
+/** What has arrived and was not decided yet, in the order of arrival. Bounded: what cannot wait is refused at the door. */
+import { commandId } from "@headroom/engine";
+import type { Input, Observation, Reply, Signal } from "@headroom/engine";
+import { OperationalError } from "../operational-error.ts";
+import type { CommandRequest } from "./driver.ts";
+
+/** Commands that may wait. At the promised 8,000 a second this is half a second: longer is no service. */
+export const INBOX_COMMANDS_MAX = 4_096;
+/** Progress and checkpoint signals that may wait beside the commands; the next one of a kind replaces a dropped one. */
+const INBOX_SIGNALS_MAX = 4_096;
+/** Inputs that are decided together: keeps one `receive` within milliseconds, so that the loop is never late by many. */
+export const BATCH_INPUTS_MAX = 512;
+
+export interface Waiting {
+  resolve(reply: Reply): void;
+  reject(error: OperationalError): void;
+}
+
+interface Entry {
+  readonly input: Input;
+  readonly isCommand: boolean;
+}
+
+export interface Batch {
+  readonly inputs: readonly Input[];
+  readonly commandCount: number;
+}
+
+export class Inbox {
+  #entries: Entry[] = [];
+  #commandCount = 0;
+  #signalCount = 0;
+  #lastCommandId = 0;
+  /** By correlation number: whoever waits for the answer, from the arrival to the reply. */
+  readonly #waiting = new Map<string, Waiting>();
+  rejectedCount = 0;
+  droppedCount = 0;
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  get commandCount(): number {
+    return this.#commandCount;
+  }
+
+  addCommand(request: CommandRequest, waiting: Waiting): boolean {
+    if (this.#commandCount >= INBOX_COMMANDS_MAX) {
+      this.rejectedCount++;
+      waiting.reject(overloaded(this.#commandCount));
+      return false;
+    }
+    const id = commandId(String(++this.#lastCommandId));
+    this.#waiting.set(id, waiting);
+    this.#entries.push({ input: { ...request, commandId: id }, isCommand: true });
+    this.#commandCount++;
+    return true;
+  }
+
+  addObserved(input: Observation | Signal): boolean {
+    if (input.kind === "progressReported" || input.kind === "checkpointReported") {
+      if (this.#signalCount >= INBOX_SIGNALS_MAX) {
+        this.droppedCount++;
+        return false;
+      }
+      this.#signalCount++;
+    }
+    this.#entries.push({ input, isCommand: false });
+    return true;
+  }
+
+  take(): Batch {
+    const taken = this.#entries.length <= BATCH_INPUTS_MAX ? this.#entries : this.#entries.slice(0, BATCH_INPUTS_MAX);
+    this.#entries = taken === this.#entries ? [] : this.#entries.slice(BATCH_INPUTS_MAX);
+    let commandCount = 0;
+    const inputs = taken.map(({ input, isCommand }) => {
+      if (isCommand) commandCount++;
+      else if (input.kind === "progressReported" || input.kind === "checkpointReported") this.#signalCount--;
+      return input;
+    });
+    this.#commandCount -= commandCount;
+    return { inputs, commandCount };
+  }
+
+  answer(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.commandId);
+    this.#waiting.delete(reply.commandId);
+    waiting?.resolve(reply);
+  }
+
+  /** Nobody will be answered any more. */
+  rejectAll(error: OperationalError): void {
+    this.#entries = [];
+    this.#commandCount = 0;
+    this.#signalCount = 0;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+function overloaded(waitingCount: number): OperationalError {
+  return new OperationalError("overloaded", `${waitingCount} commands are waiting already; try again in a moment.`, {
+    retryable: true,
+  });
+}

@@ -1,0 +1,91 @@
+/**
+ * Start: take the directory, fold the journal, ask every executor what really runs, hand the differences to the engine,
+ * and only then take commands. Refuses with an `OperationalError` that says what to do; until then nothing was started.
+ */
+import type { Executor } from "@headroom/executors";
+import type { FaultHook } from "../faults/fault-points.ts";
+import { journalDefaults } from "../journal/journal.ts";
+import type { JournalOptions } from "../journal/journal.ts";
+import { olderThan } from "../journal/restore.ts";
+import { openJournal } from "../journal/sqlite-journal.ts";
+import { newestKnown, reconcile } from "../recovery/reconcile.ts";
+import type { ExecutorReport } from "../recovery/reconcile.ts";
+import { BatchDriver } from "./batch-driver.ts";
+import type { DriverLog } from "./batch-driver.ts";
+import type { Driver } from "./driver.ts";
+import { snapshotDefaults } from "./snapshot-schedule.ts";
+import type { SnapshotRules } from "./snapshot-schedule.ts";
+import { SteadyClock, systemClock } from "./steady-clock.ts";
+import type { Clock } from "./steady-clock.ts";
+
+export interface OpenDriverOptions {
+  /** The directory of the journal; made where it does not exist. */
+  readonly directory: string;
+  /** One for each kind; the caller closes them after the driver. */
+  readonly executors: readonly Executor[];
+  readonly log: DriverLog;
+  /** Called once, when going on would put acknowledged work at risk: end the process; the next start recovers by replay. */
+  readonly onFatal: (error: Error) => void;
+  readonly journal?: Partial<Omit<JournalOptions, "directory">>;
+  readonly snapshots?: Partial<SnapshotRules>;
+  /** See `BatchDriverParts.digestEveryEvents`; default `null`. */
+  readonly digestEveryEvents?: number | null;
+  readonly clock?: Clock;
+  readonly onPoint?: FaultHook;
+}
+
+const noFaults: FaultHook = () => undefined;
+
+export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
+  const { executors, log, clock = systemClock } = options;
+  const beganMs = clock.monotonicMs();
+  const journalOptions: JournalOptions = { ...journalDefaults, ...options.journal, directory: options.directory };
+  const { journal, engine, snapshotSequence, warnings } = await openJournal(journalOptions, Math.floor(clock.wallMs()));
+  for (const warning of warnings) log.warn(warning);
+  try {
+    const reports = await Promise.all(executors.map((executor) => report(executor, log)));
+    const newest = newestKnown(reports);
+    const { sequence } = engine.state;
+    if (newest !== null && newest.sequence > sequence) {
+      throw olderThan(journal.directory, sequence, `attempt ${newest.attemptId}`, newest.sequence);
+    }
+    const { observations, effects } = reconcile(engine.state, reports);
+    const recoveryMs = clock.monotonicMs() - beganMs;
+    const driver = new BatchDriver({
+      engine,
+      journal,
+      executors,
+      log,
+      clock: new SteadyClock(clock, engine.state.nowMs),
+      onFatal: options.onFatal,
+      onPoint: options.onPoint ?? noFaults,
+      snapshots: { ...snapshotDefaults, ...options.snapshots },
+      digestEveryEvents: options.digestEveryEvents ?? null,
+      restoredSnapshotSequence: snapshotSequence,
+      recoveryMs,
+    });
+    for (const observation of observations) driver.observe(observation);
+    for (const executor of executors) executor.watch((input) => driver.observe(input));
+    driver.start([...engine.outstandingEffects(), ...effects]);
+    log.info(
+      `journal ${journal.journalId} at event ${sequence}, folded from ${snapshotSequence} in ${Math.round(recoveryMs)} ms`,
+    );
+    return driver;
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+}
+
+/** What runs must be known before anything is decided; which nodes there are can also come later. */
+async function report(executor: Executor, log: DriverLog): Promise<ExecutorReport> {
+  const attempts = await executor.attempts();
+  try {
+    return { kind: executor.kind, attempts, nodes: (await executor.inventory()).nodes };
+  } catch (error) {
+    log.warn(
+      `the ${executor.kind} executor cannot list its nodes: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return { kind: executor.kind, attempts, nodes: null };
+  }
+}

@@ -1,0 +1,50 @@
+/** When to make a snapshot: often enough for a quick restart, seldom enough that folding costs little beside the work. */
+export interface SnapshotRules {
+  /** So many events bound how much a restart folds; a fold runs at hundreds of thousands a second. */
+  readonly everyEvents: number;
+  /** But no sooner than this after the last one: on a busy system each costs a second of a core. */
+  readonly pauseMinMs: number;
+  /** After so long a time any new event is reason enough. */
+  readonly everyMs: number;
+}
+
+export const snapshotDefaults: SnapshotRules = { everyEvents: 200_000, pauseMinMs: 60_000, everyMs: 15 * 60_000 };
+
+export class SnapshotSchedule {
+  readonly #rules: SnapshotRules;
+  #lastSequence: number;
+  #lastAtMs: number;
+  #isBusy = false;
+  newest: { readonly sequence: number; readonly atMs: number } | null = null;
+
+  constructor(rules: SnapshotRules, lastSequence: number, nowMs: number) {
+    this.#rules = rules;
+    this.#lastSequence = lastSequence;
+    this.#lastAtMs = nowMs;
+  }
+
+  isDue(sequence: number, nowMs: number): boolean {
+    const eventCount = sequence - this.#lastSequence;
+    const elapsedMs = nowMs - this.#lastAtMs;
+    if (this.#isBusy || eventCount === 0) return false;
+    return (
+      elapsedMs >= this.#rules.everyMs || (eventCount >= this.#rules.everyEvents && elapsedMs >= this.#rules.pauseMinMs)
+    );
+  }
+
+  begin(sequence: number, nowMs: number): void {
+    this.#isBusy = true;
+    this.#lastSequence = sequence;
+    this.#lastAtMs = nowMs;
+  }
+
+  done(sequence: number, atMs: number): void {
+    this.#isBusy = false;
+    this.newest = { sequence, atMs };
+  }
+
+  /** Tried again when the next one is due. */
+  failed(): void {
+    this.#isBusy = false;
+  }
+}

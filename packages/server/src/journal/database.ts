@@ -1,0 +1,30 @@
+/** Opening the journal's database: the few settings that durability and concurrent readers rest on. */
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+export const databasePath = (directory: string): string => path.join(directory, "journal.db");
+
+/** Another program that looks at the journal with a SQLite shell holds it for moments; this is longer than they take. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** The write-ahead log shrinks back to this after a burst. */
+const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * For the writer. The file itself says that it has a write-ahead log (`schema.ts`); with that and `synchronous=FULL` a
+ * commit returns after the log is synced, and readers see a commit only then. Checkpoints are asked for
+ * (`wal_autocheckpoint = 0`), so that none delays an answer.
+ */
+export function openForWriting(directory: string, synchronous: "full" | "off"): DatabaseSync {
+  const database = new DatabaseSync(databasePath(directory), { timeout: BUSY_TIMEOUT_MS });
+  database.exec(`
+    PRAGMA synchronous = ${synchronous === "full" ? "FULL" : "OFF"};
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA journal_size_limit = ${WAL_SIZE_LIMIT_BYTES};
+    PRAGMA cache_size = -16384;
+  `);
+  return database;
+}
+
+export function openForReading(directory: string): DatabaseSync {
+  return new DatabaseSync(databasePath(directory), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}

@@ -1,0 +1,50 @@
+/**
+ * One control plane per directory. The lock is a POSIX record lock that SQLite holds on an empty file (an open
+ * `BEGIN EXCLUSIVE`): the kernel gives it up when the process ends, however it ends. Nothing can be stale, there is no
+ * process id to be recycled, and two starters cannot both win. `owner.json` beside it only says who holds it.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { OperationalError } from "../operational-error.ts";
+import { journalError } from "./journal-error.ts";
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+const SQLITE_BUSY = 5;
+
+export function lockDirectory(directory: string, nowMs: number): DirectoryLock {
+  const ownerPath = path.join(directory, "owner.json");
+  let database: DatabaseSync;
+  try {
+    database = new DatabaseSync(path.join(directory, "lock.db"), { timeout: 0 });
+  } catch (error) {
+    throw journalError(error, "opening lock.db", directory);
+  }
+  try {
+    // In memory, or SQLite puts a rollback journal of no bytes beside the file.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`);
+  } catch (error) {
+    database.close();
+    const isHeld = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
+    throw isHeld ? alreadyRunning(directory, ownerPath) : journalError(error, "locking", directory);
+  }
+  return { release: () => database.close() };
+}
+
+function alreadyRunning(directory: string, ownerPath: string): OperationalError {
+  let who = "another process";
+  try {
+    const owner: unknown = JSON.parse(readFileSync(ownerPath, "utf8"));
+    if (typeof owner === "object" && owner !== null && "pid" in owner) who = `process ${String(owner.pid)}`;
+  } catch {
+    // The owner is between taking the lock and writing who it is; "another process" is true either way.
+  }
+  return new OperationalError(
+    "journal-in-use",
+    `A control plane is already running on ${directory} (${who}). Use that one, stop it first, or set HEADROOM_HOME to another directory.`,
+  );
+}

@@ -1,0 +1,118 @@
+/** Reads of the journal's tables over one connection, synchronously: for recovery, and for threads that do nothing else. */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { JournalHead, RecordedDigest, RecordedGroup, RecordedRound } from "./journal.ts";
+import { damaged } from "./journal-error.ts";
+
+type Row = Record<string, unknown>;
+
+function numberOf(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  throw damaged(`a row holds ${String(value)} where ${column} should be`);
+}
+
+function textOf(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value === "string") return value;
+  throw damaged(`a row holds ${String(value)} where ${column} should be`);
+}
+
+function groupOf(row: Row): RecordedGroup {
+  return {
+    firstSequence: numberOf(row, "first_sequence"),
+    count: numberOf(row, "count"),
+    atMs: numberOf(row, "at_ms"),
+    chain: textOf(row, "chain"),
+    text: textOf(row, "text"),
+  };
+}
+
+function roundOf(row: Row): RecordedRound {
+  return {
+    round: numberOf(row, "round"),
+    atMs: numberOf(row, "at_ms"),
+    firstSequence: row["first_sequence"] === null ? null : numberOf(row, "first_sequence"),
+    inputs: textOf(row, "inputs"),
+  };
+}
+
+const GROUP_COLUMNS = "first_sequence, count, at_ms, chain, text";
+
+export class JournalReader {
+  readonly #database: DatabaseSync;
+  readonly #page: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#page = database.prepare(
+      `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence >= ? ORDER BY first_sequence LIMIT ?`,
+    );
+  }
+
+  head(): JournalHead {
+    const row = this.#database
+      .prepare(`SELECT ${GROUP_COLUMNS} FROM groups ORDER BY first_sequence DESC LIMIT 1`)
+      .get();
+    if (row === undefined) return { sequence: 0, chain: null, atMs: 0 };
+    const group = groupOf(row);
+    return { sequence: group.firstSequence + group.count - 1, chain: group.chain, atMs: group.atMs };
+  }
+
+  /** The chain after `sequence`, `null` where no group ends there. */
+  chainAt(sequence: number): string | null {
+    const row = this.#database
+      .prepare(`SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1`)
+      .get(sequence);
+    if (row === undefined) return null;
+    const group = groupOf(row);
+    return group.firstSequence + group.count - 1 === sequence ? group.chain : null;
+  }
+
+  /** Groups that begin after `afterSequence`, up to the one that begins at `lastSequence` at most, one in memory at a time. */
+  *groups(afterSequence: number, lastSequence: number): Generator<RecordedGroup> {
+    const statement = this.#database.prepare(
+      `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence > ? AND first_sequence <= ? ORDER BY first_sequence`,
+    );
+    for (const row of statement.iterate(afterSequence, lastSequence)) yield groupOf(row);
+  }
+
+  /** Groups from the one that holds `fromSequence`: at least one where there is one, then as many as fit in `textMax`. */
+  page(fromSequence: number, textMax: number): RecordedGroup[] {
+    const first = this.#database
+      .prepare("SELECT max(first_sequence) AS first FROM groups WHERE first_sequence <= ?")
+      .get(fromSequence);
+    const start = typeof first?.["first"] === "number" ? first["first"] : fromSequence;
+    const groups: RecordedGroup[] = [];
+    let text = 0;
+    for (const row of this.#page.iterate(start, PAGE_GROUPS_MAX)) {
+      const group = groupOf(row);
+      if (group.firstSequence + group.count <= fromSequence) continue;
+      groups.push(group);
+      text += group.text.length;
+      if (text >= textMax) break;
+    }
+    return groups;
+  }
+
+  /** The newest digest recorded at or before `sequence`. */
+  digestAtOrBefore(sequence: number): RecordedDigest | null {
+    const row = this.#database
+      .prepare("SELECT sequence, digest FROM digests WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1")
+      .get(sequence);
+    return row === undefined ? null : { sequence: numberOf(row, "sequence"), digest: textOf(row, "digest") };
+  }
+
+  *digests(): Generator<RecordedDigest> {
+    for (const row of this.#database.prepare("SELECT sequence, digest FROM digests ORDER BY sequence").iterate()) {
+      yield { sequence: numberOf(row, "sequence"), digest: textOf(row, "digest") };
+    }
+  }
+
+  *rounds(): Generator<RecordedRound> {
+    const statement = this.#database.prepare("SELECT round, at_ms, first_sequence, inputs FROM rounds ORDER BY round");
+    for (const row of statement.iterate()) yield roundOf(row);
+  }
+}
+
+/** A bound on rows beside the one on text: groups of one small event each would make a page of many thousands. */
+const PAGE_GROUPS_MAX = 2_000;

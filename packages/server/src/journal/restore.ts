@@ -1,0 +1,136 @@
+/**
+ * From the journal to an engine: the newest usable snapshot, then the groups after it. Everything that can be checked on
+ * the way is checked (chain, numbering, kinds, the newest digest), because what comes out decides about real work.
+ */
+import { createEngine, InvariantError, replayEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { OperationalError } from "../operational-error.ts";
+import type { JournalHead, RecordedGroup } from "./journal.ts";
+import { damaged, journalError } from "./journal-error.ts";
+import type { JournalReader } from "./journal-reader.ts";
+import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
+import type { SnapshotFile } from "./snapshot-file.ts";
+
+export interface RestoreSource {
+  readonly directory: string;
+  readonly journalId: string;
+  readonly reader: JournalReader;
+  readonly head: JournalHead;
+}
+
+export interface Restored {
+  readonly engine: Engine;
+  /** Where the fold began; 0: from the first event. */
+  readonly snapshotSequence: number;
+  /** Snapshots that were passed over, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** Throws `OperationalError` when the journal cannot be trusted. */
+export function restoreFromJournal(source: RestoreSource): Restored {
+  const warnings: string[] = [];
+  const snapshot = newestSnapshot(source, warnings);
+  const engine = snapshot === null ? createEngine() : engineOf(snapshot, warnings);
+  const snapshotSequence = engine.state.sequence;
+  fold(source, engine);
+  return { engine, snapshotSequence, warnings };
+}
+
+/** The newest snapshot that is whole and lies on this journal's chain. */
+function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile | null {
+  const { directory, journalId, reader, head } = source;
+  for (const sequence of snapshotSequences(directory)) {
+    const snapshot = readSnapshotFile(directory, sequence);
+    if (typeof snapshot === "string") {
+      warnings.push(`${snapshot}; it was passed over`);
+      continue;
+    }
+    if (snapshot.journalId !== journalId) {
+      warnings.push(`${snapshot.path} belongs to another journal; it was passed over`);
+      continue;
+    }
+    // A snapshot is only ever made of synced groups, so it is a witness of how far this journal once reached.
+    if (sequence > head.sequence) throw olderThan(directory, head.sequence, `the snapshot ${snapshot.path}`, sequence);
+    if (reader.chainAt(sequence) !== snapshot.chain) {
+      throw damaged(`the chain at sequence ${sequence} is not the one that the snapshot there was made of`);
+    }
+    return snapshot;
+  }
+  return null;
+}
+
+/** The refusal to start from a journal that something outside of it has outrun. */
+export function olderThan(directory: string, head: number, witness: string, sequence: number): OperationalError {
+  return new OperationalError(
+    "journal-older",
+    `The journal in ${directory} ends at event ${head}, but ${witness} knows event ${sequence}: the journal has lost its end, ` +
+      `or an old copy was put in its place. Nothing was started. Put back the newest journal.db together with its journal.db-wal.`,
+  );
+}
+
+function engineOf(snapshot: SnapshotFile, warnings: string[]): Engine {
+  const engine = restoreEngine(snapshot.bytes);
+  if (
+    engine.state.sequence !== snapshot.sequence ||
+    engine.state.chain !== snapshot.chain ||
+    engine.digest() !== snapshot.digest
+  ) {
+    // The bytes are the ones that were written, so this version reads them differently: the events are the truth.
+    warnings.push(
+      `${snapshot.path} does not restore to the state it was made of; everything is folded from the first event`,
+    );
+    return createEngine();
+  }
+  return engine;
+}
+
+function fold(source: RestoreSource, engine: Engine): void {
+  const { directory, reader, head } = source;
+  const digest = reader.digestAtOrBefore(head.sequence);
+  if (digest !== null && digest.sequence > engine.state.sequence) {
+    foldTo(source, engine, digest.sequence);
+    if (engine.digest() !== digest.digest) throw digestMismatch(directory, digest.sequence);
+  }
+  foldTo(source, engine, head.sequence);
+}
+
+export function digestMismatch(directory: string, sequence: number): OperationalError {
+  return new OperationalError(
+    "journal-digest-mismatch",
+    `Folding the journal in ${directory} up to event ${sequence} gives another state than the one that was recorded there. ` +
+      `Nothing was started. Start the version of Headroom that wrote it, and report this as a bug.`,
+  );
+}
+
+/** Folds the groups after the engine's own sequence up to the one that ends at `sequence`. */
+export function foldTo({ directory, reader }: RestoreSource, engine: Engine, sequence: number): void {
+  const progress = { sequence: engine.state.sequence };
+  try {
+    replayEngine(engine, watched(reader.groups(engine.state.sequence, sequence), progress));
+  } catch (error) {
+    if (error instanceof OperationalError) throw error;
+    if (error instanceof InvariantError) throw unreadable(directory, progress.sequence, error);
+    const { code, message } = journalError(error, "reading", directory);
+    throw new OperationalError(code, `${message} It was readable up to event ${progress.sequence}.`, { cause: error });
+  }
+  if (engine.state.sequence !== sequence) {
+    throw damaged(`its groups end at event ${engine.state.sequence}, where ${sequence} was expected`);
+  }
+}
+
+/** Remembers how far the reading came, for messages. */
+function* watched(groups: Iterable<RecordedGroup>, progress: { sequence: number }): Generator<RecordedGroup> {
+  for (const group of groups) {
+    yield group;
+    progress.sequence = group.firstSequence + group.count - 1;
+  }
+}
+
+function unreadable(directory: string, goodSequence: number, error: InvariantError): OperationalError {
+  return new OperationalError(
+    "journal-damaged",
+    `The journal in ${directory} cannot be read past event ${goodSequence}: ${error.message}. Nothing was started. ` +
+      `If a newer version of Headroom wrote it, start that one; otherwise restore the directory from a backup.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * The tables of the embedded journal and the rules of its format. A database of a newer format is refused; one of an
+ * older format would be brought forward here, in one transaction (so far there is only one format).
+ */
+import { randomUUID } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { OperationalError } from "../operational-error.ts";
+
+export const JOURNAL_FORMAT = 1;
+/** "HdRm": `file journal.db` tells whose it is, and an unrelated database is refused. */
+const APPLICATION_ID = 0x4864526d;
+
+/**
+ * `rounds.bytes_before` is the running total of the inputs' length, so that the size of the stream is one subtraction.
+ * Keys are the rowids: appends go to the right-hand edge of the tree and a group is found without an index.
+ */
+const TABLES = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
+  CREATE TABLE groups (
+    first_sequence INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    chain TEXT NOT NULL,
+    text TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE rounds (
+    round INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    first_sequence INTEGER,
+    bytes_before INTEGER NOT NULL,
+    inputs TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE digests (sequence INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;
+`;
+
+function pragmaNumber(database: DatabaseSync, name: string): number {
+  const row = database.prepare(`PRAGMA ${name}`).get();
+  const value = row === undefined ? undefined : Object.values(row)[0];
+  return typeof value === "number" ? value : 0;
+}
+
+/** Makes an empty database a journal, or checks that it is one of a format that this version reads. Returns its id. */
+export function prepareSchema(database: DatabaseSync, path: string, createdAtMs: number): string {
+  const format = pragmaNumber(database, "user_version");
+  const application = pragmaNumber(database, "application_id");
+  const tableCount = Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
+  if (format === 0 && tableCount === 0) {
+    createTables(database, createdAtMs);
+  } else if (application !== APPLICATION_ID) {
+    throw new OperationalError("journal-foreign", `${path} is a SQLite database, but not a journal of Headroom.`);
+  } else if (format > JOURNAL_FORMAT) {
+    throw new OperationalError(
+      "journal-too-new",
+      `${path} has format ${format}; this version of Headroom reads formats up to ${JOURNAL_FORMAT}. Start the newer version that wrote it.`,
+    );
+  }
+  const id = database.prepare("SELECT value FROM meta WHERE key = 'journalId'").get()?.["value"];
+  if (typeof id !== "string") throw new OperationalError("journal-damaged", `${path} has lost its identity.`);
+  return id;
+}
+
+function createTables(database: DatabaseSync, createdAtMs: number): void {
+  database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+  database.exec(TABLES);
+  const insert = database.prepare("INSERT INTO meta (key, value) VALUES (?, ?)");
+  insert.run("journalId", randomUUID());
+  insert.run("createdAtMs", String(createdAtMs));
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${JOURNAL_FORMAT};`);
+  database.exec("COMMIT");
+}

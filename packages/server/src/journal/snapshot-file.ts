@@ -1,0 +1,147 @@
+/**
+ * Snapshots as files: a line of JSON that says what the bytes are and what they hash to, then the bytes. They are
+ * written beside their name and renamed, so that a name always stands for a whole file; a damaged one is passed over.
+ */
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+
+export interface SnapshotHeader {
+  readonly journalId: string;
+  readonly sequence: number;
+  /** Head of the hash chain at `sequence`: ties the snapshot to the journal that it was folded from. */
+  readonly chain: string;
+  /** The engine's digest of the state, so that a restored engine can be checked. */
+  readonly digest: string;
+}
+
+export interface SnapshotFile extends SnapshotHeader {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+const SNAPSHOT_FORMAT = 1;
+/** The newest, and the one before it in case the newest turns out to be damaged. */
+const SNAPSHOTS_KEPT = 2;
+const NEWLINE = 10;
+
+const snapshotDirectory = (directory: string): string => path.join(directory, "snapshots");
+const NAME = /^(?<sequence>\d+)\.snapshot$/;
+
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes all of `bytes`, however many calls the kernel wants for that. */
+function writeWhole(descriptor: number, bytes: Uint8Array): void {
+  for (let offset = 0; offset < bytes.length;) offset += writeSync(descriptor, bytes, offset);
+}
+
+/** Returns the size of the file. */
+export function writeSnapshotFile(directory: string, header: SnapshotHeader, bytes: Uint8Array): number {
+  const folder = snapshotDirectory(directory);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const name = path.join(folder, `${header.sequence}.snapshot`);
+  const temporary = `${name}.partial`;
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const { journalId, sequence, chain, digest } = header;
+  const line = JSON.stringify({
+    format: SNAPSHOT_FORMAT,
+    journalId,
+    sequence,
+    chain,
+    digest,
+    bytes: bytes.length,
+    sha256,
+  });
+  const head = Buffer.from(`${line}\n`);
+  const descriptor = openSync(temporary, "w", 0o600);
+  try {
+    writeWhole(descriptor, head);
+    writeWhole(descriptor, bytes);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(temporary, name);
+  syncDirectory(folder);
+  syncDirectory(directory);
+  dropOld(folder);
+  return head.length + bytes.length;
+}
+
+function sequencesIn(folder: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+  return names.flatMap((name) => {
+    const sequence = NAME.exec(name)?.groups?.["sequence"];
+    return sequence === undefined ? [] : [Number(sequence)];
+  });
+}
+
+/** Sequences of the snapshots that lie there, newest first. */
+export function snapshotSequences(directory: string): number[] {
+  return sequencesIn(snapshotDirectory(directory)).toSorted((a, b) => b - a);
+}
+
+function dropOld(folder: string): void {
+  const kept = new Set(
+    sequencesIn(folder)
+      .toSorted((a, b) => b - a)
+      .slice(0, SNAPSHOTS_KEPT)
+      .map((sequence) => `${sequence}.snapshot`),
+  );
+  for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(path.join(folder, name), { force: true });
+}
+
+/** The snapshot at `sequence`, or one sentence that says why it cannot be used. */
+export function readSnapshotFile(directory: string, sequence: number): SnapshotFile | string {
+  const name = path.join(snapshotDirectory(directory), `${sequence}.snapshot`);
+  const file = readFileSync(name);
+  const end = file.indexOf(NEWLINE);
+  if (end < 0) return `${name} has no header`;
+  let header: unknown;
+  try {
+    header = JSON.parse(file.toString("utf8", 0, end));
+  } catch {
+    return `${name} has a damaged header`;
+  }
+  if (!isHeader(header)) return `${name} has a header that this version does not read`;
+  const bytes = file.subarray(end + 1);
+  if (bytes.length !== header.bytes || createHash("sha256").update(bytes).digest("hex") !== header.sha256) {
+    return `${name} is damaged: its bytes are not the ones that were written`;
+  }
+  if (header.sequence !== sequence) return `${name} holds the state at ${header.sequence}`;
+  const { journalId, chain, digest } = header;
+  return { path: name, journalId, sequence, chain, digest, bytes };
+}
+
+function isHeader(value: unknown): value is SnapshotHeader & { readonly bytes: number; readonly sha256: string } {
+  if (typeof value !== "object" || value === null) return false;
+  const field = (name: string): unknown => (name in value ? (value as Record<string, unknown>)[name] : undefined);
+  return (
+    field("format") === SNAPSHOT_FORMAT &&
+    ["journalId", "chain", "digest", "sha256"].every((name) => typeof field(name) === "string") &&
+    ["sequence", "bytes"].every((name) => typeof field(name) === "number")
+  );
+}

@@ -1,0 +1,28 @@
+/**
+ * Makes one snapshot: folds the journal on a thread of its own, exactly as a restart would, and writes what comes out. The
+ * driver's loop pays nothing for it, and each snapshot proves that the journal restores.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { openForReading } from "./database.ts";
+import { toErrorMessage } from "./journal-error.ts";
+import { JournalReader } from "./journal-reader.ts";
+import { restoreFromJournal } from "./restore.ts";
+import { writeSnapshotFile } from "./snapshot-file.ts";
+import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
+
+function makeSnapshot({ directory, journalId, head }: SnapshotData): SnapshotAnswer {
+  const beganMs = performance.now();
+  try {
+    const database = openForReading(directory);
+    const { engine } = restoreFromJournal({ directory, journalId, head, reader: new JournalReader(database) });
+    database.close();
+    const { sequence, chain } = engine.state;
+    const header = { journalId, sequence, chain, digest: engine.digest() };
+    const bytes = writeSnapshotFile(directory, header, engine.snapshot());
+    return { kind: "written", receipt: { sequence, bytes, elapsedMs: performance.now() - beganMs } };
+  } catch (error) {
+    return { kind: "failed", error: toErrorMessage(error, "making a snapshot", directory) };
+  }
+}
+
+parentPort?.postMessage(makeSnapshot(workerData as SnapshotData));

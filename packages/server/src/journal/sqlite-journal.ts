@@ -1,0 +1,178 @@
+/**
+ * The embedded journal: one SQLite database in a directory that one control plane holds. Writing, reading behind and
+ * making snapshots happen on threads, so that neither a sync nor a long read holds up the driver's event loop.
+ */
+import { accessSync, constants, mkdirSync } from "node:fs";
+import path from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { OperationalError } from "../operational-error.ts";
+import { openForWriting, databasePath } from "./database.ts";
+import { lockDirectory } from "./directory-lock.ts";
+import type { DirectoryLock } from "./directory-lock.ts";
+import type {
+  Append,
+  AppendReceipt,
+  Journal,
+  JournalHead,
+  JournalOptions,
+  RecordedGroup,
+  SnapshotReceipt,
+} from "./journal.ts";
+import { fromErrorMessage, journalError } from "./journal-error.ts";
+import { JournalReader } from "./journal-reader.ts";
+import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.ts";
+import { restoreFromJournal } from "./restore.ts";
+import type { Restored } from "./restore.ts";
+import { prepareSchema } from "./schema.ts";
+import { syncDirectory, writeSnapshotFile } from "./snapshot-file.ts";
+import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
+import { ThreadCalls } from "./thread-calls.ts";
+import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
+
+export interface OpenedJournal extends Restored {
+  readonly journal: Journal;
+}
+
+/** Takes the directory, checks the journal in it (or makes one) and folds it into an engine. */
+export async function openJournal(options: JournalOptions, nowMs: number): Promise<OpenedJournal> {
+  const directory = path.resolve(options.directory);
+  prepareDirectory(directory);
+  const lock = lockDirectory(directory, nowMs);
+  let database: DatabaseSync | undefined;
+  let writer: WriterCalls | undefined;
+  try {
+    database = openForWriting(directory, options.synchronous);
+    const journalId = prepareSchema(database, databasePath(directory), nowMs);
+    const reader = new JournalReader(database);
+    const head = reader.head();
+    // The thread starts while this one folds the journal.
+    const data: WriterData = { options: { ...options, directory }, head };
+    writer = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
+    const ready = writer.first();
+    const restored = restoreFromJournal({ directory, journalId, reader, head });
+    const answer = await ready;
+    if (answer.kind === "failed") throw fromErrorMessage(answer.error);
+    database.close();
+    return { ...restored, journal: new SqliteJournal({ directory, journalId, lock, writer, head }) };
+  } catch (error) {
+    await writer?.terminate();
+    if (database?.isOpen === true) database.close();
+    lock.release();
+    throw journalError(error, "opening the journal", directory);
+  }
+}
+
+function prepareDirectory(directory: string): void {
+  try {
+    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // The new directories' names live in their parents, and a journal must not vanish with its directory.
+    for (let at = directory; made !== undefined && at.length >= made.length; at = path.dirname(at)) {
+      syncDirectory(path.dirname(at));
+    }
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw journalError(error, "preparing the directory", directory);
+  }
+}
+
+type WriterCalls = ThreadCalls<WriterRequest, WriterAnswer>;
+
+interface Parts {
+  readonly directory: string;
+  readonly journalId: string;
+  readonly lock: DirectoryLock;
+  readonly writer: WriterCalls;
+  readonly head: JournalHead;
+}
+
+class SqliteJournal implements Journal {
+  readonly journalId: string;
+  readonly directory: string;
+  readonly #lock: DirectoryLock;
+  readonly #writer: WriterCalls;
+  #reader: ThreadCalls<ReaderRequest, ReaderAnswer> | null = null;
+  #snapshot: ThreadCalls<never, SnapshotAnswer> | null = null;
+  #head: JournalHead;
+  #failure: OperationalError | null = null;
+
+  constructor({ directory, journalId, lock, writer, head }: Parts) {
+    this.directory = directory;
+    this.journalId = journalId;
+    this.#lock = lock;
+    this.#writer = writer;
+    this.#head = head;
+  }
+
+  async append(append: Append): Promise<AppendReceipt> {
+    const answer = await this.#ask({ kind: "append", append });
+    if (answer.kind !== "appended") throw new OperationalError("journal-failed", `The writer said ${answer.kind}.`);
+    if (append.group !== null) {
+      const { firstSequence, count, chain, atMs } = append.group;
+      this.#head = { sequence: firstSequence + count - 1, chain, atMs };
+    }
+    return answer.receipt;
+  }
+
+  async #ask(request: WriterRequest): Promise<WriterAnswer> {
+    if (this.#failure !== null) throw this.#failure;
+    try {
+      const answer = await this.#writer.call(request);
+      if (answer.kind === "failed") throw fromErrorMessage(answer.error);
+      return answer;
+    } catch (error) {
+      this.#failure = journalError(error, "writing", this.directory);
+      throw this.#failure;
+    }
+  }
+
+  async readGroups(fromSequence: number): Promise<readonly RecordedGroup[]> {
+    this.#reader ??= new ThreadCalls(new URL("reader-thread.ts", import.meta.url), {
+      directory: this.directory,
+    } satisfies ReaderData);
+    try {
+      const answer = await this.#reader.call({ fromSequence });
+      if (answer.kind === "failed") throw fromErrorMessage(answer.error);
+      return answer.groups;
+    } catch (error) {
+      throw journalError(error, "reading", this.directory);
+    }
+  }
+
+  async snapshotInBackground(): Promise<SnapshotReceipt> {
+    const { directory, journalId } = this;
+    const data: SnapshotData = { directory, journalId, head: this.#head };
+    const thread = new ThreadCalls<never, SnapshotAnswer>(new URL("snapshot-thread.ts", import.meta.url), data);
+    this.#snapshot = thread;
+    try {
+      const answer = await thread.first();
+      if (answer.kind === "failed") throw fromErrorMessage(answer.error);
+      return answer.receipt;
+    } catch (error) {
+      throw journalError(error, "making a snapshot", directory);
+    } finally {
+      await thread.ended();
+      this.#snapshot = null;
+    }
+  }
+
+  writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): SnapshotReceipt {
+    const beganMs = performance.now();
+    try {
+      const { directory, journalId } = this;
+      const size = writeSnapshotFile(directory, { journalId, sequence, chain, digest }, bytes);
+      return { sequence, bytes: size, elapsedMs: performance.now() - beganMs };
+    } catch (error) {
+      throw journalError(error, "writing a snapshot", this.directory);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#reader?.terminate(), this.#snapshot?.terminate()]);
+    try {
+      if (this.#failure === null) await this.#ask({ kind: "close" });
+    } finally {
+      await (this.#failure === null ? this.#writer.ended() : this.#writer.terminate());
+      this.#lock.release();
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * A worker thread that answers requests in the order in which they were sent. The thread that asks keeps what it is
+ * owed; when the thread ends unasked, everything owed is rejected.
+ */
+import { Worker } from "node:worker_threads";
+
+interface Owed<Answer> {
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+export class ThreadCalls<Request, Answer> {
+  readonly #worker: Worker;
+  readonly #owed: Owed<Answer>[] = [];
+  readonly #ended: Promise<void>;
+  #failure: Error | null = null;
+
+  constructor(url: URL, data: unknown) {
+    this.#worker = new Worker(url, { workerData: data });
+    this.#worker.on("message", (answer: Answer) => this.#owed.shift()?.resolve(answer));
+    this.#worker.on("error", (error) => {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#worker.once("exit", (code) => {
+        this.#fail(new Error(`the thread ended with code ${code}`));
+        resolve();
+      });
+    });
+  }
+
+  /** What the thread says first, before it was asked anything. */
+  first(): Promise<Answer> {
+    return this.#expect();
+  }
+
+  call(request: Request): Promise<Answer> {
+    const answer = this.#expect();
+    if (this.#failure === null) this.#worker.postMessage(request);
+    return answer;
+  }
+
+  #expect(): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure === null) this.#owed.push({ resolve, reject });
+      else reject(this.#failure);
+    });
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const owed of this.#owed.splice(0)) owed.reject(this.#failure);
+  }
+
+  /** Resolves when the thread has ended by itself. */
+  ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,20 @@
+/** What the journal's writer thread and the driver's thread say to each other. */
+import type { Append, AppendReceipt, JournalHead, JournalOptions } from "./journal.ts";
+import type { ErrorMessage } from "./journal-error.ts";
+
+export interface WriterData {
+  readonly options: JournalOptions;
+  /** The head as the opener read it; the writer checks that it sees the same. */
+  readonly head: JournalHead;
+}
+
+export type WriterRequest =
+  | { readonly kind: "append"; readonly append: Append }
+  /** Folds the write-ahead log into the database and ends the thread. */
+  | { readonly kind: "close" };
+
+export type WriterAnswer =
+  | { readonly kind: "ready" }
+  | { readonly kind: "appended"; readonly receipt: AppendReceipt }
+  | { readonly kind: "failed"; readonly error: ErrorMessage }
+  | { readonly kind: "closed" };

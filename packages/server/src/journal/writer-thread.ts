@@ -1,0 +1,172 @@
+/**
+ * The one thread that writes the journal. It takes one append at a time: one transaction, one sync, one answer. Work that
+ * nobody waits for (folding the write-ahead log, cutting old inputs) is done after the answer.
+ */
+import { statSync } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { databasePath, openForWriting } from "./database.ts";
+import type { Append } from "./journal.ts";
+import { toErrorMessage } from "./journal-error.ts";
+import { OperationalError } from "../operational-error.ts";
+import { JournalReader } from "./journal-reader.ts";
+import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
+
+/** Rows of the inputs stream that are cut at a time: few enough to stay within milliseconds. */
+const ROUNDS_CUT_COUNT = 512;
+
+interface Statements {
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+  readonly rollback: StatementSync;
+  readonly group: StatementSync;
+  readonly round: StatementSync;
+  readonly digest: StatementSync;
+}
+
+function prepareStatements(database: DatabaseSync): Statements {
+  return {
+    begin: database.prepare("BEGIN IMMEDIATE"),
+    commit: database.prepare("COMMIT"),
+    rollback: database.prepare("ROLLBACK"),
+    group: database.prepare("INSERT INTO groups (first_sequence, count, at_ms, chain, text) VALUES (?, ?, ?, ?, ?)"),
+    round: database.prepare(
+      "INSERT INTO rounds (round, at_ms, first_sequence, bytes_before, inputs) VALUES (?, ?, ?, ?, ?)",
+    ),
+    digest: database.prepare("INSERT OR REPLACE INTO digests (sequence, digest) VALUES (?, ?)"),
+  };
+}
+
+class Writer {
+  readonly #data: WriterData;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  #sequence: number;
+  #lastRound = 0;
+  #roundsBytesTotal = 0;
+  #bytesSinceCheckpoint = 0;
+
+  constructor(data: WriterData) {
+    this.#data = data;
+    this.#database = openForWriting(data.options.directory, data.options.synchronous);
+    this.#statements = prepareStatements(this.#database);
+    const head = new JournalReader(this.#database).head();
+    if (head.sequence !== data.head.sequence || head.chain !== data.head.chain) {
+      throw new OperationalError(
+        "journal-in-use",
+        `Somebody else wrote to the journal in ${data.options.directory} while it was being opened.`,
+      );
+    }
+    this.#sequence = head.sequence;
+    const last = this.#database
+      .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")
+      .get();
+    if (last !== undefined) {
+      this.#lastRound = Number(last["round"]);
+      this.#roundsBytesTotal = Number(last["bytes"]);
+    }
+  }
+
+  append(append: Append): void {
+    const { begin, commit, rollback } = this.#statements;
+    begin.run();
+    try {
+      this.#insert(append);
+      commit.run();
+    } catch (error) {
+      if (this.#database.isTransaction) rollback.run();
+      throw error;
+    }
+  }
+
+  #insert({ rounds, group, digest }: Append): void {
+    for (const { atMs, firstSequence, inputs } of rounds) {
+      this.#lastRound++;
+      this.#statements.round.run(this.#lastRound, atMs, firstSequence, this.#roundsBytesTotal, inputs);
+      const bytes = Buffer.byteLength(inputs);
+      this.#roundsBytesTotal += bytes;
+      this.#bytesSinceCheckpoint += bytes;
+    }
+    if (group !== null) {
+      const { firstSequence, count, atMs, chain, text } = group;
+      if (firstSequence !== this.#sequence + 1) {
+        throw new OperationalError(
+          "journal-sequence",
+          `The next group of the journal begins at ${this.#sequence + 1}, not at ${firstSequence}.`,
+        );
+      }
+      this.#statements.group.run(firstSequence, count, atMs, chain, text);
+      this.#sequence += count;
+      this.#bytesSinceCheckpoint += text.length;
+    }
+    if (digest !== null) this.#statements.digest.run(digest.sequence, digest.digest);
+  }
+
+  /** What can wait until after the answer. */
+  tidy(): void {
+    const { options } = this.#data;
+    if (this.#bytesSinceCheckpoint < options.checkpointBytes) return;
+    this.#bytesSinceCheckpoint = 0;
+    this.#cutRounds(options.roundsBytesMax);
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  #cutRounds(bytesMax: number): void {
+    const oldest = this.#database.prepare("SELECT bytes_before AS bytes FROM rounds ORDER BY round LIMIT 1");
+    const cut = this.#database.prepare(
+      "DELETE FROM rounds WHERE round IN (SELECT round FROM rounds ORDER BY round LIMIT ?) AND bytes_before + ? < ?",
+    );
+    for (;;) {
+      const kept = this.#roundsBytesTotal - Number(oldest.get()?.["bytes"] ?? this.#roundsBytesTotal);
+      if (kept <= bytesMax) return;
+      if (Number(cut.run(ROUNDS_CUT_COUNT, bytesMax, this.#roundsBytesTotal).changes) === 0) return;
+    }
+  }
+
+  journalBytes(): number {
+    const { directory } = this.#data.options;
+    const wal = statSync(`${databasePath(directory)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return wal + (statSync(databasePath(directory), { throwIfNoEntry: false })?.size ?? 0);
+  }
+
+  close(): void {
+    this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    this.#database.close();
+  }
+}
+
+function say(answer: WriterAnswer): void {
+  parentPort?.postMessage(answer);
+}
+
+function serve(data: WriterData): void {
+  const { directory } = data.options;
+  let writer: Writer;
+  try {
+    writer = new Writer(data);
+  } catch (error) {
+    say({ kind: "failed", error: toErrorMessage(error, "opening the journal", directory) });
+    return;
+  }
+  parentPort?.on("message", (request: WriterRequest) => {
+    try {
+      if (request.kind === "close") {
+        writer.close();
+        say({ kind: "closed" });
+        parentPort?.close();
+        return;
+      }
+      const beganMs = performance.now();
+      writer.append(request.append);
+      const syncMs = performance.now() - beganMs;
+      say({ kind: "appended", receipt: { syncMs, journalBytes: writer.journalBytes() } });
+      writer.tidy();
+    } catch (error) {
+      say({ kind: "failed", error: toErrorMessage(error, "writing", directory) });
+      parentPort?.close();
+    }
+  });
+  say({ kind: "ready" });
+}
+
+serve(workerData as WriterData);

@@ -1,0 +1,105 @@
+/**
+ * After a restart: what the journal says runs against what the executors say runs. Pure: the differences come out as
+ * observations for the engine to decide about, and as stops for what it no longer knows. What runs is adopted by doing
+ * nothing; only launches that never reported anything are asked again, and executors launch an attempt at most once.
+ */
+import type {
+  Attempt,
+  AttemptId,
+  Effect,
+  ExecutorKind,
+  NodeId,
+  NodeSpec,
+  Observation,
+  ReadonlyState,
+} from "@headroom/engine";
+import type { KnownAttempt } from "@headroom/executors";
+
+/** What one executor said of itself. */
+export interface ExecutorReport {
+  readonly kind: ExecutorKind;
+  readonly attempts: readonly KnownAttempt[];
+  /** `null`: it could not be asked; its nodes are left as they were. */
+  readonly nodes: readonly NodeSpec[] | null;
+}
+
+export interface Reconciliation {
+  readonly observations: readonly Observation[];
+  readonly effects: readonly Effect[];
+}
+
+/** Given to what the engine no longer knows: nobody says any more how long it was promised. */
+const UNKNOWN_GRACE_MS = 10_000;
+
+export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport[]): Reconciliation {
+  const observations: Observation[] = [];
+  const effects: Effect[] = [];
+  const known = new Set<AttemptId>();
+  for (const report of reports) {
+    for (const attempt of report.attempts) {
+      known.add(attempt.attemptId);
+      if (state.attempts.has(attempt.attemptId)) observations.push(...observationsOf(attempt));
+      else if (mayRun(attempt)) effects.push(stopOf(attempt.attemptId, report.kind));
+    }
+  }
+  for (const attempt of state.attempts.values()) {
+    if (!known.has(attempt.id) && attempt.phase !== "launching") observations.push(vanished(attempt));
+  }
+  for (const report of reports)
+    if (report.nodes !== null) observations.push(...observeNodes(state, report.kind, report.nodes));
+  return { observations, effects };
+}
+
+/** The newest attempt that an executor knows: a witness of how far the journal once reached. */
+export function newestKnown(reports: readonly ExecutorReport[]): KnownAttempt | null {
+  let newest: KnownAttempt | null = null;
+  for (const { attempts } of reports) {
+    for (const attempt of attempts) if (newest === null || attempt.sequence > newest.sequence) newest = attempt;
+  }
+  return newest;
+}
+
+function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observation[] {
+  switch (phase.kind) {
+    case "launching":
+      return [];
+    case "running":
+      return [{ kind: "attemptRunning", attemptId }];
+    case "ended":
+      // It ran before it ended, and the time of its start may not have been recorded.
+      return [
+        { kind: "attemptRunning", attemptId },
+        { kind: "attemptExited", attemptId, exits: phase.exits },
+      ];
+    case "lost":
+      return [{ kind: "attemptLost", attemptId, detail: phase.detail }];
+    default:
+      return phase satisfies never;
+  }
+}
+
+const mayRun = ({ phase }: KnownAttempt): boolean => phase.kind === "launching" || phase.kind === "running";
+
+function stopOf(attemptId: AttemptId, executor: ExecutorKind): Effect {
+  return { kind: "stopGang", executor, attemptId, graceTimeoutMs: UNKNOWN_GRACE_MS, reason: "cancelled" };
+}
+
+function vanished({ id, phase }: Attempt): Observation {
+  const detail = `it was ${phase} before the control plane restarted, and no executor knows it now`;
+  return { kind: "attemptLost", attemptId: id, detail };
+}
+
+function observeNodes(state: ReadonlyState, kind: ExecutorKind, nodes: readonly NodeSpec[]): Observation[] {
+  const observations: Observation[] = [];
+  const seen = new Set<NodeId>();
+  for (const node of nodes) {
+    seen.add(node.id);
+    // A node of a pool that nobody declared yet comes in once the pool is there.
+    if (state.pools.get(node.pool)?.executor === kind) observations.push({ kind: "nodeSeen", node });
+  }
+  for (const node of state.nodes.values()) {
+    if (seen.has(node.id) || node.health === "lost" || state.pools.get(node.pool)?.executor !== kind) continue;
+    observations.push({ kind: "nodeUnreachable", nodeId: node.id, detail: "the executor no longer lists it" });
+  }
+  return observations;
+}
