@@ -86,12 +86,9 @@ export const nodeAccepted = z.object({ nodeId: z.string() }).meta({ id: "NodeAcc
 
 export const drainRequest = z
   .strictObject({
-    running: z
-      .enum(["wait", "requeue"])
-      .default("wait")
-      .meta({
-        description: "`wait` lets what runs there finish; `requeue` stops it with its grace and queues it again.",
-      }),
+    running: z.enum(["wait", "requeue"]).default("wait").meta({
+      description: "`wait` lets what runs there finish; `requeue` stops it with its grace and queues it again.",
+    }),
   })
   .meta({ id: "DrainRequest" });
 

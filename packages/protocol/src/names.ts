@@ -32,12 +32,15 @@ export const teamName = z
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
-/** Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. */
+/**
+ * Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. Types are keys of
+ * records, so the names that every record inherits (`constructor`) are not.
+ */
 export const acceleratorType = z
   .string()
   .max(64)
   .regex(
-    /^[A-Za-z0-9](?:[ ]?[A-Za-z0-9._+()/-])*$/,
+    /^(?!(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)$)[A-Za-z0-9](?:[ ]?[A-Za-z0-9._+()/-])*$/,
     "must be at most 64 letters, digits, '.', '_', '+', '-', '/' and single spaces",
   );
 
@@ -62,10 +65,11 @@ export const absolutePath = z
   .regex(/^\//, "must be an absolute path")
   .regex(withoutNul, "must not contain NUL");
 
+/** `__proto__` is refused because a record that holds it as a key is not a plain object any more. */
 export const environmentName = z
   .string()
   .max(256)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be letters, digits and '_', not starting with a digit");
+  .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/, "must be letters, digits and '_', not starting with a digit");
 export const environmentValue = z
   .string()
   .max(limits.ENVIRONMENT_VALUE_CHARS_MAX)

@@ -109,7 +109,7 @@ function operation<Response extends z.ZodType, Given extends Shape>(
 
 /** What a command may be refused for whatever it asks. */
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
-const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "outOfRange", "workloadActive"] as const;
+const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),

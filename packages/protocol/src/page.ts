@@ -19,7 +19,7 @@ export function pageOf<Item extends z.ZodType>(
 export const cursor = z
   .string()
   .max(limits.CURSOR_CHARS_MAX)
-  .regex(/^[A-Za-z0-9._-]+$/, "must be a nextCursor of an earlier page");
+  .regex(/^[A-Za-z0-9._/-]+$/, "must be a nextCursor of an earlier page");
 
 /** Query parameters arrive as text; only plain decimal digits are taken for a number. */
 export function queryInteger(min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {

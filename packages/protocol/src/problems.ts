@@ -39,7 +39,6 @@ export const problemKinds = {
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),
   queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
-  outOfRange: kind(422, usage, "A number is out of range"),
   idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
 
   // What the edge refuses.

@@ -22,9 +22,6 @@ export const team = teamSpec
     held: z
       .record(z.string(), count)
       .meta({ description: "Accelerators held now by the team and all below it, by type." }),
-    workloads: z
-      .object({ waiting: count, active: count })
-      .meta({ description: "Own workloads, without those of the teams below." }),
   })
   .meta({ id: "Team" });
 

@@ -12,14 +12,12 @@ export const workloadKinds = ["train", "batch"] as const;
 export const endReason = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("allTasksSucceeded") }),
-    z.object({
-      kind: z.literal("retriesExhausted"),
-      task: count,
-      failures: count,
-      exit: workerExit.nullable(),
-    }),
-    z.object({ kind: z.literal("walltimeExceeded"), task: count, walltimeMs: count }),
-    z.object({ kind: z.literal("cancelled"), actor: z.string() }),
+    z
+      .object({ kind: z.literal("tasksFailed"), failedCount: count })
+      .meta({ description: "Some tasks of the array failed for good; the others succeeded." }),
+    z.object({ kind: z.literal("retriesExhausted"), failures: count, exit: workerExit.nullable() }),
+    z.object({ kind: z.literal("walltimeExceeded"), walltimeMs: count }),
+    z.object({ kind: z.literal("cancelled") }),
   ])
   .meta({ id: "EndReason" });
 
@@ -64,11 +62,9 @@ export const workload = z
   .object({
     ...summaryFields,
     spec: workloadSpec,
-    attempts: z
-      .array(attempt)
-      .meta({
-        description: `The newest ended ones and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
-      }),
+    attempts: z.array(attempt).meta({
+      description: `The newest ended ones and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
+    }),
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
       .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are shown." }),

@@ -1,1 +1,14 @@
-export {};
+/**
+ * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
+ * They must not decide, keep or change anything; what they return never aliases the state.
+ */
+export * from "./fleet-view.ts";
+export * from "./plain-text.ts";
+export * from "./policy-view.ts";
+export * from "./rejection-view.ts";
+export * from "./status-view.ts";
+export * from "./team-view.ts";
+export * from "./verdict-view.ts";
+export * from "./wire-forms.ts";
+export { workloadList } from "./workload-list.ts";
+export { activeAttemptView, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";

@@ -1,0 +1,134 @@
+/** The fleet: totals, and nodes with who holds what. */
+import { forEachRange, nodeUse } from "@headroom/engine";
+import type { Attempt, Engine, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
+import { cursorOrdinal } from "./workload-list.ts";
+
+const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
+
+/** Adds a node's accelerators to `counts` and returns it. */
+function addNode(counts: AcceleratorCounts, node: EngineNode, freeCount: number): AcceleratorCounts {
+  const usable = node.health === "up" && !node.draining;
+  counts.total += node.acceleratorCount;
+  counts.held += node.acceleratorCount - freeCount;
+  if (usable) counts.free += freeCount;
+  else counts.unavailable += freeCount;
+  return counts;
+}
+
+function countsIn(map: Map<string, AcceleratorCounts>, key: string): AcceleratorCounts {
+  const counts = map.get(key) ?? { ...noAccelerators };
+  map.set(key, counts);
+  return counts;
+}
+
+/** Costs one step for each node. */
+export function fleetView(engine: Engine): Fleet {
+  const { state } = engine;
+  const nodes = { total: 0, up: 0, lost: 0, draining: 0 };
+  const all = { ...noAccelerators };
+  const byPool = new Map<string, AcceleratorCounts>();
+  const byType = new Map<string, AcceleratorCounts>();
+  const nodesByPool = new Map<string, number>();
+  for (const node of state.nodes.values()) {
+    const { freeCount } = nodeUse(engine, node.id);
+    nodes.total++;
+    if (node.health === "up") nodes.up++;
+    else nodes.lost++;
+    if (node.draining) nodes.draining++;
+    addNode(all, node, freeCount);
+    addNode(countsIn(byPool, node.pool), node, freeCount);
+    if (node.acceleratorCount > 0) addNode(countsIn(byType, node.acceleratorType), node, freeCount);
+    nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
+  }
+  return {
+    sites: [...state.sites.values()].map((site) => ({ ...site, fabricLevels: [...site.fabricLevels] })),
+    pools: [...state.pools.values()].map((pool) => ({
+      ...pool,
+      nodes: nodesByPool.get(pool.name) ?? 0,
+      accelerators: byPool.get(pool.name) ?? noAccelerators,
+    })),
+    acceleratorTypes: [...byType].map(([type, accelerators]) => ({ type, accelerators })),
+    nodes,
+    accelerators: all,
+  };
+}
+
+/** Nodes in the order in which they joined; the cursor is the ordinal of the last one shown. */
+export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
+  const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
+  const after = cursorOrdinal(page.cursor) ?? -1;
+  const items: Node[] = [];
+  let last = after;
+  for (const node of engine.state.nodes.values()) {
+    if (node.ordinal <= after) continue;
+    if (items.length === limit) return { items, nextCursor: String(last) };
+    items.push(nodeResource(engine, node));
+    last = node.ordinal;
+  }
+  return { items, nextCursor: null };
+}
+
+/** `null`: there is no such node. */
+export function nodeView(engine: Engine, id: string): Node | null {
+  const node = engine.state.nodes.get(id as NodeId);
+  return node === undefined ? null : nodeResource(engine, node);
+}
+
+function nodeResource(engine: Engine, node: EngineNode): Node {
+  const use = nodeUse(engine, node.id);
+  const holders = use.attempts.flatMap((id) => {
+    const attempt = engine.state.attempts.get(id);
+    return attempt === undefined ? [] : holdersOf(engine, attempt, node.id);
+  });
+  const { id, pool, acceleratorType, acceleratorCount, coresMilli, memoryMib, health, draining, joinedAtMs } = node;
+  return {
+    id,
+    pool,
+    site: engine.state.pools.get(pool)?.site ?? "",
+    fabric: [...node.fabric],
+    acceleratorType,
+    acceleratorCount,
+    freeAccelerators: complement(acceleratorCount, holders),
+    coresMilli,
+    coresFreeMilli: use.coresFreeMilli,
+    memoryMib,
+    memoryFreeMib: use.memoryFreeMib,
+    health,
+    draining,
+    joinedAtMs,
+    holders,
+  };
+}
+
+function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[] {
+  const workload = engine.state.workloads.get(attempt.workloadId);
+  const holder = (allocation: WorkerAllocation, worker: number): NodeHolder => ({
+    accelerators: allocation.accelerators,
+    attemptId: attempt.id,
+    worker,
+    workloadId: attempt.workloadId,
+    workloadName: workload?.spec.name ?? "",
+    team: workload?.spec.team ?? "",
+    phase: attempt.phase,
+  });
+  return attempt.workers.flatMap((allocation, worker) =>
+    allocation.node === node ? [holder(allocation, worker)] : [],
+  );
+}
+
+/** The indices below `count` that no holder has, as ranges. */
+function complement(count: number, holders: readonly NodeHolder[]): string {
+  const held = new Uint8Array(count);
+  for (const { accelerators } of holders) forEachRange(accelerators, (first, last) => held.fill(1, first, last + 1));
+  const ranges: string[] = [];
+  for (let first = 0; first < count; first++) {
+    if (held[first] === 1) continue;
+    let last = first;
+    while (last + 1 < count && held[last + 1] === 0) last++;
+    ranges.push(first === last ? `${first}` : `${first}-${last}`);
+    first = last;
+  }
+  return ranges.join(",");
+}

@@ -1,0 +1,49 @@
+/** Amounts as people read them; fixed English, so that every machine prints the same. */
+
+export function plural(count: number, noun: string): string {
+  return `${grouped(count)} ${count === 1 ? noun : `${noun}s`}`;
+}
+
+/** Whole numbers in groups of three: `12,288`. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+/** Thousandths of a core: `1 core`, `0.5 cores`, `63.25 cores`. */
+export function coresText(coresMilli: number): string {
+  return `${coresMilli / 1000} ${coresMilli === 1000 ? "core" : "cores"}`;
+}
+
+/** MiB in the largest unit that keeps it whole, else in GiB with one decimal. */
+export function memoryText(memoryMib: number): string {
+  if (memoryMib < 1024) return `${memoryMib} MiB`;
+  if (memoryMib % 1_048_576 === 0) return `${memoryMib / 1_048_576} TiB`;
+  if (memoryMib % 1024 === 0) return `${memoryMib / 1024} GiB`;
+  return `${Math.round((memoryMib * 10) / 1024) / 10} GiB`;
+}
+
+const units = [
+  { ms: 86_400_000, name: "d" },
+  { ms: 3_600_000, name: "h" },
+  { ms: 60_000, name: "min" },
+  { ms: 1_000, name: "s" },
+] as const;
+
+/** The two largest units: `2 h 5 min`, `40 s`, `250 ms`. */
+export function durationText(durationMs: number): string {
+  if (durationMs < 1_000) return `${durationMs} ms`;
+  const first = units.findIndex(({ ms }) => durationMs >= ms);
+  const large = units[first];
+  if (large === undefined) return `${durationMs} ms`;
+  const text = `${Math.floor(durationMs / large.ms)} ${large.name}`;
+  const small = units[first + 1];
+  const rest = small === undefined ? 0 : Math.floor((durationMs % large.ms) / small.ms);
+  return small === undefined || rest === 0 ? text : `${text} ${rest} ${small.name}`;
+}
+
+/** `H200`, `H200 or H100`; for no preference the plain noun. */
+export function acceleratorNoun(types: readonly string[], count: number): string {
+  const noun = count === 1 ? "accelerator" : "accelerators";
+  const named = types.filter((type) => type !== "");
+  return named.length === 0 ? noun : `${named.join(" or ")} ${noun}`;
+}

@@ -1,0 +1,19 @@
+/** The policy in force and the presets. */
+import { presets } from "@headroom/engine";
+import type { Engine, Policy as EnginePolicy } from "@headroom/engine";
+import type { Policy, PolicyChoice } from "@headroom/protocol";
+
+const policyResource = (policy: EnginePolicy): Policy => ({ ...policy, order: [...policy.order] });
+
+export function policyView(engine: Engine): Policy {
+  return policyResource(engine.state.policy);
+}
+
+export function presetsView(): { items: Policy[] } {
+  return { items: [...presets.values()].map(policyResource) };
+}
+
+/** `null`: there is no preset of that name. */
+export function chosenPolicy(choice: PolicyChoice): EnginePolicy | null {
+  return "preset" in choice ? (presets.get(choice.preset) ?? null) : choice.policy;
+}

@@ -1,0 +1,48 @@
+/** What the engine refused, as a problem that says what to do about it. */
+import type { Rejection } from "@headroom/engine";
+import { problemOf } from "@headroom/protocol";
+import type { Problem } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
+
+/** The code of the rejection is the code of the problem; its numbers and names are the facts. */
+export function rejectionProblem(rejection: Rejection): Problem {
+  const { code, ...facts } = rejection;
+  return problemOf(code, rejectionSentence(rejection), { facts });
+}
+
+function rejectionSentence(rejection: Rejection): string {
+  switch (rejection.code) {
+    case "unknownTeam":
+      return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;
+    case "teamCycle":
+      return `These teams contain each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
+    case "teamInUse":
+      return `Team ${rejection.team} still has ${plural(rejection.workloads, "workload")} and ${plural(rejection.children, "team")} below it. Let them end or move them first.`;
+    case "unknownSite":
+      return `There is no site ${rejection.site}. Apply it together with the pool.`;
+    case "unknownWorkload":
+      return `There is no workload ${rejection.workloadId}; it may have ended long ago.`;
+    case "workloadEnded":
+      return `The workload ${rejection.workloadId} has already ended (${rejection.phase}).`;
+    case "workloadActive":
+      return `The workload ${rejection.name} (${rejection.workloadId}) has not ended and differs from this one. Stop it first, or choose another name.`;
+    case "duplicateName":
+      return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
+    case "unknownNode":
+      return `There is no node ${rejection.nodeId}. The fleet lists the nodes there are.`;
+    case "poolInUse":
+      return `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
+    case "tooLarge":
+      return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; even with nothing else running the fleet has room for ${grouped(rejection.placeableWorkers)}.`;
+    case "queueFull":
+      return `${grouped(rejection.waitingCount)} workloads have not ended, and at most ${grouped(rejection.maxCount)} are taken. Try again in ${durationText(60_000)}.`;
+    case "idempotencyKeyReused":
+      return `The idempotency key ${rejection.key} was used for a different request. Use a fresh key for each new request.`;
+    default:
+      return unreachable(rejection);
+  }
+}
+
+function unreachable(value: never): never {
+  throw new Error(`unhandled: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,37 @@
+/** How the control plane is doing, as far as the engine knows it. */
+import { waitingSummary } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Status } from "@headroom/protocol";
+import { fleetView } from "./fleet-view.ts";
+
+/** What only the shell around the engine knows. */
+export interface ShellStatus {
+  readonly version: string;
+  readonly mode: Status["mode"];
+  readonly startedAtMs: number;
+  readonly journal: Status["journal"];
+}
+
+export function statusView(engine: Engine, shell: ShellStatus): Status {
+  const { state } = engine;
+  const fleet = fleetView(engine);
+  const waiting = waitingSummary(engine);
+  return {
+    ...shell,
+    nowMs: state.nowMs,
+    sequence: state.sequence,
+    chain: state.chain,
+    policy: state.policy.name,
+    nodes: fleet.nodes,
+    accelerators: fleet.accelerators,
+    workloads: {
+      submitted: state.submittedCount,
+      unfinished: state.submittedCount - state.endedCount,
+      waiting: waiting.workloads,
+      ended: state.endedCount,
+    },
+    activeAttempts: state.attempts.size,
+    waitingTasks: waiting.tasks,
+    waitingAccelerators: waiting.accelerators,
+  };
+}

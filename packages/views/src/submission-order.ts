@@ -1,0 +1,93 @@
+/**
+ * Workloads by the order of their submission, seekable: the state's map knows that order but can only be walked from its
+ * oldest entry. The index is kept beside an engine and extended by what was submitted since the last look.
+ */
+import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+
+type Workloads = ReadonlyState["workloads"];
+
+/** Rebuilding is worth it once this many entries point at workloads that are gone. */
+const GONE_MIN = 4_096;
+
+class SubmissionOrder {
+  readonly #workloads: Workloads;
+  #ids: WorkloadId[] = [];
+  /** Ascending, as long as `#ids`. */
+  #ordinals: number[] = [];
+  /** A live iterator: it stands behind the newest entry seen and goes on when newer ones were inserted. */
+  #unseen: Iterator<Workload>;
+  #seenOrdinal = 0;
+
+  constructor(workloads: Workloads) {
+    this.#workloads = workloads;
+    this.#unseen = workloads.values();
+  }
+
+  update(submittedCount: number): void {
+    if (this.#ids.length > 2 * this.#workloads.size + GONE_MIN) this.#forget();
+    while (this.#seenOrdinal < submittedCount) {
+      const next = this.#unseen.next();
+      if (next.done === true) {
+        // The newest ones are gone already. An iterator that came to its end stays there: the next walk starts over.
+        this.#forget();
+        this.#takeAll();
+        this.#seenOrdinal = submittedCount;
+        return;
+      }
+      this.#take(next.value);
+    }
+  }
+
+  /** Entries beside `ordinal` in one direction, the nearest first; ones that are gone are left out. */
+  *beside(ordinal: number, direction: "newer" | "older"): Generator<Workload> {
+    const step = direction === "newer" ? 1 : -1;
+    const start = direction === "newer" ? this.#firstAtOrAbove(ordinal + 1) : this.#firstAtOrAbove(ordinal) - 1;
+    for (let index = start; index >= 0 && index < this.#ids.length; index += step) {
+      const workload = this.#workloads.get(this.#ids[index] as WorkloadId);
+      if (workload !== undefined) yield workload;
+    }
+  }
+
+  /** Everything there is now, through an iterator that is stopped short of its end. */
+  #takeAll(): void {
+    for (let left = this.#workloads.size; left > 0; left--)
+      this.#take((this.#unseen.next() as { value: Workload }).value);
+  }
+
+  #take(workload: Workload): void {
+    this.#ids.push(workload.id);
+    this.#ordinals.push(workload.ordinal);
+    this.#seenOrdinal = workload.ordinal;
+  }
+
+  #forget(): void {
+    this.#ids = [];
+    this.#ordinals = [];
+    this.#seenOrdinal = 0;
+    this.#unseen = this.#workloads.values();
+  }
+
+  #firstAtOrAbove(ordinal: number): number {
+    let low = 0;
+    let high = this.#ordinals.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#ordinals[middle] as number) < ordinal) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const orders = new WeakMap<Workloads, SubmissionOrder>();
+
+export function submissionOrder(engine: Engine): SubmissionOrder {
+  const { state } = engine;
+  let order = orders.get(state.workloads);
+  if (order === undefined) {
+    order = new SubmissionOrder(state.workloads);
+    orders.set(state.workloads, order);
+  }
+  order.update(state.submittedCount);
+  return order;
+}

@@ -1,0 +1,20 @@
+/** Teams by name, with what they and everything below them hold. */
+import { teamHolds } from "@headroom/engine";
+import type { Engine, Team as EngineTeam } from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { Page, PageRequest, Team } from "@headroom/protocol";
+
+/** The cursor is the name of the last team shown. */
+export function teamList(engine: Engine, page: PageRequest): Page<Team> {
+  const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
+  const after = page.cursor ?? "";
+  const teams = [...engine.state.teams.values()]
+    .filter(({ name }) => name > after)
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  const items = teams.slice(0, limit).map((team) => teamResource(engine, team));
+  return { items, nextCursor: teams.length > limit ? (items.at(-1)?.name ?? null) : null };
+}
+
+function teamResource(engine: Engine, { name, parent, limit }: EngineTeam): Team {
+  return { name, parent, limit: { ...limit }, held: Object.fromEntries(teamHolds(engine, name)) };
+}

@@ -1,0 +1,142 @@
+/** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
+import { explain, queuePage, waitingSummary } from "@headroom/engine";
+import type {
+  BlockedReason as EngineReason,
+  Engine,
+  Verdict as EngineVerdict,
+  Workload,
+  WorkloadId,
+} from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
+import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { workloadSummary } from "./workload-view.ts";
+
+/** `null`: there is no such workload. */
+export function verdictView(engine: Engine, id: string): Verdict | null {
+  const workload = engine.state.workloads.get(id as WorkloadId);
+  if (workload === undefined) return null;
+  return verdictResource(engine, workload, explain(engine, workload.id));
+}
+
+function verdictResource(engine: Engine, workload: Workload, verdict: EngineVerdict): Verdict {
+  switch (verdict.kind) {
+    case "blocked": {
+      const reasons = verdict.reasons.map((reason) => reasonView(engine, workload, reason));
+      const sentence = reasons.map((reason) => reason.sentence).join(" ");
+      return { kind: "blocked", sentence, reasons, wakeOn: [...verdict.wakeOn] };
+    }
+    case "placeable":
+      return { kind: "placeable", sentence: "It fits and starts within a moment." };
+    case "notWaiting":
+      return { kind: "notWaiting", sentence: notWaitingSentence(workload) };
+    default:
+      return unreachable(verdict);
+  }
+}
+
+function notWaitingSentence(workload: Workload): string {
+  if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
+  if (workload.stopRequested) return "It is being stopped.";
+  return "It does not wait: everything of it is placed.";
+}
+
+function reasonView(engine: Engine, workload: Workload, reason: EngineReason): BlockedReason {
+  const sentence = reasonSentence(engine, workload, reason);
+  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
+    return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
+  }
+  return { ...reason, sentence };
+}
+
+type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
+
+function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineReason): string {
+  switch (reason.kind) {
+    case "exceedsFleet":
+      return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
+    case "acceleratorShortfall":
+      return `It needs ${grouped(reason.neededCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.neededCount)}; ${grouped(reason.freeCount)} of ${grouped(reason.fleetCount)} are free.`;
+    case "workerShortfall":
+      return workerShortfallSentence(spec, reason);
+    case "teamLimit":
+      return `Team ${reason.team} holds ${grouped(reason.usedCount)} of the ${grouped(reason.limitCount)} ${acceleratorNoun([reason.acceleratorType], reason.limitCount)} that its limit allows, and this needs ${grouped(reason.neededCount)} more.`;
+    case "behindHead": {
+      const head = state.workloads.get(reason.headWorkloadId)?.spec.name ?? reason.headWorkloadId;
+      return `The policy ${state.policy.name} starts nothing before ${head}, which is first in the queue and does not fit yet; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
+    }
+    case "backoff": {
+      const wait = durationText(Math.max(0, reason.untilMs - state.nowMs));
+      return reason.failures === 0
+        ? `It was lost and is tried again in ${wait}.`
+        : `It failed ${plural(reason.failures, "time")} and is tried again in ${wait}.`;
+    }
+    default:
+      return unreachable(reason);
+  }
+}
+
+/** `8 H200 accelerators for each of 4 workers`. */
+function needText({ gang, acceleratorTypes }: Workload["spec"]): string {
+  const parts: string[] = [];
+  if (gang.accelerators > 0)
+    parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
+  if (gang.coresMilli > 0) parts.push(coresText(gang.coresMilli));
+  if (gang.memoryMib > 0) parts.push(`${memoryText(gang.memoryMib)} of memory`);
+  const last = parts.pop() ?? "a node";
+  const need = parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
+  return gang.workers === 1 ? `${need} on one node` : `${need} for each of ${grouped(gang.workers)} workers`;
+}
+
+function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): string {
+  const room = `room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
+  switch (reason.binding) {
+    case "accelerators":
+      return `It needs ${needText(spec)}; ${grouped(reason.freeCount)} are free in all, but so scattered that there is ${room}.`;
+    case "cores":
+      return `It needs ${needText(spec)}; accelerators are free, but there are cores with them for only ${room.replace("room for ", "")}.`;
+    case "memory":
+      return `It needs ${needText(spec)}; accelerators are free, but there is memory with them for only ${room.replace("room for ", "")}.`;
+    default:
+      return unreachable(reason.binding);
+  }
+}
+
+/** How far a continued page looks back for the entry it ended with, after others in front of it started. */
+const LOOK_BACK_MAX = 1_000;
+
+/** What waits, in the order of the policy. The cursor names a position and the workload there, so that a queue that moves on does not hide entries. */
+export function queueView(engine: Engine, page: PageRequest): QueuePage {
+  const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
+  const [workloads, offset] = queueFrom(engine, page.cursor ?? null, limit + 1);
+  const items = workloads.slice(0, limit).map((workload, index) => queueEntry(engine, workload, offset + index));
+  const last = workloads[limit - 1];
+  const nextCursor = workloads.length > limit && last !== undefined ? `${offset + limit - 1}.${last.ordinal}` : null;
+  return { items, nextCursor, waiting: waitingSummary(engine) };
+}
+
+function queueFrom(engine: Engine, cursor: string | null, limit: number): readonly [readonly Workload[], number] {
+  const match = /^([0-9]{1,9})\.([0-9]{1,15})$/.exec(cursor ?? "");
+  if (match === null) return [queuePage(engine, { offset: 0, limit }), 0];
+  const position = Number(match[1]);
+  const ordinal = Number(match[2]);
+  const offset = Math.max(0, position - LOOK_BACK_MAX);
+  const around = queuePage(engine, { offset, limit: position - offset + 1 + limit });
+  const found = around.findIndex((workload) => workload.ordinal === ordinal);
+  const start = found < 0 ? position - offset : found + 1;
+  return [around.slice(start, start + limit), offset + start];
+}
+
+function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {
+  const verdict = explain(engine, workload.id);
+  const dominant = verdict.kind === "blocked" ? verdict.reasons[0] : undefined;
+  return {
+    position,
+    workload: workloadSummary(engine.state, workload),
+    reason: dominant === undefined ? null : reasonView(engine, workload, dominant),
+  };
+}
+
+function unreachable(value: never): never {
+  throw new Error(`unhandled: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,38 @@
+/**
+ * Where the wire's forms and the engine's meet. They are declared apart, because neither package may know the other; here
+ * the compiler proves that they are equal but for brands and `readonly`: none of these functions changes anything.
+ */
+import type { Command, Event, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import type { ApplyRequest, Event as WireEvent, EventEnvelope, WorkloadSpec } from "@headroom/protocol";
+
+/** A type without its brands and `readonly`, all the way down. A branded string has a key that no other string has. */
+type Plain<T> = T extends string
+  ? keyof T extends keyof string
+    ? T
+    : string
+  : T extends readonly (infer Item)[]
+    ? Plain<Item>[]
+    : T extends object
+      ? { -readonly [Key in keyof T]: Plain<T[Key]> }
+      : T;
+
+/** The one place where wire text becomes ids: the engine refuses those that it does not know. */
+const branded = <T>(plain: Plain<T>): T => plain as unknown as T;
+
+export function engineSpec(spec: WorkloadSpec): EngineSpec {
+  const plain: Plain<EngineSpec> = spec;
+  return branded<EngineSpec>(plain);
+}
+
+/** What an `apply` command consists of. */
+export type ApplyDocuments = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams" | "workloads">;
+
+export function engineDocuments(request: ApplyRequest): ApplyDocuments {
+  const plain: Plain<ApplyDocuments> = request;
+  return branded<ApplyDocuments>(plain);
+}
+
+export function eventEnvelope(sequence: number, event: Event): EventEnvelope {
+  const plain: WireEvent = event as Plain<Event>;
+  return { sequence, event: plain };
+}

@@ -1,0 +1,66 @@
+/** Lists of workloads: filtered, in the order of submission, in pages whose cursors stay valid while things change. */
+import type { Engine, ReadonlyState, TeamName, Workload } from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
+import { submissionOrder } from "./submission-order.ts";
+import { workloadSummary } from "./workload-view.ts";
+
+/** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
+const SCAN_MAX = 20_000;
+
+type Matches = (workload: Workload) => boolean;
+
+/** The cursor is the ordinal of the last workload looked at: newer ones cannot shift what follows. */
+export function workloadList(engine: Engine, query: WorkloadQuery): Page<WorkloadSummary> {
+  const { state } = engine;
+  const newestFirst = query.order !== "oldest";
+  const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
+  const start = cursorOrdinal(query.cursor) ?? (newestFirst ? state.submittedCount + 1 : 0);
+  const matches = matcher(state, query);
+  const items: WorkloadSummary[] = [];
+  let lookedAt = 0;
+  let last = start;
+  for (const workload of submissionOrder(engine).beside(start, newestFirst ? "older" : "newer")) {
+    if (items.length >= limit || lookedAt >= SCAN_MAX) return { items, nextCursor: String(last) };
+    lookedAt++;
+    last = workload.ordinal;
+    if (matches(workload)) items.push(workloadSummary(state, workload));
+  }
+  return { items, nextCursor: null };
+}
+
+/** Cursors are opaque to clients; one that was made up reads as the beginning. */
+export function cursorOrdinal(cursor: string | null | undefined): number | null {
+  return cursor === null || cursor === undefined || !/^[0-9]{1,15}$/.test(cursor) ? null : Number(cursor);
+}
+
+function matcher(state: ReadonlyState, { phase, team, kind, name, search }: WorkloadQuery): Matches {
+  const tests: Matches[] = [];
+  if (phase !== undefined) tests.push((workload) => workload.phase === phase);
+  if (kind !== undefined) tests.push((workload) => workload.spec.kind === kind);
+  if (name !== undefined) tests.push((workload) => workload.spec.name === name);
+  if (team !== undefined) {
+    const teams = teamAndBelow(state, team);
+    tests.push((workload) => teams.has(workload.spec.team));
+  }
+  if (search !== undefined) {
+    const text = search.toLowerCase();
+    tests.push(
+      (workload) => workload.spec.name.toLowerCase().includes(text) || workload.id.toLowerCase().includes(text),
+    );
+  }
+  return (workload) => tests.every((test) => test(workload));
+}
+
+function teamAndBelow(state: ReadonlyState, name: string): ReadonlySet<string> {
+  const inside = new Map<string, boolean>();
+  const isInside = (team: TeamName): boolean => {
+    const known = inside.get(team);
+    if (known !== undefined) return known;
+    const parent = state.teams.get(team)?.parent ?? null;
+    const answer = team === name || (parent !== null && isInside(parent));
+    inside.set(team, answer);
+    return answer;
+  };
+  return new Set([...state.teams.keys()].filter(isInside));
+}

@@ -1,0 +1,138 @@
+/** Workloads of the engine as the API's resources. */
+import { taskCountOf } from "@headroom/engine";
+import type {
+  Attempt as EngineAttempt,
+  AttemptProgress,
+  EndReason,
+  EndedAttempt,
+  ReadonlyState,
+  Workload as EngineWorkload,
+  WorkerExit,
+} from "@headroom/engine";
+import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
+import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
+
+/** Tasks that wait for a retry and are shown; a batch of a million could have as many. */
+const RETRIES_SHOWN_MAX = 100;
+
+/** Tasks that are neither active nor ended; nothing more is started once a stop was asked for. */
+function waitingTasks(workload: EngineWorkload): number {
+  if (workload.stopRequested || workload.endedAtMs !== null) return 0;
+  return workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
+}
+
+export function exitSentence(exit: WorkerExit): string {
+  return exit.kind === "exited"
+    ? `worker ${exit.worker} exited with code ${exit.code}`
+    : `worker ${exit.worker} was killed by ${exit.signal}`;
+}
+
+function endSentence({ spec }: EngineWorkload, reason: EndReason): string {
+  switch (reason.kind) {
+    case "allTasksSucceeded":
+      return spec.kind === "batch" ? `All ${plural(spec.taskCount, "task")} succeeded.` : "It succeeded.";
+    case "tasksFailed":
+      return `${grouped(reason.failedCount)} of ${plural(taskCountOf(spec), "task")} failed for good.`;
+    case "retriesExhausted": {
+      const last = reason.exit === null ? "" : `; the last time ${exitSentence(reason.exit)}`;
+      return `It failed ${plural(reason.failures, "time")}${last}.`;
+    }
+    case "walltimeExceeded":
+      return `It ran longer than its walltime of ${durationText(reason.walltimeMs)}.`;
+    case "cancelled":
+      return "It was stopped on request.";
+    default:
+      return unreachable(reason);
+  }
+}
+
+/** The newest report among the active attempts, looking at the newest few of them only. */
+function newestProgress(state: ReadonlyState, workload: EngineWorkload): AttemptProgress | null {
+  let newest: AttemptProgress | null = null;
+  for (const id of workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX)) {
+    const progress = state.attempts.get(id)?.progress ?? null;
+    if (progress !== null && (newest === null || progress.atMs >= newest.atMs)) newest = progress;
+  }
+  return newest;
+}
+
+export function workloadSummary(state: ReadonlyState, workload: EngineWorkload): WorkloadSummary {
+  const { spec } = workload;
+  return {
+    id: workload.id,
+    name: spec.name,
+    team: spec.team,
+    kind: spec.kind,
+    phase: workload.phase,
+    actor: workload.actor,
+    priority: spec.priority,
+    gang: { ...spec.gang },
+    acceleratorTypes: [...spec.acceleratorTypes],
+    tasks: {
+      total: taskCountOf(spec),
+      waiting: waitingTasks(workload),
+      active: workload.activeAttempts.length,
+      succeeded: workload.succeededCount,
+      failed: workload.failedCount,
+    },
+    stopRequested: workload.stopRequested,
+    submittedAtMs: workload.submittedAtMs,
+    firstStartedAtMs: workload.firstStartedAtMs,
+    endedAtMs: workload.endedAtMs,
+    endReason: workload.endReason,
+    endSentence: workload.endReason === null ? null : endSentence(workload, workload.endReason),
+    progress: progressView(newestProgress(state, workload)),
+  };
+}
+
+const progressView = (progress: AttemptProgress | null): WorkloadSummary["progress"] =>
+  progress === null ? null : { ...progress, metrics: { ...progress.metrics } };
+
+export function activeAttemptView(attempt: EngineAttempt): Attempt {
+  const { id, workloadId, task, number, acceleratorType, placedAtMs, startedAtMs, phase, stop } = attempt;
+  const workers = attempt.workers.map((worker) => ({ ...worker }));
+  const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
+  return { phase, ...common, progress: progressView(attempt.progress), stop };
+}
+
+function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Attempt {
+  const workers = attempt.workers.map((worker) => ({ ...worker }));
+  return { phase: "ended", ...attempt, workloadId: workload.id, workers };
+}
+
+/** `null`: there is no such workload, or it ended so long ago that only the journal has it. */
+export function workloadView(state: ReadonlyState, id: string): Workload | null {
+  const workload = state.workloads.get(id as EngineWorkload["id"]);
+  if (workload === undefined) return null;
+  const active = workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX).flatMap((attemptId) => {
+    const attempt = state.attempts.get(attemptId);
+    return attempt === undefined ? [] : [activeAttemptView(attempt)];
+  });
+  return {
+    ...workloadSummary(state, workload),
+    spec: specView(workload.spec),
+    attempts: [...workload.endedAttempts.map((attempt) => endedAttemptView(workload, attempt)), ...active],
+    retries: workload.retries.slice(0, RETRIES_SHOWN_MAX).map(({ task, notBeforeMs }) => ({
+      task,
+      notBeforeMs,
+      failures: workload.failureCounts.get(task) ?? 0,
+    })),
+    checkpoint: workload.checkpoint,
+  };
+}
+
+/** A copy of its own: what a view hands out never aliases the state. */
+function specView(spec: EngineWorkload["spec"]): Workload["spec"] {
+  return {
+    ...spec,
+    env: { ...spec.env },
+    gang: { ...spec.gang },
+    acceleratorTypes: [...spec.acceleratorTypes],
+    retries: { ...spec.retries },
+  };
+}
+
+function unreachable(value: never): never {
+  throw new Error(`unhandled: ${JSON.stringify(value)}`);
+}
