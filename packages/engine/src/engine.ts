@@ -11,7 +11,8 @@ import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { runRound } from "./schedule/round.ts";
 import { stateDigest } from "./state/digest.ts";
-import { chainAfter } from "./state/hash.ts";
+import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "./state/hash.ts";
+import type { Lanes } from "./state/hash.ts";
 import { InvariantError, invariant } from "./state/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
 import type { ReadonlyState } from "./state/state.ts";
@@ -23,17 +24,21 @@ class EngineCore implements Engine {
   #world: World;
   #clockMs: number;
   #awaitingAdvance = false;
+  /** Head of the hash chain; `state.chain` is its text, written when somebody looks. */
+  #chain: Lanes;
 
   constructor(state: State) {
     this.#world = indexState(state);
+    this.#chain = lanesFromHex(state.chain);
     this.#clockMs = state.nowMs;
   }
 
   get state(): ReadonlyState {
-    return this.#world.state;
+    return this.world.state;
   }
 
   get world(): World {
+    this.#world.state.chain = lanesToHex(this.#chain);
     return this.#world;
   }
 
@@ -57,8 +62,8 @@ class EngineCore implements Engine {
   #close(events: readonly Event[]): JournalGroup {
     const { state } = this.#world;
     const text = JSON.stringify(events);
-    state.chain = chainAfter(state.chain, text);
-    return { firstSequence: state.sequence - events.length + 1, count: events.length, text, chain: state.chain };
+    hashInto(this.#chain, text);
+    return new ClosedGroup({ firstSequence: state.sequence - events.length + 1, count: events.length, text }, this.#chain);
   }
 
   advance(): void {
@@ -74,18 +79,45 @@ class EngineCore implements Engine {
   }
 
   digest(): string {
-    return stateDigest(this.#world.state);
+    return stateDigest(this.world.state);
   }
 
   snapshot(): Uint8Array {
-    return encodeSnapshot(this.#world.state);
+    return encodeSnapshot(this.world.state);
   }
 
   /** Folds groups and rebuilds the indexes: time-driven entries of a run that is not going on are not trusted. */
   fold(groups: Iterable<JournalGroup>): void {
-    for (const group of groups) foldGroup(this.#world, group);
-    this.#world = indexState(this.#world.state);
-    this.#clockMs = this.#world.state.nowMs;
+    const { world } = this;
+    for (const group of groups) foldGroup(world, group);
+    this.#world = indexState(world.state);
+    this.#chain = lanesFromHex(world.state.chain);
+    this.#clockMs = world.state.nowMs;
+  }
+}
+
+/** A group whose chain is written out only if somebody keeps it: the simulator does not. */
+class ClosedGroup implements JournalGroup {
+  readonly firstSequence: number;
+  readonly count: number;
+  readonly text: string;
+  readonly #a: number;
+  readonly #b: number;
+  readonly #c: number;
+  readonly #d: number;
+
+  constructor({ firstSequence, count, text }: Omit<JournalGroup, "chain">, { a, b, c, d }: Lanes) {
+    this.firstSequence = firstSequence;
+    this.count = count;
+    this.text = text;
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    this.#d = d;
+  }
+
+  get chain(): string {
+    return lanesToHex({ a: this.#a, b: this.#b, c: this.#c, d: this.#d });
   }
 }
 

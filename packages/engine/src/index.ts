@@ -21,6 +21,8 @@ export * from "./state/state.ts";
 export { createEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
 export { queuePage, queuePosition, waitingSummary } from "./explain/queue-page.ts";
+export { planApply } from "./explain/plan-apply.ts";
+export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
 export { nodeUse, teamHolds } from "./explain/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { DEFAULT_TEAM } from "./state/world.ts";

@@ -5,6 +5,7 @@ import type { EndedAttempt } from "../model/workload.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
+import { NO_BOOKKEEPING } from "../state/world.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
 import { workloadOf } from "./workload-events.ts";
 
@@ -65,8 +66,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     stop: null,
     progress: null,
     revision: state.sequence,
-    digestRevision: 0,
-    digestLanes: null,
+    ...NO_BOOKKEEPING,
   });
   workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
@@ -107,7 +107,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   capacity.release(attempt.id, gang, attempt.workers);
   teamUse.add(team, attempt.acceleratorType, -gang.accelerators * attempt.workers.length);
   state.attempts.delete(attempt.id);
-  workload.activeAttempts.splice(workload.activeAttempts.indexOf(attempt.id), 1);
+  removeFrom(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   workload.revision = state.sequence;
   if (event.outcome === "failed") {
@@ -121,6 +121,12 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   } else if (event.outcome === "succeeded") workload.succeededCount++;
   else workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
+}
+
+function removeFrom(attempts: AttemptId[], id: AttemptId): void {
+  const index = attempts.indexOf(id);
+  if (index === attempts.length - 1) attempts.pop();
+  else attempts.splice(index, 1);
 }
 
 function keepEnded(kept: readonly EndedAttempt[], attempt: AttemptEntity, event: AttemptEvent & { readonly kind: "attemptEnded" }): readonly EndedAttempt[] {

@@ -1,8 +1,9 @@
 import type { WorkloadEvent } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
-import { ENDED_WORKLOADS_KEPT, workloadKey } from "../state/state.ts";
+import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
+import { NO_BOOKKEEPING } from "../state/world.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
 const NO_RETRIES = [] as const;
@@ -57,11 +58,10 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
     endReason: null,
     endOrdinal: 0,
     revision: state.sequence,
-    digestRevision: 0,
-    digestLanes: null,
+    ...NO_BOOKKEEPING,
+    placementClass: null,
   };
   state.workloads.set(workload.id, workload);
-  state.workloadIdByKey.set(workloadKey(event.spec.team, event.spec.name), workload.id);
   queue.add(workload);
 }
 
@@ -82,10 +82,7 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
 function dropOldestEnded(world: World): void {
   const { state, endedKept } = world;
   const id = endedKept[world.endedDropped++] as WorkloadId;
-  const { spec } = workloadOf(world, id);
   state.workloads.delete(id);
-  const key = workloadKey(spec.team, spec.name);
-  if (state.workloadIdByKey.get(key) === id) state.workloadIdByKey.delete(key);
   // The array gives its front back once half of it is gone, so that dropping stays constant time on average.
   if (world.endedDropped * 2 <= endedKept.length) return;
   endedKept.splice(0, world.endedDropped);

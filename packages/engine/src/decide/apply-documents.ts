@@ -6,16 +6,16 @@ import type { Batch } from "../batch.ts";
 import type { Command } from "../inputs.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { WorkloadSpec } from "../model/workload.ts";
+import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
 import { canonicalJson } from "../state/canonical.ts";
-import { workloadKey } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { recordSubmission, submissionObjection } from "./submit.ts";
 
 type Apply = Command & { readonly kind: "apply" };
+export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads">;
 
 export function apply(batch: Batch, command: Apply): Decision {
   const objection = firstObjection(batch.world, command);
@@ -24,19 +24,53 @@ export function apply(batch: Batch, command: Apply): Decision {
   const fact = { version: 1, atMs: batch.nowMs } as const;
   const changes: ApplyChange[] = [];
   const define = (kind: "site" | "pool" | "team", wanted: { readonly name: string }, known: unknown, emit: () => void): void => {
-    const action = known === undefined ? "created" : canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
+    const action = actionOf(known, wanted);
     if (action !== "unchanged") emit();
     changes.push({ kind, name: wanted.name, action, workloadId: null });
   };
   for (const site of command.sites) define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
   for (const pool of command.pools) define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
   for (const team of parentsFirst(command.teams)) define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
-  for (const spec of command.workloads) changes.push(applyWorkload(batch, spec, command.actor));
+  const newest = newestNamed(batch.world, command.workloads);
+  for (const spec of command.workloads) changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
   return done({ kind: "applied", changes });
 }
 
-function applyWorkload(batch: Batch, spec: WorkloadSpec, actor: string): ApplyChange {
-  const known = newestNamed(batch.world, spec);
+/** What `apply` would come to, without doing it. */
+export function planApply(world: World, documents: ApplyDocuments): Decision {
+  const objection = firstObjection(world, documents);
+  if (objection !== null) return refused(objection);
+  const { state } = world;
+  const newest = newestNamed(world, documents.workloads);
+  const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({ kind, name, action, workloadId: null });
+  const workloads = documents.workloads.map((spec): ApplyChange => {
+    const known = newest.get(nameOf(spec));
+    const action = actionOf(known?.spec, spec);
+    return { kind: "workload", name: spec.name, action, workloadId: action === "unchanged" ? (known?.id ?? null) : null };
+  });
+  return done({
+    kind: "applied",
+    changes: [
+      ...documents.sites.map((site) => plan("site", site.name, actionOf(state.sites.get(site.name), site))),
+      ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
+      ...parentsFirst(documents.teams).map((team) => plan("team", team.name, actionOf(state.teams.get(team.name), team))),
+      ...workloads,
+    ],
+  });
+}
+
+function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
+  if (known === undefined) return "created";
+  return canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
+}
+
+interface WorkloadToApply {
+  readonly spec: WorkloadSpec;
+  readonly known: Workload | undefined;
+  readonly actor: string;
+}
+
+function applyWorkload(batch: Batch, { spec, known, actor }: WorkloadToApply): ApplyChange {
   if (known !== undefined && canonicalJson(known.spec) === canonicalJson(spec)) {
     return { kind: "workload", name: spec.name, action: "unchanged", workloadId: known.id };
   }
@@ -44,23 +78,32 @@ function applyWorkload(batch: Batch, spec: WorkloadSpec, actor: string): ApplyCh
   return { kind: "workload", name: spec.name, action: known === undefined ? "created" : "changed", workloadId };
 }
 
-function newestNamed({ state }: World, spec: WorkloadSpec) {
-  const id = state.workloadIdByKey.get(workloadKey(spec.team, spec.name));
-  return id === undefined ? undefined : state.workloads.get(id);
+const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
+
+/** The newest workload under each of the specs' names; one pass over all workloads, so that submitting need not keep an index. */
+function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): ReadonlyMap<string, Workload> {
+  const newest = new Map<string, Workload>();
+  if (specs.length === 0) return newest;
+  const wanted = new Set(specs.map(nameOf));
+  const names = new Set(specs.map(({ name }) => name));
+  for (const workload of state.workloads.values()) {
+    if (names.has(workload.spec.name) && wanted.has(nameOf(workload.spec))) newest.set(nameOf(workload.spec), workload);
+  }
+  return newest;
 }
 
-function firstObjection(world: World, command: Apply): Rejection | null {
+function firstObjection(world: World, command: ApplyDocuments): Rejection | null {
   const duplicate = duplicateName(command);
   if (duplicate !== null) return duplicate;
   return poolObjection(world, command) ?? teamObjection(world, command.teams) ?? workloadObjection(world, command);
 }
 
-function duplicateName({ sites, pools, teams, workloads }: Apply): Rejection | null {
+function duplicateName({ sites, pools, teams, workloads }: ApplyDocuments): Rejection | null {
   const named = [
     ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
     ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),
     ...teams.map(({ name }) => ({ kind: "team", name: String(name) })),
-    ...workloads.map(({ team, name }) => ({ kind: "workload", name: workloadKey(team, name) })),
+    ...workloads.map(({ team, name }) => ({ kind: "workload", name: `${team} ${name}` })),
   ];
   const seen = new Set<string>();
   for (const { kind, name } of named) {
@@ -70,7 +113,7 @@ function duplicateName({ sites, pools, teams, workloads }: Apply): Rejection | n
   return null;
 }
 
-function poolObjection({ state }: World, { sites, pools }: Apply): Rejection | null {
+function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Rejection | null {
   for (const pool of pools) {
     if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site)) return { code: "unknownSite", site: pool.site };
     const known = state.pools.get(pool.name);
@@ -109,12 +152,13 @@ function parentsFirst(teams: readonly Team[]): readonly Team[] {
   return teams.map((team) => ({ team, depth: depth(team) })).toSorted((left, right) => left.depth - right.depth).map(({ team }) => team);
 }
 
-function workloadObjection(world: World, { teams, workloads }: Apply): Rejection | null {
+function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
+  const newest = newestNamed(world, workloads);
   for (const spec of workloads) {
     const objection = submissionObjection(world, spec, known);
     if (objection !== null) return objection;
-    const active = newestNamed(world, spec);
+    const active = newest.get(nameOf(spec));
     const differs = active !== undefined && canonicalJson(active.spec) !== canonicalJson(spec);
     if (differs && active.endedAtMs === null) return { code: "workloadActive", workloadId: active.id, name: spec.name };
   }

@@ -12,7 +12,7 @@ import { couldEverFit, findClassPlacement } from "../schedule/place-waiting.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
-import type { World } from "../state/world.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 
 /** Kinds of event after which something that did not fit may fit. */
@@ -79,7 +79,7 @@ function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): Blocke
 }
 
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
-function explainHead(world: World, workload: Workload): BlockedReason | null {
+function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
   const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;
   let head: Workload | null = null;

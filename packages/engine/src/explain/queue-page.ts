@@ -31,9 +31,11 @@ export function queuePage(engine: Engine, { offset, limit }: { readonly offset: 
 }
 
 /** How many workloads the policy considers before this one. */
-export function queuePosition(engine: Engine, workload: Workload): number {
+export function queuePosition(engine: Engine, { id }: Pick<Workload, "id">): number {
+  const { queue, state } = worldOf(engine);
+  const workload = state.workloads.get(id);
   let position = 0;
-  for (const { waiting } of worldOf(engine).queue.classes()) position += waiting.rank(workload);
+  if (workload !== undefined) for (const { waiting } of queue.classes()) position += waiting.rank(workload);
   return position;
 }
 

@@ -7,18 +7,16 @@
 import { canonicalJson } from "./canonical.ts";
 import { hashInto, hashText } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
+import { store, storeWorkload } from "./stored.ts";
 import type { Digested, State } from "./world.ts";
-
-/** Fields that are bookkeeping of the digest itself. */
-const NOT_DIGESTED: ReadonlySet<string> = new Set(["digestRevision", "digestLanes"]);
 
 export function stateDigest(state: State): string {
   const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;
   return hashText(
     canonicalJson({
-      workloads: tableDigest(workloads.values()),
-      attempts: tableDigest(attempts.values()),
-      nodes: tableDigest(nodes.values()),
+      workloads: tableDigest(workloads.values(), storeWorkload),
+      attempts: tableDigest(attempts.values(), store),
+      nodes: tableDigest(nodes.values(), store),
       sites: state.sites,
       pools: state.pools,
       teams: state.teams,
@@ -29,19 +27,14 @@ export function stateDigest(state: State): string {
   );
 }
 
-/** An entity without the digest's bookkeeping: what is hashed and what a snapshot stores. */
-export function plainEntity<T extends Digested>(entity: T): Omit<T, "digestRevision" | "digestLanes"> {
-  return Object.fromEntries(Object.entries(entity).filter(([key]) => !NOT_DIGESTED.has(key))) as Omit<T, "digestRevision" | "digestLanes">;
-}
-
-function tableDigest(entities: Iterable<Digested>): readonly number[] {
+function tableDigest<T extends Digested>(entities: Iterable<T>, plain: (entity: T) => object): readonly number[] {
   let a = 0;
   let b = 0;
   let c = 0;
   let d = 0;
   let count = 0;
   for (const entity of entities) {
-    const lanes = entity.digestLanes !== null && entity.digestRevision === entity.revision ? entity.digestLanes : hashEntity(entity);
+    const lanes = entity.digestLanes !== null && entity.digestRevision === entity.revision ? entity.digestLanes : hashEntity(entity, plain);
     a = (a + lanes.a) | 0;
     b = (b + lanes.b) | 0;
     c = (c + lanes.c) | 0;
@@ -51,9 +44,13 @@ function tableDigest(entities: Iterable<Digested>): readonly number[] {
   return [count, a, b, c, d];
 }
 
-function hashEntity(entity: Digested): Lanes {
+/**
+ * Entities are written by `apply/` and by the snapshot reader with their fields in one order, and what users wrote keeps the
+ * order of its journaled text, so plain JSON is canonical here; sorting keys would cost five times as much.
+ */
+function hashEntity<T extends Digested>(entity: T, plain: (entity: T) => object): Lanes {
   const lanes: Lanes = { a: 0, b: 0, c: 0, d: 0 };
-  hashInto(lanes, canonicalJson(plainEntity(entity)));
+  hashInto(lanes, JSON.stringify(plain(entity)));
   entity.digestRevision = entity.revision;
   entity.digestLanes = lanes;
   return lanes;

@@ -7,19 +7,20 @@ import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
 import { workloadOrder } from "../policy/order.ts";
 import { SortedList } from "./sorted-list.ts";
+import type { WorkloadEntity } from "./world.ts";
 
 export class PlacementClass {
   readonly team: TeamName;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
-  readonly waiting: SortedList<Workload>;
+  readonly waiting: SortedList<WorkloadEntity>;
   /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
   closedAt = -1;
   /** Whether the empty fleet could hold one gang, as of `fleetEpoch`. */
   fitsFleet = false;
   fleetEpoch = -1;
 
-  constructor(workload: Workload, waiting: SortedList<Workload>) {
+  constructor(workload: Workload, waiting: SortedList<WorkloadEntity>) {
     this.team = workload.spec.team;
     this.gang = workload.spec.gang;
     this.acceleratorTypes = workload.spec.acceleratorTypes;
@@ -52,25 +53,27 @@ export class Queue {
     const key = classKey(workload);
     let found = this.#classes.get(key);
     if (found === undefined) {
-      found = new PlacementClass(workload, new SortedList(this.#compare));
+      found = new PlacementClass(workload, new SortedList<WorkloadEntity>(this.#compare));
       this.#classes.set(key, found);
     }
     return found;
   }
 
-  add(workload: Workload): void {
-    this.classOf(workload).waiting.insert(workload);
+  add(workload: WorkloadEntity): void {
+    const found = this.classOf(workload);
+    found.waiting.insert(workload);
+    workload.placementClass = found;
     this.readyCount++;
   }
 
-  has(workload: Workload): boolean {
-    return this.#classes.get(classKey(workload))?.waiting.has(workload) ?? false;
+  has(workload: WorkloadEntity): boolean {
+    return workload.placementClass !== null;
   }
 
-  remove(workload: Workload): void {
-    const key = classKey(workload);
-    const found = this.#classes.get(key);
-    if (found === undefined || !found.waiting.remove(workload)) return;
+  remove(workload: WorkloadEntity): void {
+    if (workload.placementClass === null) return;
+    workload.placementClass.waiting.remove(workload);
+    workload.placementClass = null;
     this.readyCount--;
   }
 

@@ -4,9 +4,10 @@
  */
 import { InvariantError } from "./invariant.ts";
 import { utf8Decode, utf8Encode } from "./utf8.ts";
-import { plainEntity } from "./digest.ts";
-import { emptyState } from "./world.ts";
-import type { AttemptEntity, Digested, NodeEntity, State, WorkloadEntity } from "./world.ts";
+import { store, storeWorkload } from "./stored.ts";
+import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
+import { NO_BOOKKEEPING, emptyState } from "./world.ts";
+import type { State, WorkloadEntity } from "./world.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
 export const SNAPSHOT_FORMAT = 1;
@@ -23,40 +24,26 @@ export function encodeSnapshot(state: State): Uint8Array {
       endedCount: state.endedCount,
       sites: [...state.sites.values()],
       pools: [...state.pools.values()],
-      nodes: [...state.nodes.values()].map(plainEntity),
+      nodes: [...state.nodes.values()].map(store),
       teams: [...state.teams.values()],
-      workloads: [...state.workloads.values()].map((workload) => ({
-        ...plainEntity(workload),
-        failureCounts: [...workload.failureCounts],
-        attemptCounts: [...workload.attemptCounts],
-      })),
-      attempts: [...state.attempts.values()].map(plainEntity),
-      workloadIdByKey: [...state.workloadIdByKey],
+      workloads: [...state.workloads.values()].map(storeWorkload),
+      attempts: [...state.attempts.values()].map(store),
       answers: [...state.answers],
     }),
   );
 }
 
-/** The JSON form of a workload: its maps travel as entries. */
-type StoredWorkload = Omit<WorkloadEntity, keyof Digested | "failureCounts" | "attemptCounts"> & {
-  readonly revision: number;
-  readonly failureCounts: readonly (readonly [number, number])[];
-  readonly attemptCounts: readonly (readonly [number, number])[];
-};
-
 interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount"> {
   readonly format: number;
   readonly sites: readonly (State["sites"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly pools: readonly (State["pools"] extends Map<unknown, infer Value> ? Value : never)[];
-  readonly nodes: readonly NodeEntity[];
+  readonly nodes: readonly StoredNode[];
   readonly teams: readonly (State["teams"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly workloads: readonly StoredWorkload[];
-  readonly attempts: readonly AttemptEntity[];
-  readonly workloadIdByKey: readonly (State["workloadIdByKey"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
+  readonly attempts: readonly StoredAttempt[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
-const NO_DIGEST = { digestRevision: 0, digestLanes: null } as const;
 const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] => values.map((value) => [keyOf(value), value]);
 
 /** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */
@@ -70,9 +57,10 @@ export function decodeSnapshot(bytes: Uint8Array): State {
   if (stored.format !== SNAPSHOT_FORMAT) throw new InvariantError(`the snapshot has format ${String(stored.format)}, this version reads ${SNAPSHOT_FORMAT}`);
   const workloads = stored.workloads.map((workload): WorkloadEntity => ({
     ...workload,
-    ...NO_DIGEST,
     failureCounts: new Map(workload.failureCounts),
     attemptCounts: new Map(workload.attemptCounts),
+    ...NO_BOOKKEEPING,
+    placementClass: null,
   }));
   const { nowMs, sequence, chain, policy, submittedCount, endedCount } = stored;
   return {
@@ -85,11 +73,10 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     endedCount,
     sites: new Map(keyed(stored.sites, ({ name }) => name)),
     pools: new Map(keyed(stored.pools, ({ name }) => name)),
-    nodes: new Map(keyed(stored.nodes.map((node) => ({ ...node, ...NO_DIGEST })), ({ id }) => id)),
+    nodes: new Map(keyed(stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING })), ({ id }) => id)),
     teams: new Map(keyed(stored.teams, ({ name }) => name)),
     workloads: new Map(keyed(workloads, ({ id }) => id)),
-    attempts: new Map(keyed(stored.attempts.map((attempt) => ({ ...attempt, ...NO_DIGEST })), ({ id }) => id)),
-    workloadIdByKey: new Map(stored.workloadIdByKey),
+    attempts: new Map(keyed(stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING })), ({ id }) => id)),
     answers: new Map(stored.answers),
   };
 }

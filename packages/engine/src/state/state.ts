@@ -23,8 +23,6 @@ export interface ReadonlyState {
   readonly teams: ReadonlyMap<TeamName, Team>;
   /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` that have; in order of submission. */
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
-  /** The newest workload of each `workloadKey(team, name)`. */
-  readonly workloadIdByKey: ReadonlyMap<string, WorkloadId>;
   /** Attempts that have not ended. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
@@ -38,8 +36,6 @@ export interface Answer {
   readonly result: CommandResult;
   readonly atMs: number;
 }
-
-export const workloadKey = (team: string, name: string): string => `${team} ${name}`;
 
 /** Ended workloads stay readable until this many newer ones have ended; older ones are in the journal only. */
 export const ENDED_WORKLOADS_KEPT = 20_000;

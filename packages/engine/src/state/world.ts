@@ -8,7 +8,9 @@ import { defaultPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
 import { CHAIN_START } from "./hash.ts";
+import type { Lanes } from "./hash.ts";
 import { Queue } from "./queue.ts";
+import type { PlacementClass } from "./queue.ts";
 import type { Answer, ReadonlyState } from "./state.ts";
 import { TeamUse } from "./team-use.ts";
 import { Timers } from "./timers.ts";
@@ -20,14 +22,19 @@ export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export interface Digested {
   revision: number;
   digestRevision: number;
-  digestLanes: { a: number; b: number; c: number; d: number } | null;
+  digestLanes: Lanes | null;
 }
+
+/** An entity whose digest was not taken yet. */
+export const NO_BOOKKEEPING: { readonly digestRevision: number; readonly digestLanes: null } = { digestRevision: 0, digestLanes: null };
 
 export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
   Digested & {
     activeAttempts: AttemptId[];
     /** Position in the order of ending; 0 while it has not ended. */
     endOrdinal: number;
+    /** The class under which it waits in the queue; an index, not state. */
+    placementClass: PlacementClass | null;
   };
 export type AttemptEntity = Mutable<Attempt> & Digested;
 export type NodeEntity = Mutable<Node> & Digested;
@@ -42,7 +49,6 @@ export interface State extends ReadonlyState {
   readonly nodes: Map<NodeId, NodeEntity>;
   readonly teams: Map<TeamName, Team>;
   readonly workloads: Map<WorkloadId, WorkloadEntity>;
-  readonly workloadIdByKey: Map<string, WorkloadId>;
   readonly attempts: Map<AttemptId, AttemptEntity>;
   readonly answers: Map<string, Answer>;
   submittedCount: number;
@@ -75,7 +81,6 @@ export function emptyState(): State {
     nodes: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new Map(),
-    workloadIdByKey: new Map(),
     attempts: new Map(),
     answers: new Map(),
     submittedCount: 0,
@@ -105,6 +110,7 @@ export function indexState(state: State): World {
       ended.push(workload);
       continue;
     }
+    workload.placementClass = null;
     if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
     for (const retry of workload.retries) {
       if (retry.notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
