@@ -5,3 +5,4 @@
 export * from "./executor.ts";
 export { OperationalError } from "./operational-error.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
+export { createLocalExecutor } from "./local/local-executor.ts";

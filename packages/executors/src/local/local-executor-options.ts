@@ -10,10 +10,14 @@ export interface LocalExecutorOptions {
   readonly nodeName?: string;
   /** How many accelerators to declare where none are found. Default: the cores, at most 8. */
   readonly slotCount?: number;
+  /** Their type. Default `slot`. */
+  readonly slotType?: string;
   /** `declared` does not look for accelerators. Default `detected`. */
   readonly accelerators?: "detected" | "declared";
   /** A log file is closed at this size and the next one begun. Default 16 MiB. */
   readonly logFileMaxBytes?: number;
   /** Files kept for each stream of each worker, at least 2. Default 4. */
   readonly logFilesKept?: number;
+  /** Told of what went wrong where no attempt suffers by it, e.g. an unreadable directory. Default: a process warning. */
+  readonly onProblem?: (message: string) => void;
 }

@@ -1,0 +1,249 @@
+/**
+ * Turns what happens in the attempts' directories into observations and signals. One watch on the parent of all attempts
+ * tells which of them changed (`ringBell`); a sweep, a few system calls for each attempt that runs, follows the progress
+ * files, finds supervisors that died, and stands in where the system has no watches left.
+ */
+import type { FSWatcher } from "node:fs";
+import { existsSync, readdirSync, watch } from "node:fs";
+import path from "node:path";
+import type { AttemptId } from "@headroom/engine";
+import type { ExecutorInput } from "../executor.ts";
+import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import type { Inspection } from "./attempt-inspection.ts";
+import { buryAttempt, inspectAttempt } from "./attempt-inspection.ts";
+import type { ProcessIdentity } from "./process-table.ts";
+import { isAlive } from "./process-table.ts";
+import { ProgressFile } from "./progress-file.ts";
+
+/** Every attempt is looked at once in this time, in slices, so that a thousand of them never hold up the event loop at once. */
+const SWEEP_MS = 1_000;
+const SWEEP_SLICES = 5;
+/** The newest progress wins; more often nobody reads it. */
+const PROGRESS_INTERVAL_MS = 2_000;
+/** At the start every attempt on disk is read; the event loop gets its turn after so many. */
+const SCAN_BATCH = 25;
+
+interface Watched {
+  readonly name: string;
+  readonly dir: string;
+  /** Found at the start, not launched by this process: its old progress is not told again. */
+  readonly adopted: boolean;
+  progress: ProgressFile | null;
+  supervisor: ProcessIdentity | null;
+  runningTold: boolean;
+  pendingProgress: ExecutorInput | null;
+  progressToldAtMs: number;
+  examining: boolean;
+  examineAgain: boolean;
+}
+
+export interface MonitorSetup {
+  readonly attemptsDir: string;
+  readonly bootId: string;
+  readonly emit: (input: ExecutorInput) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+export class AttemptMonitor {
+  readonly #setup: MonitorSetup;
+  readonly #watched = new Map<string, Watched>();
+  /** Names of attempts whose end was told, so that it is told once; as many as there are directories. */
+  readonly #ended = new Set<string>();
+  readonly #examinations = new Set<Promise<void>>();
+  #watcher: FSWatcher | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #slice = 0;
+  #closed = false;
+
+  constructor(setup: MonitorSetup) {
+    this.#setup = setup;
+  }
+
+  /** Starts with what is there; resolves when all of it was told. */
+  async start(): Promise<void> {
+    try {
+      this.#watcher = watch(this.#setup.attemptsDir, { persistent: false }, (_, name) => {
+        if (name !== null) this.notice(name);
+      });
+      this.#watcher.on("error", (error) => this.#setup.onProblem(`Attempts are polled: ${error.message}`));
+    } catch (error) {
+      this.#setup.onProblem(`Attempts are polled, the system has no watch for them: ${messageOf(error)}`);
+    }
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS / SWEEP_SLICES);
+    this.#timer.unref();
+    const names = readdirSync(this.#setup.attemptsDir).filter((name) => !name.startsWith("."));
+    for (const [position, name] of names.entries()) {
+      if (this.#closed) return;
+      if (!this.#watched.has(name) && !this.#ended.has(name)) this.#add(name, true);
+      await this.#examine(name);
+      if (position % SCAN_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Follows an attempt from now on. */
+  track(name: string): void {
+    if (!this.#watched.has(name) && !this.#ended.has(name)) this.#add(name, false);
+    this.notice(name);
+  }
+
+  /** Something may have changed there. */
+  notice(name: string): void {
+    if (!this.#closed && this.#watched.has(name)) void this.#examine(name);
+  }
+
+  /** It failed before there was anything to watch. */
+  tellLost(name: string, attemptId: AttemptId, detail: string): void {
+    if (this.#closed || this.#ended.has(name)) return;
+    this.#watched.delete(name);
+    this.#ended.add(name);
+    this.#setup.emit({ kind: "attemptLost", attemptId, detail });
+  }
+
+  forget(name: string): void {
+    this.#watched.delete(name);
+    this.#ended.delete(name);
+  }
+
+  progressSkippedCount(name: string): number {
+    return this.#watched.get(name)?.progress?.skippedCount ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watcher?.close();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await Promise.all(this.#examinations);
+  }
+
+  #add(name: string, adopted: boolean): void {
+    this.#watched.set(name, {
+      name,
+      dir: path.join(this.#setup.attemptsDir, name),
+      adopted,
+      progress: null,
+      supervisor: null,
+      runningTold: false,
+      pendingProgress: null,
+      progressToldAtMs: Number.NEGATIVE_INFINITY,
+      examining: false,
+      examineAgain: false,
+    });
+  }
+
+  #sweep(): void {
+    this.#slice = (this.#slice + 1) % SWEEP_SLICES;
+    let position = 0;
+    for (const watched of this.#watched.values()) {
+      if (position++ % SWEEP_SLICES === this.#slice && this.#needsExamination(watched)) this.notice(watched.name);
+    }
+  }
+
+  #needsExamination(watched: Watched): boolean {
+    const { supervisor, progress } = watched;
+    if (supervisor === null || progress === null) return true;
+    return (
+      watched.pendingProgress !== null ||
+      progress.hasGrown() ||
+      existsSync(path.join(watched.dir, "exit.json")) ||
+      !isAlive(supervisor)
+    );
+  }
+
+  /** One at a time for one attempt; what is noticed meanwhile is looked at afterwards. */
+  #examine(name: string): Promise<void> {
+    const watched = this.#watched.get(name);
+    if (watched === undefined) return Promise.resolve();
+    watched.examineAgain = true;
+    if (watched.examining) return Promise.resolve();
+    watched.examining = true;
+    const examination = this.#examineUntilQuiet(watched).finally(() => {
+      watched.examining = false;
+      this.#examinations.delete(examination);
+    });
+    this.#examinations.add(examination);
+    return examination;
+  }
+
+  async #examineUntilQuiet(watched: Watched): Promise<void> {
+    while (watched.examineAgain && !this.#closed && this.#watched.has(watched.name)) {
+      watched.examineAgain = false;
+      try {
+        await this.#tell(watched, inspectAttempt(watched.dir, this.#setup.bootId));
+      } catch (error) {
+        // The next sweep looks again: a disk that fails to read must not be taken for an attempt that ended.
+        this.#setup.onProblem(`Attempt directory ${watched.dir}: ${messageOf(error)}`);
+      }
+    }
+  }
+
+  async #tell(watched: Watched, seen: Inspection): Promise<void> {
+    switch (seen.kind) {
+      case "absent":
+        // Left by a launch that was interrupted before its record, or not an attempt at all.
+        if (watched.adopted) this.#watched.delete(watched.name);
+        return;
+      case "unclaimed":
+      case "starting":
+        return;
+      case "running":
+        watched.supervisor = seen.supervisor;
+        this.#tellRunning(watched, seen.launch);
+        await this.#tellProgress(watched, seen.launch, "due");
+        return;
+      case "orphaned":
+        if (await buryAttempt(watched.dir, seen)) watched.examineAgain = true;
+        return;
+      case "ended":
+        await this.#tellEnd(watched, seen.launch, seen.exit);
+        return;
+    }
+  }
+
+  #tellRunning(watched: Watched, { attemptId }: LaunchRecord): void {
+    if (watched.runningTold) return;
+    watched.runningTold = true;
+    this.#emit({ kind: "attemptRunning", attemptId });
+  }
+
+  async #tellProgress(watched: Watched, launch: LaunchRecord, which: "due" | "all"): Promise<void> {
+    const first = watched.progress === null;
+    watched.progress ??= new ProgressFile(watched.dir, launch);
+    const { progress } = watched;
+    const catchingUp = first && watched.adopted;
+    if (catchingUp) progress.skipToRecent();
+    for (let more = progress.hasGrown(); more; more = which === "all" && progress.hasGrown()) {
+      const news = await progress.read();
+      watched.pendingProgress = news.progress ?? watched.pendingProgress;
+      const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
+      for (const checkpoint of checkpoints) this.#emit(checkpoint);
+    }
+    const nowMs = performance.now();
+    const due = which === "all" || nowMs - watched.progressToldAtMs >= PROGRESS_INTERVAL_MS;
+    if (watched.pendingProgress === null || !due) return;
+    this.#emit(watched.pendingProgress);
+    watched.pendingProgress = null;
+    watched.progressToldAtMs = nowMs;
+  }
+
+  async #tellEnd(watched: Watched, launch: LaunchRecord, exit: ExitRecord): Promise<void> {
+    const { attemptId } = launch;
+    const ran = exit.kind === "exited" || existsSync(path.join(watched.dir, "running.json"));
+    if (ran) {
+      this.#tellRunning(watched, launch);
+      await this.#tellProgress(watched, launch, "all");
+    }
+    if (this.#closed) return;
+    this.#watched.delete(watched.name);
+    this.#ended.add(watched.name);
+    if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits });
+    else this.#emit({ kind: "attemptLost", attemptId, detail: exit.detail });
+  }
+
+  #emit(input: ExecutorInput): void {
+    if (!this.#closed) this.#setup.emit(input);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,37 @@
+/** Chooses where the workers of an attempt meet (`MASTER_PORT`). */
+import { createServer } from "node:net";
+
+/**
+ * Below the range from which Linux takes the ports of outgoing connections (32768 up, ip(7)), so that nothing takes the port
+ * between the choice and the moment at which rank 0 binds it; above the registered services.
+ */
+const FIRST_PORT = 20_000;
+const PORT_COUNT = 12_000;
+const TRIES_MAX = 200;
+
+/** Attempts start looking at different places, so that two which start together do not choose the same. */
+export async function chooseFreePort(attemptId: string): Promise<number> {
+  const start = spread(attemptId) % PORT_COUNT;
+  for (let step = 0; step < TRIES_MAX; step++) {
+    const port = FIRST_PORT + ((start + step) % PORT_COUNT);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port in ${TRIES_MAX} tries from ${FIRST_PORT + start}`);
+}
+
+/** FNV-1a over the id and the pid: ids count up, and several homes on one machine count alike. */
+function spread(attemptId: string): number {
+  let hash = 0x811c9dc5;
+  for (const character of `${attemptId}\0${process.pid}`) {
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  }
+  return hash;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

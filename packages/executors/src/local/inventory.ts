@@ -1,0 +1,98 @@
+/** This machine as a site, its pools and its nodes. */
+import { availableParallelism, hostname, totalmem } from "node:os";
+import type { NodeId, Pool, PoolName } from "@headroom/engine";
+import { nodeId, poolName, siteName } from "@headroom/engine";
+import type { Inventory } from "../executor.ts";
+import type { FoundAccelerator } from "./accelerators.ts";
+import type { LocalExecutorOptions } from "./local-executor-options.ts";
+
+/** A node's accelerators as the vendor numbers them, in the order of the node's own indices. */
+export interface NodeDevices {
+  readonly vendor: FoundAccelerator["vendor"];
+  readonly deviceIndices: readonly number[];
+}
+
+export interface LocalInventory extends Inventory {
+  readonly devices: ReadonlyMap<NodeId, NodeDevices>;
+}
+
+export interface Machine {
+  readonly name: string;
+  readonly cores: number;
+  readonly memoryMib: number;
+}
+
+const MIB = 1024 * 1024;
+/** More declared slots than this would only make a laptop slow. */
+const SLOT_COUNT_DEFAULT_MAX = 8;
+const SLOT_TYPE = "slot";
+
+/** What this process may use: fewer cores and less memory than the machine has where a container or an affinity says so. */
+export function readMachine(): Machine {
+  const limit = process.constrainedMemory();
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return { name: hostname(), cores: availableParallelism(), memoryMib: Math.floor(memory / MIB) };
+}
+
+/**
+ * A pool has one accelerator type, and so has a node: a machine with two types (a workstation with a second card for its
+ * display) is two nodes, which share its cores and memory in proportion to their accelerators.
+ */
+export function describeMachine(
+  machine: Machine,
+  found: readonly FoundAccelerator[],
+  options: Omit<LocalExecutorOptions, "homeDir">,
+): LocalInventory {
+  const site = { name: siteName(options.siteName ?? "local"), fabricLevels: [] };
+  const groups = groupByType(found);
+  if (groups.length === 0) {
+    const count = options.slotCount ?? Math.min(machine.cores, SLOT_COUNT_DEFAULT_MAX);
+    groups.push({ type: options.slotType ?? SLOT_TYPE, count, devices: null });
+  }
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  const suffixes = groups.map(({ type }, position) => (position === 0 ? "" : `-${type}`));
+  const pools = groups.map(({ type, count }, position): Pool => ({
+    name: poolOf(options, suffixes[position]),
+    site: site.name,
+    executor: "local",
+    acceleratorType: count > 0 ? type : "",
+    priceMicroUsdPerHour: 0,
+  }));
+  const share = (amount: number, count: number): number =>
+    groups.length === 1 ? amount : Math.floor((amount * count) / total);
+  const nodes = groups.map(({ count }, position) => ({
+    id: nodeId(`${options.nodeName ?? machine.name}${suffixes[position] ?? ""}`),
+    pool: poolOf(options, suffixes[position]),
+    fabric: [],
+    acceleratorCount: count,
+    coresMilli: share(machine.cores * 1000, count),
+    memoryMib: share(machine.memoryMib, count),
+  }));
+  const devices = new Map<NodeId, NodeDevices>();
+  for (const [position, node] of nodes.entries()) {
+    const own = groups[position]?.devices;
+    if (own) devices.set(node.id, own);
+  }
+  return { sites: [site], pools, nodes, devices };
+}
+
+function poolOf(options: Omit<LocalExecutorOptions, "homeDir">, suffix: string | undefined): PoolName {
+  return poolName(`${options.poolName ?? "local"}${suffix ?? ""}`);
+}
+
+interface AcceleratorGroup {
+  readonly type: string;
+  readonly count: number;
+  readonly devices: NodeDevices | null;
+}
+
+/** Most first, so that the machine's own name goes to what it was bought for; ties by type. */
+function groupByType(found: readonly FoundAccelerator[]): AcceleratorGroup[] {
+  const byType = Map.groupBy(found, ({ type }) => type);
+  const groups = [...byType].map(([type, members]) => ({
+    type,
+    count: members.length,
+    devices: { vendor: members[0]?.vendor ?? "nvidia", deviceIndices: members.map(({ deviceIndex }) => deviceIndex) },
+  }));
+  return groups.toSorted((a, b) => b.count - a.count || (a.type < b.type ? -1 : 1));
+}

@@ -1,0 +1,198 @@
+/** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { homedir, userInfo } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
+import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
+import { progressFileOf, supervisorLogOf, syncDirectory, writeRecord, writeRecordDurably } from "./attempt-files.ts";
+import { inspectAttempt, voidAttempt } from "./attempt-inspection.ts";
+import type { AttemptMonitor } from "./attempt-monitor.ts";
+import { attemptDirName, taskDirName } from "./attempt-names.ts";
+import { isAlive } from "./process-table.ts";
+import type { VisibleDevices } from "./worker-environment.ts";
+import { workerEnvironments } from "./worker-environment.ts";
+
+export interface LauncherSetup {
+  readonly homeDir: string;
+  readonly attemptsDir: string;
+  readonly bootId: string;
+  readonly log: LogLimits;
+  readonly monitor: AttemptMonitor;
+  readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
+}
+
+const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
+/** As much of a supervisor's last words as belongs into one sentence for people. */
+const LAST_WORDS_MAX = 300;
+
+export class Launcher {
+  readonly #setup: LauncherSetup;
+  /** Supervisors of this process that have not ended, by the name of their attempt's directory. */
+  readonly #children = new Map<string, ChildProcess>();
+
+  constructor(setup: LauncherSetup) {
+    this.#setup = setup;
+  }
+
+  async launch(effect: LaunchGang): Promise<void> {
+    const name = attemptDirName(effect.attemptId);
+    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    try {
+      await this.#launchIn(attemptDir, effect);
+    } catch (error) {
+      this.#giveUp(
+        name,
+        effect,
+        `It could not be launched: ${error instanceof Error ? error.message : String(error)}.`,
+      );
+    }
+  }
+
+  /** An attempt that nobody has claimed is claimed here, so that it never starts; a supervisor is asked. */
+  stop(effect: StopGang): void {
+    const name = attemptDirName(effect.attemptId);
+    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+    if (seen.kind === "absent") {
+      this.#setup.monitor.tellLost(name, effect.attemptId, "It was never launched here.");
+      return;
+    }
+    this.#setup.monitor.track(name);
+    if (seen.kind === "ended" || seen.kind === "orphaned") return;
+    if (seen.kind === "unclaimed" && voidAttempt(attemptDir, "It was stopped before it started.")) {
+      this.#setup.monitor.notice(name);
+      return;
+    }
+    const { graceTimeoutMs, reason } = effect;
+    writeRecord(attemptDir, "stop.json", { version: 1, graceTimeoutMs, reason });
+    const claimed = inspectAttempt(attemptDir, this.#setup.bootId);
+    // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
+    if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
+  }
+
+  async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {
+    const name = path.basename(attemptDir);
+    const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+    if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#children.has(name)) {
+      if (seen.kind === "absent") await this.#recordLaunch(attemptDir, effect);
+      this.#startSupervisor(attemptDir, effect);
+    }
+    this.#setup.monitor.track(name);
+  }
+
+  /**
+   * On disk before anything starts, with the boot it belongs to: an attempt that a power cut ended is found as such, and is
+   * not started a second time.
+   */
+  async #recordLaunch(attemptDir: string, effect: LaunchGang): Promise<void> {
+    const { spec, attemptId, workloadId, sequence } = effect;
+    await mkdir(attemptDir, { recursive: true, mode: 0o700 });
+    const checkpointDir = spec.checkpointDir ?? path.join(this.#setup.homeDir, "checkpoints", taskDirName(effect));
+    if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
+    const devices = await Promise.all(effect.workers.map((worker) => this.#setup.devicesOf(worker)));
+    const record: LaunchRecord = {
+      version: 1,
+      attemptId,
+      workloadId,
+      sequence,
+      bootId: this.#setup.bootId,
+      run: spec.run,
+      workingDir: spec.dir ?? attemptDir,
+      checkpointDir,
+      graceTimeoutMs: spec.graceTimeoutMs,
+      log: this.#setup.log,
+      environments: workerEnvironments(effect, {
+        progressFile: progressFileOf(attemptDir),
+        checkpointDir,
+        session: sessionOf(process.env),
+        devices,
+      }),
+    };
+    await writeRecordDurably(attemptDir, "launch.json", record);
+    await syncDirectory(this.#setup.attemptsDir);
+  }
+
+  #startSupervisor(attemptDir: string, effect: LaunchGang): void {
+    const name = path.basename(attemptDir);
+    const log = openSync(supervisorLogOf(attemptDir), "a", 0o600);
+    try {
+      const child = spawn(process.execPath, [supervisorPath, attemptDir], {
+        cwd: attemptDir,
+        detached: true,
+        stdio: ["ignore", log, log],
+        // The compiled form of the supervisor's files is kept: it halves the start and the memory of each.
+        env: {
+          PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+          NODE_COMPILE_CACHE: path.join(this.#setup.homeDir, "cache"),
+        },
+      });
+      this.#children.set(name, child);
+      const ended = (how: string): void => {
+        this.#children.delete(name);
+        this.#supervisorEnded(name, effect, how);
+      };
+      child.once("error", (error) => ended(error.message));
+      child.once("exit", (code, signal) => ended(signal ?? `exit code ${String(code)}`));
+      child.unref();
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /** Its end is in the directory, unless it ended before it claimed the attempt. */
+  #supervisorEnded(name: string, effect: LaunchGang, how: string): void {
+    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    try {
+      if (inspectAttempt(attemptDir, this.#setup.bootId).kind === "unclaimed") {
+        voidAttempt(attemptDir, `Its supervisor did not start (${how}): ${lastWords(attemptDir)}`);
+      }
+      this.#setup.monitor.notice(name);
+    } catch (error) {
+      this.#giveUp(
+        name,
+        effect,
+        `Its supervisor did not start (${how}), and ${error instanceof Error ? error.message : String(error)}.`,
+      );
+    }
+  }
+
+  /** Told as lost only when it is sure that it will not run. */
+  #giveUp(name: string, effect: LaunchGang, detail: string): void {
+    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    try {
+      const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+      if (seen.kind === "unclaimed") voidAttempt(attemptDir, detail);
+      if (seen.kind !== "absent") {
+        this.#setup.monitor.track(name);
+        return;
+      }
+    } catch {
+      // The disk takes no claim either. No supervisor of ours is on its way, and the engine asks for a lost attempt no more.
+    }
+    this.#setup.monitor.tellLost(name, effect.attemptId, detail);
+  }
+}
+
+/** A directory that cannot be made is the workload's to find: it may not want one. */
+function makeCheckpointDir(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch {
+    // See above.
+  }
+}
+
+/** What a login would have set, where the control plane was started without it (a service). */
+function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
+  const { username, shell } = userInfo();
+  return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };
+}
+
+function lastWords(attemptDir: string): string {
+  const text = readFileSync(supervisorLogOf(attemptDir), "utf8").trim();
+  return text === "" ? "it said nothing" : text.slice(-LAST_WORDS_MAX);
+}

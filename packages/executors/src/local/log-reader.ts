@@ -1,0 +1,216 @@
+/** Reads and follows the logs of an attempt, one block of one stream at a time. */
+import type { FSWatcher } from "node:fs";
+import { watch } from "node:fs";
+import { open } from "node:fs/promises";
+import path from "node:path";
+import type { LogChunk, LogRequest, LogStart, LogStream } from "../executor.ts";
+import { isMissing, workerDirOf } from "./attempt-files.ts";
+import type { LogFile } from "./log-files.ts";
+import { listLogFiles } from "./log-files.ts";
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 10;
+/** In case the system has no watches left; also how long an unfinished line waits for its end before it is shown. */
+const FOLLOW_POLL_MS = 500;
+
+export interface LogSource {
+  readonly attemptDir: string;
+  readonly workerCount: number;
+  /** True once nothing will be appended any more. */
+  readonly hasEnded: () => boolean;
+}
+
+export async function* readLogs(source: LogSource, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
+  const workers =
+    request.worker === null ? Array.from({ length: source.workerCount }, (_, worker) => worker) : [request.worker];
+  const streams: readonly LogStream[] = request.stream === null ? ["stdout", "stderr"] : [request.stream];
+  const cursors: StreamCursor[] = [];
+  for (const worker of workers) {
+    for (const stream of streams) {
+      const cursor = new StreamCursor(workerDirOf(source.attemptDir, worker), worker, stream);
+      await cursor.seek(request.start);
+      cursors.push(cursor);
+    }
+  }
+  const changes = request.follow
+    ? new Changes(
+        workers.map((worker) => workerDirOf(source.attemptDir, worker)),
+        signal,
+      )
+    : null;
+  try {
+    for (let quietPasses = 0; !signal.aborted;) {
+      // Looked up before the pass: what was written before the end is then read by it.
+      const last = !request.follow || source.hasEnded();
+      let foundAny = false;
+      for (const cursor of cursors) {
+        const chunk = await cursor.next(last || quietPasses > 0);
+        if (signal.aborted) return;
+        if (chunk === null) continue;
+        foundAny = true;
+        yield chunk;
+      }
+      quietPasses = foundAny ? 0 : quietPasses + 1;
+      if (foundAny) continue;
+      if (last || changes === null) return;
+      await changes.wait();
+    }
+  } finally {
+    changes?.close();
+  }
+}
+
+class StreamCursor {
+  readonly #workerDir: string;
+  readonly #worker: number;
+  readonly #stream: LogStream;
+  readonly #block = Buffer.alloc(BLOCK_BYTES);
+  #offset = 0;
+
+  constructor(workerDir: string, worker: number, stream: LogStream) {
+    this.#workerDir = workerDir;
+    this.#worker = worker;
+    this.#stream = stream;
+  }
+
+  async seek(start: LogStart): Promise<void> {
+    if (start.kind === "byte") this.#offset = start.offset;
+    if (start.kind === "tail") this.#offset = await this.#startOfTail(start.lines);
+  }
+
+  /** `null` when there is nothing new; a line without its end is new only if asked for. */
+  async next(includeUnfinished: boolean): Promise<LogChunk | null> {
+    const file = this.#currentFile(listLogFiles(this.#workerDir, this.#stream));
+    if (file === null) return null;
+    const length = await this.#read(file, this.#offset - file.startByte);
+    const cut = cutAt(this.#block.subarray(0, length), includeUnfinished);
+    if (cut === 0) return null;
+    const fromByte = this.#offset;
+    this.#offset += cut;
+    const text = this.#block.toString("utf8", 0, cut);
+    return { worker: this.#worker, stream: this.#stream, fromByte, toByte: this.#offset, text };
+  }
+
+  /** The newest file that begins at or before the place; what rotation has taken is passed over. */
+  #currentFile(files: readonly LogFile[]): LogFile | null {
+    const oldest = files[0];
+    if (oldest === undefined) return null;
+    if (this.#offset < oldest.startByte) this.#offset = oldest.startByte;
+    return files.findLast(({ startByte }) => startByte <= this.#offset) ?? oldest;
+  }
+
+  /** Bytes read into the block; 0 also when rotation took the file just now, which the next call will see. */
+  async #read({ name }: LogFile, position: number): Promise<number> {
+    try {
+      const handle = await open(path.join(this.#workerDir, name), "r");
+      try {
+        const { bytesRead } = await handle.read(this.#block, 0, BLOCK_BYTES, position);
+        return bytesRead;
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (isMissing(error)) return 0;
+      throw error;
+    }
+  }
+
+  /** Counts line ends backwards from the end; one that ends the text belongs to the last line. */
+  async #startOfTail(lines: number): Promise<number> {
+    const files = listLogFiles(this.#workerDir, this.#stream);
+    let remaining = lines;
+    let atEnd = true;
+    for (const file of files.toReversed()) {
+      const size = await this.#sizeOf(file);
+      for (let end = size; end > 0;) {
+        const start = Math.max(0, end - BLOCK_BYTES);
+        const length = Math.min(await this.#read(file, start), end - start);
+        for (let position = length - 1; position >= 0; position--) {
+          if (this.#block[position] === NEWLINE && !atEnd && --remaining <= 0)
+            return file.startByte + start + position + 1;
+          atEnd = false;
+        }
+        end = start;
+      }
+    }
+    return files[0]?.startByte ?? 0;
+  }
+
+  async #sizeOf({ name }: LogFile): Promise<number> {
+    try {
+      const handle = await open(path.join(this.#workerDir, name), "r");
+      try {
+        return (await handle.stat()).size;
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (isMissing(error)) return 0;
+      throw error;
+    }
+  }
+}
+
+/** How much of a block to hand on: up to its last line end, or, where a line fills it or no more comes, whole characters. */
+function cutAt(block: Buffer, includeUnfinished: boolean): number {
+  if (includeUnfinished && block.length < BLOCK_BYTES) return block.length;
+  const lineEnd = block.lastIndexOf(NEWLINE) + 1;
+  if (lineEnd > 0 || block.length < BLOCK_BYTES) return lineEnd;
+  return wholeCharacters(block);
+}
+
+/** UTF-8 characters have at most four bytes, and only their first is not of the form 10xxxxxx. */
+function wholeCharacters(block: Buffer): number {
+  for (let back = 1; back <= 4 && back <= block.length; back++) {
+    const byte = block[block.length - back] ?? 0;
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue;
+    const size = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return size > back ? block.length - back : block.length;
+  }
+  return block.length;
+}
+
+/** Wakes a follower when something in the workers' directories changed, at the latest after a poll interval. */
+class Changes {
+  readonly #watchers: FSWatcher[] = [];
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#wake();
+  #changed = false;
+  #resolve: (() => void) | null = null;
+
+  constructor(directories: readonly string[], signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    for (const directory of directories) {
+      try {
+        const watcher = watch(directory, { persistent: false }, () => this.#wake());
+        watcher.on("error", () => watcher.close());
+        this.#watchers.push(watcher);
+      } catch {
+        // No watches left, or the directory is not there yet: the poll remains.
+      }
+    }
+  }
+
+  async wait(): Promise<void> {
+    if (!this.#changed && !this.#signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#resolve = resolve;
+      const timer = setTimeout(resolve, FOLLOW_POLL_MS);
+      await promise;
+      clearTimeout(timer);
+      this.#resolve = null;
+    }
+    this.#changed = false;
+  }
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    for (const watcher of this.#watchers) watcher.close();
+  }
+
+  #wake(): void {
+    this.#changed = true;
+    this.#resolve?.();
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Writes one stream of one worker, closing a file at its size limit and removing the oldest ones. Full disks cost log lines,
+ * never the work: what could not be written is counted, and the count is written as soon as something can be.
+ */
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import path from "node:path";
+import type { LogStream } from "../executor.ts";
+import type { LogLimits } from "./attempt-files.ts";
+import { logFileName } from "./log-files.ts";
+
+export class LogWriter {
+  readonly #workerDir: string;
+  readonly #stream: LogStream;
+  readonly #limits: LogLimits;
+  readonly #kept: string[] = [];
+  #file: number | null = null;
+  #startByte = 0;
+  #nextByte = 0;
+  #lostBytes = 0;
+
+  constructor(workerDir: string, stream: LogStream, limits: LogLimits) {
+    this.#workerDir = workerDir;
+    this.#stream = stream;
+    this.#limits = limits;
+  }
+
+  write(chunk: Uint8Array): void {
+    try {
+      if (this.#lostBytes > 0) {
+        this.#append(Buffer.from(`\n[${this.#lostBytes} bytes of output could not be written here]\n`));
+        this.#lostBytes = 0;
+      }
+      this.#append(chunk);
+    } catch {
+      this.#lostBytes += chunk.length;
+    }
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  #append(chunk: Uint8Array): void {
+    this.#file ??= this.#open();
+    for (let offset = 0; offset < chunk.length;) {
+      const written = writeSync(this.#file, chunk, offset);
+      offset += written;
+      this.#nextByte += written;
+    }
+    if (this.#nextByte - this.#startByte >= this.#limits.fileMaxBytes) this.#rotate();
+  }
+
+  /** The name says where the file begins; opened before the one before it is closed, so that a reader at its end finds the next. */
+  #rotate(): void {
+    const previous = this.#file;
+    this.#startByte = this.#nextByte;
+    this.#file = this.#open();
+    if (previous !== null) closeSync(previous);
+    while (this.#kept.length > this.#limits.filesKept) {
+      const oldest = this.#kept.shift();
+      if (oldest !== undefined) unlinkSync(path.join(this.#workerDir, oldest));
+    }
+  }
+
+  #open(): number {
+    const name = logFileName(this.#stream, this.#startByte);
+    const file = openSync(path.join(this.#workerDir, name), "a", 0o600);
+    this.#kept.push(name);
+    return file;
+  }
+}

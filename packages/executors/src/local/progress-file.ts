@@ -1,0 +1,159 @@
+/** Reads what workers append to their progress file: one JSON object a line, in bounded pieces, forgiving of broken lines. */
+import { statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import type { AttemptId, Signal } from "@headroom/engine";
+import { z } from "zod";
+import { progressFileOf } from "./attempt-files.ts";
+
+/** A line with a few metrics has some hundred bytes. */
+const LINE_MAX_BYTES = 16 * 1024;
+const BLOCK_BYTES = 64 * 1024;
+/** What is read at one time, so that a workload which writes without end does not keep the control plane. */
+const READ_MAX_BYTES = 1024 * 1024;
+const METRICS_MAX = 32;
+const TEXT_MAX = 1024;
+const NEWLINE = 10;
+
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const progressLine = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("progress"),
+    step: count,
+    totalSteps: count.nullish(),
+    metrics: z
+      .record(z.string().min(1).max(64), z.number())
+      .refine((metrics) => Object.keys(metrics).length <= METRICS_MAX)
+      .optional(),
+  }),
+  z.object({ kind: z.literal("checkpoint"), step: count, path: z.string().min(1).max(TEXT_MAX) }),
+]);
+
+export interface ProgressNews {
+  /** The last one of what was read; those before it are out of date. */
+  readonly progress: Extract<Signal, { kind: "progressReported" }> | null;
+  readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
+}
+
+export class ProgressFile {
+  readonly #file: string;
+  readonly #attemptId: AttemptId;
+  readonly #checkpointDir: string;
+  #offset = 0;
+  /** The end of the file up to `#offset`, after its last newline. */
+  #unfinished: Buffer = Buffer.alloc(0);
+  /** Within a line that is too long: ignore up to its end. */
+  #skipping = false;
+  skippedCount = 0;
+
+  constructor(attemptDir: string, identity: { readonly attemptId: AttemptId; readonly checkpointDir: string }) {
+    this.#file = progressFileOf(attemptDir);
+    this.#attemptId = identity.attemptId;
+    this.#checkpointDir = identity.checkpointDir;
+  }
+
+  /** Costs one call to the system, so that a thousand quiet attempts can be asked every second. */
+  hasGrown(): boolean {
+    const stat = statSync(this.#file, { throwIfNoEntry: false });
+    return stat !== undefined && stat.size !== this.#offset;
+  }
+
+  /**
+   * For a file that an earlier life of the control plane has read: what counts is at its end, so the rest is passed over.
+   * The first line after the jump is cut in most cases and not counted as broken.
+   */
+  skipToRecent(): void {
+    const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    if (size <= READ_MAX_BYTES) return;
+    this.#offset = size - READ_MAX_BYTES;
+    this.#skipping = true;
+  }
+
+  /** The next piece; nothing new in it when the file has not grown. A last line without its newline waits for it. */
+  async read(): Promise<ProgressNews> {
+    const lines: Buffer[] = [];
+    try {
+      const handle = await open(this.#file, "r");
+      try {
+        const { size } = await handle.stat();
+        if (size < this.#offset) this.#restart();
+        const block = Buffer.alloc(BLOCK_BYTES);
+        for (let total = 0; total < READ_MAX_BYTES;) {
+          const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, this.#offset);
+          if (bytesRead === 0) break;
+          this.#offset += bytesRead;
+          total += bytesRead;
+          this.#split(block.subarray(0, bytesRead), lines);
+        }
+      } finally {
+        await handle.close();
+      }
+    } catch {
+      // The workers made it unreadable or removed it: then there is nothing to report.
+    }
+    return this.#parse(lines);
+  }
+
+  #restart(): void {
+    this.#offset = 0;
+    this.#unfinished = Buffer.alloc(0);
+    this.#skipping = false;
+  }
+
+  #split(block: Buffer, lines: Buffer[]): void {
+    let start = 0;
+    for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
+      const rest = block.subarray(start, end);
+      if (!this.#skipping) lines.push(Buffer.concat([this.#unfinished, rest]));
+      this.#unfinished = Buffer.alloc(0);
+      this.#skipping = false;
+      start = end + 1;
+    }
+    if (this.#skipping) return;
+    this.#unfinished = Buffer.concat([this.#unfinished, block.subarray(start)]);
+    if (this.#unfinished.length > LINE_MAX_BYTES) {
+      this.#unfinished = Buffer.alloc(0);
+      this.#skipping = true;
+      this.skippedCount += 1;
+    }
+  }
+
+  #parse(lines: readonly Buffer[]): ProgressNews {
+    let progress: ProgressNews["progress"] = null;
+    const checkpoints: Extract<Signal, { kind: "checkpointReported" }>[] = [];
+    const attemptId = this.#attemptId;
+    for (const line of lines) {
+      if (line.length === 0) continue;
+      const parsed = progressLine.safeParse(line.length > LINE_MAX_BYTES ? null : jsonOf(line.toString("utf8")));
+      if (!parsed.success) {
+        this.skippedCount += 1;
+      } else if (parsed.data.kind === "progress") {
+        const { step, totalSteps, metrics } = parsed.data;
+        progress = {
+          kind: "progressReported",
+          attemptId,
+          step,
+          totalSteps: totalSteps ?? null,
+          metrics: metrics ?? {},
+        };
+      } else {
+        const { step, path } = parsed.data;
+        checkpoints.push({ kind: "checkpointReported", attemptId, step, path: resolveIn(this.#checkpointDir, path) });
+      }
+    }
+    return { progress, checkpoints };
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The checkpoint directory may be a URL (`s3://…`), so this is no path arithmetic. */
+function resolveIn(checkpointDir: string, checkpoint: string): string {
+  if (checkpoint.startsWith("/") || /^[a-z][a-z0-9+.-]*:\/\//i.test(checkpoint)) return checkpoint;
+  return `${checkpointDir.replace(/\/+$/, "")}/${checkpoint.replace(/^(\.\/)+/, "")}`;
+}

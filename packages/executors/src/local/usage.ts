@@ -1,0 +1,57 @@
+/**
+ * CPU time and memory of workers: everything in the session that a worker leads. Sampled by the supervisor for the record of
+ * the end, and by the control plane when somebody asks.
+ */
+import type { WorkerUsage } from "../executor.ts";
+import { readResidentMemory, runningProcesses, ticksToMs } from "./process-table.ts";
+
+const KIB_PER_MIB = 1024;
+/** The first second tells most of a short run; a long one changes slowly, and its samples cost CPU for as long as it runs. */
+const SAMPLE_FIRST_MS = 1_000;
+const SAMPLE_MAX_MS = 30_000;
+
+/** By rank. `peakRssMib` adds up the peaks of the processes that run now, which may not have coincided. */
+export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
+  const ranks = new Map(workerPids.map((pid, rank) => [pid, rank]));
+  const totals = workerPids.map(() => ({ cpuTicks: 0, nowKib: 0, peakKib: 0 }));
+  for (const stat of runningProcesses()) {
+    const total = totals[ranks.get(stat.session) ?? -1];
+    if (total === undefined) continue;
+    const memory = readResidentMemory(stat.pid);
+    total.cpuTicks += stat.cpuTicks;
+    total.nowKib += memory.nowKib;
+    total.peakKib += memory.peakKib;
+  }
+  return totals.map(({ cpuTicks, nowKib, peakKib }, worker) => ({
+    worker,
+    cpuMs: ticksToMs(cpuTicks),
+    rssMib: Math.round(nowKib / KIB_PER_MIB),
+    peakRssMib: Math.round(peakKib / KIB_PER_MIB),
+  }));
+}
+
+/** Keeps the peaks over the life of a gang; each interval is twice the one before. */
+export class UsageSampler {
+  #peakRssMib: number[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  start(workerPids: readonly number[]): void {
+    this.#peakRssMib = workerPids.map(() => 0);
+    this.#schedule(workerPids, SAMPLE_FIRST_MS);
+  }
+
+  /** The peaks by rank; 0 for a worker that ended before the first sample. */
+  stop(): readonly number[] {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    return this.#peakRssMib;
+  }
+
+  #schedule(workerPids: readonly number[], delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      for (const { worker, peakRssMib } of sampleUsage(workerPids)) {
+        this.#peakRssMib[worker] = Math.max(this.#peakRssMib[worker] ?? 0, peakRssMib);
+      }
+      this.#schedule(workerPids, Math.min(delayMs * 2, SAMPLE_MAX_MS));
+    }, delayMs);
+  }
+}

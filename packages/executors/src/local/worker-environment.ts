@@ -1,0 +1,100 @@
+/**
+ * The environment of each worker, built from nothing: what a program needs of its user's session, then what the workload asks
+ * for, then the contract, which nothing overrides. Nothing of npm's, of Node's or of the control plane's own gets in.
+ */
+import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
+import { acceleratorIndices } from "@headroom/engine";
+import path from "node:path";
+
+/** A worker's accelerators as the vendor's runtime counts them. */
+export interface VisibleDevices {
+  readonly vendor: "nvidia" | "amd" | "none";
+  readonly indices: readonly number[];
+}
+
+export interface AttemptPlace {
+  readonly progressFile: string;
+  readonly checkpointDir: string;
+  /** The environment of the control plane, from which a few names are taken. */
+  readonly session: Readonly<Record<string, string | undefined>>;
+  /** By rank. */
+  readonly devices: readonly VisibleDevices[];
+}
+
+type Environment = Record<string, string>;
+
+const SESSION_NAMES = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** By rank; `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. */
+export function workerEnvironments(launch: LaunchGang, place: AttemptPlace): Environment[] {
+  const session = sessionEnvironment(place.session);
+  return launch.workers.map((_, rank) => ({
+    ...session,
+    ...launch.spec.env,
+    ...gangVariables(launch, rank),
+    ...deviceVariables(place.devices[rank]),
+    HEADROOM_WORKLOAD_ID: launch.workloadId,
+    HEADROOM_WORKLOAD_NAME: launch.spec.name,
+    HEADROOM_ATTEMPT_ID: launch.attemptId,
+    HEADROOM_TASK_INDEX: String(launch.task),
+    HEADROOM_CHECKPOINT_DIR: place.checkpointDir,
+    HEADROOM_PROGRESS_FILE: place.progressFile,
+  }));
+}
+
+/** npm puts the tools of a package in front of the path for the scripts that it runs; a workload is no such script. */
+function sessionEnvironment(from: AttemptPlace["session"]): Environment {
+  const environment: Environment = {};
+  for (const name of SESSION_NAMES) {
+    const value = from[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  const entries = (from["PATH"] ?? DEFAULT_PATH).split(path.delimiter);
+  const own = entries.filter((entry) => !/(^|\/)(node_modules\/\.bin|node-gyp-bin)\/?$/.test(entry));
+  environment["PATH"] = own.length > 0 ? own.join(path.delimiter) : DEFAULT_PATH;
+  return environment;
+}
+
+/**
+ * The names that torchrun reads and sets (pytorch.org/docs/stable/elastic/run.html). A worker is a process, or the agent of
+ * one `torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK`.
+ */
+function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment {
+  const node = workers[rank]?.node;
+  const localRank = workers.slice(0, rank).filter((worker) => worker.node === node).length;
+  const localCount = workers.filter((worker) => worker.node === node).length;
+  return {
+    RANK: String(rank),
+    WORLD_SIZE: String(workers.length),
+    LOCAL_RANK: String(localRank),
+    LOCAL_WORLD_SIZE: String(localCount),
+    GROUP_RANK: String(rank),
+    NODE_RANK: String(rank),
+    NNODES: String(workers.length),
+    NPROC_PER_NODE: String(Math.max(spec.gang.accelerators, 1)),
+    MASTER_ADDR: "127.0.0.1",
+  };
+}
+
+/**
+ * With no accelerators, an empty list hides all. CUDA numbers devices by speed unless told to number them as nvidia-smi does.
+ * On AMD, HIP reads `CUDA_VISIBLE_DEVICES` too and counts in what ROCr has left, so there it holds positions, not indices
+ * (rocm.docs.amd.com, "GPU isolation techniques").
+ */
+function deviceVariables(devices: VisibleDevices | undefined): Environment {
+  const { vendor, indices } = devices ?? { vendor: "none", indices: [] };
+  const listed = indices.join(",");
+  const cuda = vendor === "amd" ? indices.map((_, position) => position).join(",") : listed;
+  return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: cuda, ROCR_VISIBLE_DEVICES: listed };
+}
+
+/** The devices behind an allocation's indices; `deviceIndices` is the node's own list, where it is not simply 0, 1, 2, … */
+export function visibleDevices(
+  allocation: WorkerAllocation,
+  node: { readonly vendor: VisibleDevices["vendor"]; readonly deviceIndices: readonly number[] } | null,
+): VisibleDevices {
+  const indices = acceleratorIndices(allocation.accelerators);
+  if (node === null) return { vendor: "none", indices };
+  return { vendor: node.vendor, indices: indices.map((index) => node.deviceIndices[index] ?? index) };
+}

@@ -1,0 +1,128 @@
+/** One worker: a process group behind a gate, its two logs, and what is done to it. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import type { WorkerExit } from "@headroom/engine";
+import type { LaunchRecord } from "./attempt-files.ts";
+import type { WorkerPipe, WorkerPipes } from "./fifo.ts";
+import { closeWriters } from "./fifo.ts";
+import { LogWriter } from "./log-writer.ts";
+import type { ProcessIdentity } from "./process-table.ts";
+import { identityOf } from "./process-table.ts";
+import { groupRuns, signalGroup } from "./worker-processes.ts";
+
+export interface WorkerSetup {
+  /** Its rank. */
+  readonly index: number;
+  readonly workerDir: string;
+  readonly launch: LaunchRecord;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The worker's own process has ended. */
+  readonly onExit: (exit: WorkerExit) => void;
+  /** So has everything else in its group. */
+  readonly onSettled: () => void;
+}
+
+/**
+ * The shell waits for a line on file 3 and gives up when the supervisor's end closes instead: a worker whose supervisor died
+ * before it was written down never runs. A working directory that cannot be entered ends like a command that a shell
+ * cannot find, with the shell's own message in the worker's log.
+ */
+const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
+/** While the rest of a stopping group has its grace, how often to look whether it is gone: nobody is told when orphans end. */
+const GROUP_POLL_MS = 50;
+
+export class WorkerProcess {
+  readonly index: number;
+  readonly identity: ProcessIdentity;
+  /** Rejects when the operating system would not start it. */
+  readonly spawned: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #setup: WorkerSetup;
+  readonly #logs: readonly Promise<void>[];
+  readonly #pipes: WorkerPipes;
+  #settled = false;
+
+  constructor(pipes: WorkerPipes, setup: WorkerSetup) {
+    this.index = setup.index;
+    this.#setup = setup;
+    this.#pipes = pipes;
+    this.#logs = [this.#keepLog("stdout", pipes.stdout), this.#keepLog("stderr", pipes.stderr)];
+    try {
+      this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
+        env: setup.environment,
+        // A session and process group of its own, led by the worker.
+        detached: true,
+        stdio: ["ignore", pipes.stdout.writerFd, pipes.stderr.writerFd, "pipe"],
+      });
+    } finally {
+      closeWriters(pipes);
+    }
+    this.spawned = new Promise((resolve, reject) => {
+      this.#child.once("spawn", resolve);
+      this.#child.once("error", reject);
+    });
+    // The gate may break when the worker was killed behind it; that shows as its exit.
+    this.#gate()?.on("error", () => {});
+    this.#child.once("exit", (code, signal) => this.#exited(code, signal));
+    const pid = this.#child.pid ?? 0;
+    this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
+  }
+
+  letGo(): void {
+    this.#gate()?.end("go\n");
+  }
+
+  /** A stopped process (SIGSTOP) must run to see the signal. */
+  askToStop(): void {
+    if (this.#settled) return;
+    signalGroup(this.identity.pid, "SIGTERM");
+    signalGroup(this.identity.pid, "SIGCONT");
+  }
+
+  kill(): void {
+    if (!this.#settled) signalGroup(this.identity.pid, "SIGKILL");
+  }
+
+  /** Waits for the end of both streams; a process that escaped with one of them is not waited for beyond the timeout. */
+  async closeLogs(timeoutMs: number): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const { reader } of Object.values(this.#pipes)) reader.destroy();
+    }, timeoutMs);
+    await Promise.all(this.#logs);
+    clearTimeout(timer);
+  }
+
+  #gate(): Writable | null {
+    return (this.#child.stdio[3] ?? null) as Writable | null;
+  }
+
+  #keepLog(stream: "stdout" | "stderr", { reader }: WorkerPipe): Promise<void> {
+    const writer = new LogWriter(this.#setup.workerDir, stream, this.#setup.launch.log);
+    reader.on("data", (chunk: Buffer) => writer.write(chunk));
+    reader.on("error", () => reader.destroy());
+    return new Promise((resolve) => {
+      reader.once("close", () => {
+        writer.close();
+        resolve();
+      });
+    });
+  }
+
+  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+    const worker = this.index;
+    this.#setup.onExit(
+      signal === null ? { kind: "exited", worker, code: code ?? 0 } : { kind: "signalled", worker, signal },
+    );
+    this.#settleWhenGroupIsGone();
+  }
+
+  #settleWhenGroupIsGone(): void {
+    if (groupRuns(this.identity.pid)) {
+      setTimeout(() => this.#settleWhenGroupIsGone(), GROUP_POLL_MS);
+      return;
+    }
+    this.#settled = true;
+    this.#setup.onSettled();
+  }
+}
