@@ -5,7 +5,6 @@ import type { EndedAttempt } from "../model/workload.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { NO_BOOKKEEPING } from "../state/world.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
 import { workloadOf } from "./workload-events.ts";
 
@@ -66,9 +65,11 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     stop: null,
     progress: null,
     revision: state.sequence,
-    ...NO_BOOKKEEPING,
+    digestRevision: 0,
+    digestLanes: null,
   });
-  workload.activeAttempts.push(event.attemptId);
+  if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
+  else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
   workload.revision = state.sequence;
   capacity.take(event.attemptId, gang, event.workers);

@@ -2,7 +2,6 @@ import type { FleetEvent } from "../events.ts";
 import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
-import { NO_BOOKKEEPING } from "../state/world.ts";
 import type { NodeEntity, World } from "../state/world.ts";
 import { unreachable } from "../state/unreachable.ts";
 
@@ -50,7 +49,8 @@ function join(world: World, spec: NodeSpec, atMs: number): void {
     draining: false,
     joinedAtMs: atMs,
     revision: state.sequence,
-    ...NO_BOOKKEEPING,
+    digestRevision: 0,
+    digestLanes: null,
   };
   state.nodes.set(spec.id, node);
   capacity.join(node);

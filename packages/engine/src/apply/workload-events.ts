@@ -3,7 +3,6 @@ import type { WorkloadId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { NO_BOOKKEEPING } from "../state/world.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
 const NO_RETRIES = [] as const;
@@ -58,7 +57,8 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
     endReason: null,
     endOrdinal: 0,
     revision: state.sequence,
-    ...NO_BOOKKEEPING,
+    digestRevision: 0,
+    digestLanes: null,
     placementClass: null,
   };
   state.workloads.set(workload.id, workload);

@@ -14,7 +14,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   const workload = batch.world.state.workloads.get(attempt.workloadId);
   invariant(workload !== undefined, `attempt ${attempt.id} has no workload`);
   const retryAtMs = retryAt(batch, { workload, attempt, outcome: end.outcome });
-  batch.emit({ kind: "attemptEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, ...end, retryAtMs });
+  batch.emit({ kind: "attemptEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome: end.outcome, exit: end.exit, detail: end.detail, retryAtMs });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 

@@ -89,7 +89,8 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
   verifyPlacement(world, workload, placement);
   const number = attemptNumber(workload, task);
   const id = attemptIdOf(workload.id, task, number, workload.spec.kind);
-  batch.emit({ kind: "gangPlaced", version: 1, atMs: nowMs, attemptId: id, workloadId: workload.id, task, number, ...placement });
+  const { acceleratorType, workers } = placement;
+  batch.emit({ kind: "gangPlaced", version: 1, atMs: nowMs, attemptId: id, workloadId: workload.id, task, number, acceleratorType, workers });
   batch.effects.push({
     kind: "launchGang",
     executor: world.state.pools.get(world.capacity.slot(firstNode(placement)).node.pool)?.executor ?? "local",
@@ -98,7 +99,7 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
     task,
     number,
     spec: workload.spec,
-    workers: placement.workers,
+    workers,
     sequence: world.state.sequence,
   });
 }

@@ -27,16 +27,31 @@ export function findPlacement(
 }
 
 function placeOnType(type: TypeCapacity, gang: GangSpec, order: Policy["placement"]): readonly WorkerAllocation[] | null {
+  if (gang.workers === 1) return placeOne(type, gang, order);
   const workers: WorkerAllocation[] = [];
   visitNodes(type, gang, order, (slot) => {
     const count = slot.workersThatFit(gang, gang.workers - workers.length);
-    for (let index = 0; index < count; index++) {
-      workers.push({ node: slot.node.id, accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators) });
-    }
+    for (let index = 0; index < count; index++) workers.push(workerOn(slot, gang, index));
     return workers.length < gang.workers;
   });
   return workers.length === gang.workers ? workers : null;
 }
+
+/** The common case without a growing array: most work is one worker. */
+function placeOne(type: TypeCapacity, gang: GangSpec, order: Policy["placement"]): readonly WorkerAllocation[] | null {
+  let found: NodeSlot | null = null;
+  visitNodes(type, gang, order, (slot) => {
+    if (slot.workersThatFit(gang, 1) === 0) return true;
+    found = slot;
+    return false;
+  });
+  return found === null ? null : [workerOn(found, gang, 0)];
+}
+
+const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocation => ({
+  node: slot.node.id,
+  accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
+});
 
 /** How many workers of the gang fit now on one type, at most `gang.workers`. */
 export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {

@@ -6,7 +6,7 @@ import { InvariantError } from "./invariant.ts";
 import { utf8Decode, utf8Encode } from "./utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
-import { NO_BOOKKEEPING, emptyState } from "./world.ts";
+import { emptyState } from "./world.ts";
 import type { State, WorkloadEntity } from "./world.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
@@ -44,6 +44,7 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
+const NO_BOOKKEEPING = { digestRevision: 0, digestLanes: null } as const;
 const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] => values.map((value) => [keyOf(value), value]);
 
 /** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */

@@ -25,9 +25,6 @@ export interface Digested {
   digestLanes: Lanes | null;
 }
 
-/** An entity whose digest was not taken yet. */
-export const NO_BOOKKEEPING: { readonly digestRevision: number; readonly digestLanes: null } = { digestRevision: 0, digestLanes: null };
-
 export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
   Digested & {
     activeAttempts: AttemptId[];
