@@ -1,1 +1,21 @@
-export {};
+/**
+ * The simulator: a virtual clock and a simulated executor around the same engine that runs live, traces to feed it, faults
+ * to trouble it, and checkers to judge it. It must not read a clock or files, draw random numbers of its own, or decide
+ * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
+ * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants).
+ */
+export * from "./clock/event-queue.ts";
+export * from "./executor/simulated-executor.ts";
+export * from "./faults/exponential.ts";
+export * from "./faults/fault-plan.ts";
+export * from "./metrics/result.ts";
+export * from "./metrics/trace-metrics.ts";
+export * from "./run/fleet-spec.ts";
+export * from "./run/simulate.ts";
+export * from "./run/simulation.ts";
+export * from "./trace/generate.ts";
+export * from "./trace/itp.ts";
+export * from "./trace/openb.ts";
+export * from "./trace/sacct.ts";
+export * from "./trace/swf.ts";
+export * from "./trace/trace.ts";

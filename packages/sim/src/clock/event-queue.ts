@@ -1,0 +1,127 @@
+/**
+ * The simulator's queue, ordered by (atMs, rank, sequence). It is a binary heap over typed arrays: this is the hot path
+ * of every simulated run, and it holds one or two entries for each attempt in flight. Entries are never removed early;
+ * whoever no longer wants one compares its sequence on arrival and ignores it.
+ */
+
+/**
+ * What goes first at one instant. A completion that falls on the same millisecond as an expiry counts as a completion,
+ * and both free what the arrivals of that millisecond may then use.
+ */
+export const ranks = { observation: 0, expiry: 1, arrival: 2, tick: 3 } as const;
+
+/** Ranks are folded into one number with the sequence; 2^44 entries outlast any run, and the sum stays a safe integer. */
+const sequencesPerRank = 2 ** 44;
+
+export class EventQueue {
+  #at: Float64Array;
+  #order: Float64Array;
+  #payload: Int32Array;
+  #size = 0;
+  #nextSequence = 1;
+
+  constructor(capacity = 1024) {
+    this.#at = new Float64Array(capacity);
+    this.#order = new Float64Array(capacity);
+    this.#payload = new Int32Array(capacity);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** When the first entry is due; `Infinity` when there is none. */
+  get nextAtMs(): number {
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#at[0]!;
+  }
+
+  /** The payload of the first entry. */
+  get nextPayload(): number {
+    return this.#payload[0]!;
+  }
+
+  /** The sequence that `push` returned for the first entry. */
+  get nextSequence(): number {
+    return this.#order[0]! % sequencesPerRank;
+  }
+
+  /** Adds an entry and returns its sequence, which tells it from every other entry of this queue. */
+  push(atMs: number, rank: number, payload: number): number {
+    if (this.#size === this.#at.length) this.#grow();
+    const sequence = this.#nextSequence++;
+    this.#siftUp({ atMs, order: rank * sequencesPerRank + sequence, payload });
+    return sequence;
+  }
+
+  /** Removes the first entry; read it before. */
+  drop(): void {
+    const last = --this.#size;
+    if (last > 0) this.#siftDown(this.#at[last]!, this.#order[last]!, this.#payload[last]!);
+  }
+
+  /** An independent queue with the same entries, which goes on with the same sequences. */
+  fork(): EventQueue {
+    const copy = new EventQueue(this.#at.length);
+    copy.#at.set(this.#at);
+    copy.#order.set(this.#order);
+    copy.#payload.set(this.#payload);
+    copy.#size = this.#size;
+    copy.#nextSequence = this.#nextSequence;
+    return copy;
+  }
+
+  #siftUp(entry: { atMs: number; order: number; payload: number }): void {
+    const at = this.#at;
+    const order = this.#order;
+    const payload = this.#payload;
+    let hole = this.#size++;
+    while (hole > 0) {
+      const parent = (hole - 1) >> 1;
+      if (at[parent]! < entry.atMs || (at[parent] === entry.atMs && order[parent]! < entry.order)) break;
+      at[hole] = at[parent]!;
+      order[hole] = order[parent]!;
+      payload[hole] = payload[parent]!;
+      hole = parent;
+    }
+    at[hole] = entry.atMs;
+    order[hole] = entry.order;
+    payload[hole] = entry.payload;
+  }
+
+  #siftDown(atMs: number, entryOrder: number, entryPayload: number): void {
+    const at = this.#at;
+    const order = this.#order;
+    const payload = this.#payload;
+    const size = this.#size;
+    let hole = 0;
+    for (;;) {
+      let child = 2 * hole + 1;
+      if (child >= size) break;
+      const right = child + 1;
+      if (right < size && (at[right]! < at[child]! || (at[right] === at[child] && order[right]! < order[child]!))) {
+        child = right;
+      }
+      if (atMs < at[child]! || (atMs === at[child] && entryOrder < order[child]!)) break;
+      at[hole] = at[child]!;
+      order[hole] = order[child]!;
+      payload[hole] = payload[child]!;
+      hole = child;
+    }
+    at[hole] = atMs;
+    order[hole] = entryOrder;
+    payload[hole] = entryPayload;
+  }
+
+  #grow(): void {
+    const capacity = this.#at.length * 2;
+    const at = new Float64Array(capacity);
+    const order = new Float64Array(capacity);
+    const payload = new Int32Array(capacity);
+    at.set(this.#at);
+    order.set(this.#order);
+    payload.set(this.#payload);
+    this.#at = at;
+    this.#order = order;
+    this.#payload = payload;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The executor of simulated pools. It performs the engine's effects on attempts that exist only here, and answers with
+ * the observations that a real executor would make. It must not know the engine's state: what it is told through effects
+ * and what happens to its nodes is all it has, as with a real one.
+ */
+import type { AttemptId, Effect, LaunchGang, NodeId, Observation, StopGang, WorkerExit } from "@headroom/engine";
+import { ranks, type EventQueue } from "../clock/event-queue.ts";
+
+/** How an attempt would run if nobody interfered. */
+export interface RunPlan {
+  readonly durationMs: number;
+  /** Of the worker that ends first; the others follow it at the same instant. 0: the attempt succeeds. */
+  readonly exitCode: number;
+}
+
+export interface SimulatedExecutorOptions {
+  /** From the launch to the observation that it runs. */
+  readonly startupMs: number;
+  /** How long a worker takes to obey SIGTERM; one that would take longer than its grace period is killed at its end. */
+  readonly stopMs: number;
+  /** A pure function of the launch: forks of a simulation share it. */
+  readonly plan: (launch: LaunchGang) => RunPlan;
+}
+
+/** What a queue entry of this executor stands for; stored in the two low bits of its payload. */
+export const attemptEntry = { starts: 0, exits: 1 } as const;
+
+interface SimulatedAttempt {
+  readonly launch: LaunchGang;
+  readonly plan: RunPlan;
+  phase: "starting" | "running" | "stopping" | "broken";
+  /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
+  awaits: number;
+  /** When the entry is due; meaningful while the attempt runs. */
+  endsAtMs: number;
+  exit: "planned" | "terminated" | "killed" | "lost";
+}
+
+export class SimulatedExecutor {
+  readonly #options: SimulatedExecutorOptions;
+  readonly #queue: EventQueue;
+  readonly #slots: (SimulatedAttempt | null)[] = [];
+  readonly #freeSlots: number[] = [];
+  readonly #slotByAttempt = new Map<AttemptId, number>();
+  readonly #downNodes = new Set<NodeId>();
+
+  constructor(options: SimulatedExecutorOptions, queue: EventQueue) {
+    this.#options = options;
+    this.#queue = queue;
+  }
+
+  /** Attempts that were launched and have not ended. */
+  get liveCount(): number {
+    return this.#slotByAttempt.size;
+  }
+
+  knows(attemptId: AttemptId): boolean {
+    return this.#slotByAttempt.has(attemptId);
+  }
+
+  perform(effects: readonly Effect[], nowMs: number): void {
+    for (const effect of effects) {
+      if (effect.kind === "launchGang") this.#launch(effect, nowMs);
+      else this.#stop(effect, nowMs);
+    }
+  }
+
+  /** The queue's first entry, one of this executor's, is due: appends the observation it stands for, unless it is stale. */
+  observeNext(into: Observation[]): void {
+    const payload = this.#queue.nextPayload;
+    const slot = payload >> 2;
+    const attempt = this.#slots[slot];
+    if (attempt == null || attempt.awaits !== this.#queue.nextSequence) return;
+    const { attemptId } = attempt.launch;
+    if ((payload & 3) === attemptEntry.starts) {
+      attempt.phase = "running";
+      attempt.endsAtMs = this.#queue.nextAtMs + attempt.plan.durationMs;
+      attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+      into.push({ kind: "attemptRunning", attemptId });
+      return;
+    }
+    this.#slots[slot] = null;
+    this.#freeSlots.push(slot);
+    this.#slotByAttempt.delete(attemptId);
+    if (attempt.exit === "lost") into.push({ kind: "attemptLost", attemptId, detail: "a node of the gang was lost" });
+    else into.push({ kind: "attemptExited", attemptId, exits: exitsOf(attempt) });
+  }
+
+  /** The machine dies, with everything on it. Nobody reports exits from there. */
+  loseNode(nodeId: NodeId): void {
+    this.#downNodes.add(nodeId);
+    for (const slot of this.#slotByAttempt.values()) {
+      const attempt = this.#slots[slot]!;
+      if (!holdsNode(attempt.launch, nodeId) || attempt.exit === "lost") continue;
+      attempt.exit = "lost";
+      // A stop in progress still ends when it would have; a run that nobody stops waits for the stop or the node.
+      if (attempt.phase !== "stopping") {
+        attempt.phase = "broken";
+        attempt.awaits = 0;
+      }
+    }
+  }
+
+  /** The machine is back and empty: what ran there is reported lost. */
+  returnNode(nodeId: NodeId, nowMs: number): void {
+    this.#downNodes.delete(nodeId);
+    for (const slot of this.#slotByAttempt.values()) {
+      const attempt = this.#slots[slot]!;
+      if (attempt.phase !== "broken" || !holdsNode(attempt.launch, nodeId)) continue;
+      attempt.phase = "stopping";
+      attempt.awaits = this.#pushExit(slot, nowMs);
+    }
+  }
+
+  /** An independent executor with the same attempts, on a fork of the same queue. */
+  fork(queue: EventQueue): SimulatedExecutor {
+    const copy = new SimulatedExecutor(this.#options, queue);
+    for (const attempt of this.#slots) copy.#slots.push(attempt === null ? null : { ...attempt });
+    copy.#freeSlots.push(...this.#freeSlots);
+    for (const [attemptId, slot] of this.#slotByAttempt) copy.#slotByAttempt.set(attemptId, slot);
+    for (const nodeId of this.#downNodes) copy.#downNodes.add(nodeId);
+    return copy;
+  }
+
+  #launch(launch: LaunchGang, nowMs: number): void {
+    if (this.#slotByAttempt.has(launch.attemptId)) return;
+    const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    const attempt: SimulatedAttempt = {
+      launch,
+      plan: this.#options.plan(launch),
+      phase: "starting",
+      awaits: 0,
+      endsAtMs: Number.POSITIVE_INFINITY,
+      exit: "planned",
+    };
+    this.#slots[slot] = attempt;
+    this.#slotByAttempt.set(launch.attemptId, slot);
+    if (this.#downNodes.size > 0 && launch.workers.some(({ node }) => this.#downNodes.has(node))) {
+      attempt.exit = "lost";
+      attempt.phase = "stopping";
+      attempt.awaits = this.#pushExit(slot, nowMs);
+    } else {
+      const payload = (slot << 2) | attemptEntry.starts;
+      attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
+    }
+  }
+
+  #stop(stop: StopGang, nowMs: number): void {
+    const slot = this.#slotByAttempt.get(stop.attemptId);
+    if (slot === undefined) return;
+    const attempt = this.#slots[slot]!;
+    if (attempt.phase === "stopping") return;
+    const obeys = this.#options.stopMs <= stop.graceTimeoutMs;
+    const stopsAtMs = nowMs + (obeys ? this.#options.stopMs : stop.graceTimeoutMs);
+    attempt.phase = "stopping";
+    // What ends by itself before the stop takes hold has ended by itself.
+    if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
+    if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
+    attempt.awaits = this.#pushExit(slot, stopsAtMs);
+  }
+
+  #pushExit(slot: number, atMs: number): number {
+    return this.#queue.push(atMs, ranks.observation, (slot << 2) | attemptEntry.exits);
+  }
+}
+
+function holdsNode(launch: LaunchGang, nodeId: NodeId): boolean {
+  return launch.workers.some(({ node }) => node === nodeId);
+}
+
+/** Nearly every attempt of a trace is one worker that ends well; one shared list spares an allocation for each. */
+const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
+
+function exitsOf(attempt: SimulatedAttempt): readonly WorkerExit[] {
+  const { plan, exit, launch } = attempt;
+  if (exit === "planned" && plan.exitCode === 0 && launch.workers.length === 1) return oneWorkerSucceeded;
+  return launch.workers.map((_, worker) => {
+    if (exit === "planned") return { kind: "exited", worker, code: worker === 0 ? plan.exitCode : 0 };
+    return { kind: "signalled", worker, signal: exit === "terminated" ? "SIGTERM" : "SIGKILL" };
+  });
+}

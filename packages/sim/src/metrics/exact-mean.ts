@@ -1,0 +1,15 @@
+/** Means and shares rounded exactly: in integers, half up, so that no double decides the last decimal. */
+
+/** `numerator / denominator` to `decimals` decimals, half up, as the nearest double. Both are non-negative safe integers or bigints. */
+export function roundedQuotient(numerator: bigint, denominator: bigint, decimals: number): number {
+  if (denominator === 0n) return 0;
+  let scale = 1;
+  for (let digit = 0; digit < decimals; digit++) scale *= 10;
+  const scaled = (2n * BigInt(scale) * numerator + denominator) / (2n * denominator);
+  return Number(scaled) / scale;
+}
+
+/** The mean of `count` durations that add up to `sumMs`, in seconds to one decimal. */
+export function meanSeconds(sumMs: bigint, count: number): number {
+  return roundedQuotient(sumMs, 1000n * BigInt(count), 1);
+}

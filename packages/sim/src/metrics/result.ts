@@ -1,0 +1,169 @@
+/** The result of a simulated trace. Field names are those of the published reference results, so that files compare as they are. */
+import type { Engine } from "@headroom/engine";
+import type { Trace } from "../trace/trace.ts";
+import { meanSeconds, roundedQuotient } from "./exact-mean.ts";
+import { fates, type TraceMetrics } from "./trace-metrics.ts";
+
+export interface SimulationResult {
+  readonly policy: string;
+  readonly gpus: number;
+  /** Jobs that ran to their end; all means are over these. */
+  readonly jobs: number;
+  readonly rejected_larger_than_pool: number;
+  /** Jobs that failed for good, under faults only. */
+  readonly failed_jobs: number;
+  /** Jobs that could not run to their end in what was left of the fleet. */
+  readonly unfinished_jobs: number;
+  /** From the submission to the first start. */
+  readonly mean_wait_s: number;
+  /** From the submission to the end. */
+  readonly mean_completion_s: number;
+  readonly max_wait_s: number;
+  /** Accelerator time of these jobs over what the fleet had from their first submission to their last end. */
+  readonly utilisation: number;
+  /** From the first submission to the last end. */
+  readonly makespan_s: number;
+  readonly attempts: number;
+  readonly journal_events: number;
+  readonly rounds: number;
+  /** Of the state at the end. */
+  readonly digest: string;
+  /** Head of the journal's hash chain at the end. */
+  readonly chain: string;
+  readonly wait_by_gang: readonly GangWait[];
+  readonly series: ResultSeries;
+}
+
+export interface GangWait {
+  readonly gpus: number;
+  readonly jobs: number;
+  readonly mean_wait_s: number;
+  readonly median_wait_s: number;
+  readonly p90_wait_s: number;
+  readonly max_wait_s: number;
+}
+
+/** Points at `start_s + index * step_s`; each is about the time from there to the next. */
+export interface ResultSeries {
+  readonly start_s: number;
+  readonly step_s: number;
+  /** Mean share of the accelerators that was allocated. */
+  readonly utilisation: readonly number[];
+  /** Most jobs that waited at any moment. */
+  readonly waiting: readonly number[];
+}
+
+interface Finished {
+  readonly trace: Trace;
+  readonly policyName: string;
+  readonly acceleratorCount: number;
+  readonly metrics: TraceMetrics;
+  readonly engine: Engine;
+}
+
+/** Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times accelerators passes 2^53. */
+interface Totals {
+  readonly jobs: number;
+  readonly waitMs: bigint;
+  readonly waitMaxMs: number;
+  readonly completionMs: bigint;
+  readonly acceleratorMs: bigint;
+  readonly firstSubmittedAtMs: number;
+  readonly lastEndedAtMs: number;
+}
+
+export function summarise(run: Finished): SimulationResult {
+  const { trace, metrics, engine, acceleratorCount } = run;
+  const totals = sumUp(trace, metrics);
+  const count = (fate: number): number => metrics.fate.reduce((sum, each) => sum + (each === fate ? 1 : 0), 0);
+  const spanMs = totals.jobs === 0 ? 0 : totals.lastEndedAtMs - totals.firstSubmittedAtMs;
+  return {
+    policy: run.policyName,
+    gpus: acceleratorCount,
+    jobs: totals.jobs,
+    rejected_larger_than_pool: count(fates.rejected),
+    failed_jobs: count(fates.failed),
+    unfinished_jobs: count(fates.pending),
+    mean_wait_s: meanSeconds(totals.waitMs, totals.jobs),
+    mean_completion_s: meanSeconds(totals.completionMs, totals.jobs),
+    max_wait_s: totals.waitMaxMs / 1000,
+    utilisation: roundedQuotient(totals.acceleratorMs, BigInt(acceleratorCount) * BigInt(spanMs), 4),
+    makespan_s: spanMs / 1000,
+    attempts: metrics.attemptCount,
+    journal_events: metrics.eventCount,
+    rounds: metrics.roundCount,
+    digest: engine.digest(),
+    chain: engine.state.chain,
+    wait_by_gang: waitByGang(trace, metrics),
+    series: seriesOf(run),
+  };
+}
+
+function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
+  let jobs = 0;
+  let waitMs = 0n;
+  let waitMaxMs = 0;
+  let completionMs = 0n;
+  let acceleratorMs = 0n;
+  let firstSubmittedAtMs = Number.POSITIVE_INFINITY;
+  let lastEndedAtMs = 0;
+  for (let index = 0; index < trace.jobs.length; index++) {
+    if (metrics.fate[index] !== fates.succeeded) continue;
+    const job = trace.jobs[index]!;
+    const jobWaitMs = metrics.firstStartedAtMs[index]! - job.submittedAtMs;
+    const endedAtMs = metrics.jobEndedAtMs[index]!;
+    jobs++;
+    waitMs += BigInt(jobWaitMs);
+    waitMaxMs = Math.max(waitMaxMs, jobWaitMs);
+    completionMs += BigInt(endedAtMs - job.submittedAtMs);
+    acceleratorMs += BigInt(job.accelerators) * BigInt(job.durationMs);
+    firstSubmittedAtMs = Math.min(firstSubmittedAtMs, job.submittedAtMs);
+    lastEndedAtMs = Math.max(lastEndedAtMs, endedAtMs);
+  }
+  return { jobs, waitMs, waitMaxMs, completionMs, acceleratorMs, firstSubmittedAtMs, lastEndedAtMs };
+}
+
+function waitByGang(trace: Trace, metrics: TraceMetrics): GangWait[] {
+  const waitsByGang = new Map<number, number[]>();
+  for (let index = 0; index < trace.jobs.length; index++) {
+    if (metrics.fate[index] !== fates.succeeded) continue;
+    const { accelerators, submittedAtMs } = trace.jobs[index]!;
+    let waits = waitsByGang.get(accelerators);
+    if (waits === undefined) waitsByGang.set(accelerators, (waits = []));
+    waits.push(metrics.firstStartedAtMs[index]! - submittedAtMs);
+  }
+  return [...waitsByGang]
+    .toSorted(([a], [b]) => a - b)
+    .map(([gpus, waits]) => {
+      const sorted = Float64Array.from(waits).sort();
+      let sumMs = 0n;
+      for (const wait of waits) sumMs += BigInt(wait);
+      return {
+        gpus,
+        jobs: waits.length,
+        mean_wait_s: meanSeconds(sumMs, waits.length),
+        median_wait_s: percentile(sorted, 50) / 1000,
+        p90_wait_s: percentile(sorted, 90) / 1000,
+        max_wait_s: percentile(sorted, 100) / 1000,
+      };
+    });
+}
+
+/** Nearest rank: the smallest value that at least `percent` of all values do not exceed. */
+function percentile(sorted: Float64Array, percent: number): number {
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? 0;
+}
+
+function seriesOf(run: Finished): ResultSeries {
+  const { metrics, acceleratorCount, trace } = run;
+  const startAtMs = trace.jobs[0]?.submittedAtMs ?? 0;
+  const endMs = metrics.endedAtMs - startAtMs;
+  const used = metrics.used.points(endMs);
+  const round = (share: number): number => Math.round(share * 10_000) / 10_000;
+  return {
+    start_s: startAtMs / 1000,
+    step_s: metrics.used.widthMs / 1000,
+    utilisation: used.map(({ mean }) => round(mean / acceleratorCount)),
+    waiting: metrics.waiting.points(endMs).map(({ max }) => max),
+  };
+}

@@ -1,0 +1,45 @@
+/** A fleet as a simulation declares it: everything that a live control plane would learn from files and executors. */
+import { nodeId, poolName, siteName, type NodeSpec, type Pool, type Site } from "@headroom/engine";
+
+export interface FleetSpec {
+  readonly sites: readonly Site[];
+  readonly pools: readonly Pool[];
+  readonly nodes: readonly NodeSpec[];
+}
+
+export const simulatedSite: Site = { name: siteName("simulated"), fabricLevels: [] };
+
+/** Cores and memory of a node that is never short of either: more than any real node, small enough to add up safely. */
+const plentyCoresMilli = 1_000_000_000;
+const plentyMemoryMib = 1_000_000_000;
+
+/** One pool of accelerators without topology: a single node that holds them all, so that only their number counts. */
+export function topologyFreePool(acceleratorCount: number): FleetSpec {
+  return uniformFleet({ nodeCount: 1, acceleratorsPerNode: acceleratorCount });
+}
+
+/** Like nodes in one pool, with nothing but accelerators to run short of. */
+export function uniformFleet(shape: { readonly nodeCount: number; readonly acceleratorsPerNode: number }): FleetSpec {
+  const pool = poolName("pool");
+  const nodes = Array.from({ length: shape.nodeCount }, (_, index): NodeSpec => ({
+    id: nodeId(`node-${index}`),
+    pool,
+    fabric: [],
+    acceleratorCount: shape.acceleratorsPerNode,
+    coresMilli: plentyCoresMilli,
+    memoryMib: plentyMemoryMib,
+  }));
+  return {
+    sites: [simulatedSite],
+    pools: [
+      {
+        name: pool,
+        site: simulatedSite.name,
+        executor: "simulated",
+        acceleratorType: "accelerator",
+        priceMicroUsdPerHour: 0,
+      },
+    ],
+    nodes,
+  };
+}

@@ -1,0 +1,143 @@
+/** A trace under a policy, from the first submission to the last end, and what came of it in numbers. */
+import {
+  commandId,
+  hashText,
+  teamName,
+  type Command,
+  type Policy,
+  type RetrySpec,
+  type WorkloadSpec,
+} from "@headroom/engine";
+import { faultyPlan, seededNodeFaults, type FaultOptions } from "../faults/fault-plan.ts";
+import { TraceMetrics } from "../metrics/trace-metrics.ts";
+import { summarise, type SimulationResult } from "../metrics/result.ts";
+import type { Trace, TraceJob } from "../trace/trace.ts";
+import type { FleetSpec } from "./fleet-spec.ts";
+import { createSimulation, type Script, type Simulation } from "./simulation.ts";
+
+export interface TraceSimulationOptions {
+  readonly trace: Trace;
+  readonly fleet: FleetSpec;
+  readonly policy: Policy;
+  /** `null`: nothing fails. */
+  readonly faults: FaultOptions | null;
+  /** From a launch to the moment it runs. */
+  readonly startupMs: number;
+}
+
+/** Traces say how long a job ran and not that it was made to stop, so nothing of theirs takes long to stop. */
+const stopMs = 0;
+
+const noRetries: RetrySpec = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
+/** What a user with a batch system that fails now and then would write. */
+const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs: 3_600_000 };
+
+const team = teamName("trace");
+
+/** One simulation of a trace: step it, fork it, or run it to its end with `simulate`. */
+export class TraceSimulation {
+  readonly #options: TraceSimulationOptions;
+  readonly simulation: Simulation<TraceMetrics>;
+
+  constructor(options: TraceSimulationOptions, forkOf?: TraceSimulation) {
+    this.#options = options;
+    this.simulation = forkOf === undefined ? begin(options) : forkOf.simulation.fork();
+  }
+
+  /** Share of the trace's jobs that have been submitted, 0 to 1. */
+  get progress(): number {
+    return this.simulation.scriptedCount / this.#options.trace.jobs.length;
+  }
+
+  /** Up to `maxRounds` rounds. True: the trace is finished. */
+  advance(maxRounds: number): boolean {
+    return this.simulation.advance({ untilMs: Number.POSITIVE_INFINITY, maxRounds });
+  }
+
+  fork(): TraceSimulation {
+    return new TraceSimulation(this.#options, this);
+  }
+
+  /** What came of it so far. */
+  result(): SimulationResult {
+    const { trace, fleet, policy } = this.#options;
+    const { observer, engine } = this.simulation;
+    const acceleratorCount = fleet.nodes.reduce((sum, node) => sum + node.acceleratorCount, 0);
+    return summarise({ trace, policyName: policy.name, acceleratorCount, metrics: observer, engine });
+  }
+}
+
+/** Runs a trace to its end. */
+export function simulate(options: TraceSimulationOptions): SimulationResult {
+  const run = new TraceSimulation(options);
+  while (!run.advance(1_000_000));
+  return run.result();
+}
+
+function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
+  const { trace, fleet, policy, faults, startupMs } = options;
+  const { jobs } = trace;
+  const startAtMs = jobs[0]?.submittedAtMs ?? 0;
+  const durationByName = (name: string): number => jobs[jobIndexOf(name)]!.durationMs;
+  return createSimulation({
+    startAtMs,
+    fleet,
+    teams: [{ name: team, parent: null, limit: {} }],
+    // A job that no node could ever hold is refused at once, as the published schedulers' simulations do.
+    policy: { ...policy, exceedsFleet: "reject" },
+    script: submissions(jobs, faults === null ? noRetries : retriesUnderFaults),
+    executor: {
+      startupMs,
+      stopMs,
+      plan: (launch) => {
+        const undisturbed = { durationMs: durationByName(launch.spec.name), exitCode: 0 };
+        return faults === null ? undisturbed : faultyPlan(faults, launch, undisturbed);
+      },
+    },
+    nodeFaults: faults === null ? null : seededNodeFaults(faults),
+    observer: new TraceMetrics(jobs, startAtMs),
+  });
+}
+
+/** Traces may use an id twice; the position in the order of submission is unique, and short in the journal. */
+function workloadName(index: number): string {
+  return `j${index}`;
+}
+
+function jobIndexOf(name: string): number {
+  return Number(name.slice(1));
+}
+
+function submissions(jobs: readonly TraceJob[], retries: RetrySpec): Script {
+  return {
+    length: jobs.length,
+    atMs: (index) => jobs[index]!.submittedAtMs,
+    input: (index) => submission(jobs[index]!, index, retries),
+  };
+}
+
+const noEnv: Readonly<Record<string, string>> = {};
+
+function submission(job: TraceJob, index: number, retries: RetrySpec): Command {
+  const spec: WorkloadSpec = {
+    kind: "train",
+    name: workloadName(index),
+    team,
+    run: "",
+    dir: null,
+    env: noEnv,
+    gang: { workers: 1, accelerators: job.accelerators, coresMilli: job.coresMilli, memoryMib: job.memoryMib },
+    acceleratorTypes: job.acceleratorTypes,
+    priority: 0,
+    walltimeMs: job.durationMs,
+    retries,
+    graceTimeoutMs: 0,
+    checkpointDir: null,
+  };
+  return { kind: "submitWorkload", commandId: commandId(String(index)), actor: "trace", idempotencyKey: null, spec };
+}
+
+/** A short name for a run's outcome: equal runs have equal ones, in every JavaScript engine. */
+export function fingerprint(result: SimulationResult): string {
+  return hashText(`${result.digest} ${result.chain} ${result.journal_events}`);
+}

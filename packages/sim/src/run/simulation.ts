@@ -1,0 +1,269 @@
+/**
+ * The simulator's driver: what the live driver is to the wall clock and the processes, this is to a virtual clock and the
+ * simulated executor. Both hand the engine batches of inputs, take its effects, and decide nothing themselves.
+ *
+ * One round at one instant: everything that the executor and the fleet have to report, then the commands that arrive, in
+ * the order of the script, in a single batch; a tick only when time alone is due to change something.
+ */
+import {
+  commandId,
+  createEngine,
+  restoreEngine,
+  type Command,
+  type Engine,
+  type Input,
+  type NodeSpec,
+  type Observation,
+  type Policy,
+  type Ready,
+  type Reply,
+  type Signal,
+  type Team,
+} from "@headroom/engine";
+import { EventQueue, ranks } from "../clock/event-queue.ts";
+import { SimulatedExecutor, type SimulatedExecutorOptions } from "../executor/simulated-executor.ts";
+import type { NodeFaults } from "../faults/fault-plan.ts";
+import type { FleetSpec } from "./fleet-spec.ts";
+
+/** The inputs that come from outside, by time: workloads of a trace, operators' commands. Immutable, so forks share it. */
+export interface Script {
+  readonly length: number;
+  /** Never decreases with the index. */
+  atMs(index: number): number;
+  input(index: number): Input;
+}
+
+export interface SimulatedRound {
+  readonly inputs: readonly Input[];
+  /** The inputs from `inputs[firstScripted]` on are the script's, from its index `scriptIndex` on. */
+  readonly firstScripted: number;
+  readonly scriptIndex: number;
+  readonly ready: Ready;
+}
+
+/** Whoever keeps the books of a run. It sees every round and is forked with the run. */
+export interface SimulationObserver {
+  onRound(round: SimulatedRound): void;
+  fork(): this;
+}
+
+export interface SimulationOptions<Observer extends SimulationObserver> {
+  readonly startAtMs: number;
+  readonly fleet: FleetSpec;
+  readonly teams: readonly Team[];
+  readonly policy: Policy;
+  readonly script: Script;
+  readonly executor: SimulatedExecutorOptions;
+  /** `null`: no node is ever lost. */
+  readonly nodeFaults: NodeFaults | null;
+  readonly observer: Observer;
+}
+
+/** Payloads of queue entries that are about nodes; the executor's are `attemptEntry`. */
+const nodeEntry = { fails: 2, returns: 3 } as const;
+
+/** What a simulation consists of besides its options; a fork gets its own. */
+interface Parts {
+  readonly engine: Engine;
+  readonly queue: EventQueue;
+  readonly executor: SimulatedExecutor;
+}
+
+export class Simulation<Observer extends SimulationObserver> {
+  readonly #options: SimulationOptions<Observer>;
+  readonly #nodes: readonly NodeSpec[];
+  readonly #queue: EventQueue;
+  readonly #executor: SimulatedExecutor;
+  readonly #lossCounts: Int32Array;
+  #downCount = 0;
+  #scriptIndex = 0;
+  #nowMs: number;
+  readonly engine: Engine;
+  readonly observer: Observer;
+
+  /** Use `createSimulation` for a new one, `fork` for a second one. */
+  constructor(options: SimulationOptions<Observer>, parts: Parts, observer: Observer) {
+    this.#options = options;
+    this.#nodes = options.fleet.nodes;
+    this.#lossCounts = new Int32Array(this.#nodes.length);
+    this.#nowMs = options.startAtMs;
+    this.engine = parts.engine;
+    this.#queue = parts.queue;
+    this.#executor = parts.executor;
+    this.observer = observer;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Scripted inputs handed to the engine so far, of `Script.length`. */
+  get scriptedCount(): number {
+    return this.#scriptIndex;
+  }
+
+  /**
+   * When the next round is due; `Infinity` at rest: nothing is to come, nothing runs, and what still waits could not start
+   * whatever the time. The losses of a fleet on which nothing runs and for which nothing is to come are no event.
+   */
+  get nextAtMs(): number {
+    const { script } = this.#options;
+    const arrivesAtMs = this.#scriptIndex < script.length ? script.atMs(this.#scriptIndex) : Number.POSITIVE_INFINITY;
+    const wakesAtMs = this.engine.nextWakeAtMs() ?? Number.POSITIVE_INFINITY;
+    const isOver =
+      arrivesAtMs === Number.POSITIVE_INFINITY &&
+      wakesAtMs === Number.POSITIVE_INFINITY &&
+      this.#executor.liveCount === 0 &&
+      this.#downCount === 0;
+    if (isOver) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#nowMs, Math.min(this.#queue.nextAtMs, arrivesAtMs, wakesAtMs));
+  }
+
+  /** The next round, at whatever time it is due. False: the simulation is at rest. */
+  step(): boolean {
+    const atMs = this.nextAtMs;
+    if (atMs === Number.POSITIVE_INFINITY) return false;
+    this.#nowMs = atMs;
+    const inputs: Input[] = [];
+    this.#takeDue(inputs as Observation[]);
+    const firstScripted = inputs.length;
+    const scriptIndex = this.#scriptIndex;
+    const { script } = this.#options;
+    while (this.#scriptIndex < script.length && script.atMs(this.#scriptIndex) <= atMs) {
+      inputs.push(this.#scripted(script.input(this.#scriptIndex++)));
+    }
+    if (inputs.length === 0) {
+      // Only stale entries were due, unless the engine asked to be woken.
+      const wakeAtMs = this.engine.nextWakeAtMs();
+      if (wakeAtMs === null || wakeAtMs > atMs) return true;
+      inputs.push({ kind: "tick" });
+    }
+    this.#round(inputs, firstScripted, scriptIndex);
+    return true;
+  }
+
+  /** Up to `maxRounds` rounds that are due at or before `untilMs`. True: there is no more to do before then. */
+  advance(limit: { readonly untilMs: number; readonly maxRounds: number }): boolean {
+    for (let round = 0; round < limit.maxRounds; round++) {
+      const nextAtMs = this.nextAtMs;
+      if (nextAtMs > limit.untilMs || nextAtMs === Number.POSITIVE_INFINITY) {
+        if (limit.untilMs < Number.POSITIVE_INFINITY) this.#nowMs = Math.max(this.#nowMs, limit.untilMs);
+        return true;
+      }
+      this.step();
+    }
+    return false;
+  }
+
+  /** Hands in a command now, outside the script, and answers what the engine replied. */
+  command(command: Command): Reply | undefined {
+    const ready = this.#round([command], 1, this.#scriptIndex);
+    return ready.replies.find((reply) => reply.commandId === command.commandId);
+  }
+
+  /** Hands in, now and outside the script, what processes say of themselves: the simulated executor's say nothing. */
+  signal(signals: readonly Signal[]): void {
+    this.#round(signals, signals.length, this.#scriptIndex);
+  }
+
+  /** A second simulation that goes on from here exactly as this one would, independently of it. */
+  fork(): Simulation<Observer> {
+    const queue = this.#queue.fork();
+    const parts = { engine: restoreEngine(this.engine.snapshot()), queue, executor: this.#executor.fork(queue) };
+    const copy = new Simulation(this.#options, parts, this.observer.fork());
+    copy.#lossCounts.set(this.#lossCounts);
+    copy.#downCount = this.#downCount;
+    copy.#scriptIndex = this.#scriptIndex;
+    copy.#nowMs = this.#nowMs;
+    return copy;
+  }
+
+  /** The fleet, its teams and its policy come into being, before anything of the script. */
+  setUp(): void {
+    const { fleet, teams, policy } = this.#options;
+    const common = { actor: "simulator", idempotencyKey: null };
+    this.#round(
+      [
+        {
+          ...common,
+          kind: "apply",
+          commandId: commandId("set-up-fleet"),
+          sites: fleet.sites,
+          pools: fleet.pools,
+          teams,
+          workloads: [],
+        },
+        { ...common, kind: "setPolicy", commandId: commandId("set-up-policy"), policy },
+      ],
+      2,
+      0,
+    );
+    this.#round(
+      this.#nodes.map((node) => ({ kind: "nodeSeen", node })),
+      this.#nodes.length,
+      0,
+    );
+    for (let node = 0; node < this.#nodes.length; node++) this.#scheduleLoss(node);
+  }
+
+  #round(inputs: readonly Input[], firstScripted: number, scriptIndex: number): Ready {
+    const ready = this.engine.receive(inputs, this.#nowMs);
+    this.engine.advance();
+    this.observer.onRound({ inputs, firstScripted, scriptIndex, ready });
+    this.#executor.perform(ready.effects, this.#nowMs);
+    return ready;
+  }
+
+  /** A script may also tell of nodes; then the machines share the fate of what is said of them. */
+  #scripted(input: Input): Input {
+    if (input.kind === "nodeUnreachable") this.#executor.loseNode(input.nodeId);
+    else if (input.kind === "nodeSeen") this.#executor.returnNode(input.node.id, this.#nowMs);
+    return input;
+  }
+
+  #takeDue(into: Observation[]): void {
+    const queue = this.#queue;
+    while (queue.nextAtMs <= this.#nowMs) {
+      const payload = queue.nextPayload;
+      const kind = payload & 3;
+      if (kind < nodeEntry.fails) this.#executor.observeNext(into);
+      queue.drop();
+      if (kind === nodeEntry.fails) this.#loseNode(payload >> 2, into);
+      else if (kind === nodeEntry.returns) this.#returnNode(payload >> 2, into);
+    }
+  }
+
+  #loseNode(index: number, into: Observation[]): void {
+    const { id } = this.#nodes[index]!;
+    this.#downCount++;
+    this.#executor.loseNode(id);
+    into.push({ kind: "nodeUnreachable", nodeId: id, detail: "simulated loss" });
+    const downMs = this.#options.nodeFaults!.downMs(index, this.#lossCounts[index]!);
+    this.#queue.push(this.#nowMs + downMs, ranks.observation, (index << 2) | nodeEntry.returns);
+  }
+
+  #returnNode(index: number, into: Observation[]): void {
+    const node = this.#nodes[index]!;
+    this.#downCount--;
+    this.#lossCounts[index]!++;
+    this.#executor.returnNode(node.id, this.#nowMs);
+    into.push({ kind: "nodeSeen", node });
+    this.#scheduleLoss(index);
+  }
+
+  #scheduleLoss(index: number): void {
+    const upMs = this.#options.nodeFaults?.upMs(index, this.#lossCounts[index]!) ?? null;
+    if (upMs !== null) this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << 2) | nodeEntry.fails);
+  }
+}
+
+/** A simulation whose fleet stands and whose script has not begun. */
+export function createSimulation<Observer extends SimulationObserver>(
+  options: SimulationOptions<Observer>,
+): Simulation<Observer> {
+  const queue = new EventQueue();
+  const parts = { engine: createEngine(), queue, executor: new SimulatedExecutor(options.executor, queue) };
+  const simulation = new Simulation(options, parts, options.observer);
+  simulation.setUp();
+  return simulation;
+}

@@ -1,0 +1,89 @@
+/** Tables with a header row and a delimiter: RFC 4180 with any line end, a byte order mark, and blank lines that do not count. */
+import { ImportBook, quoted, Row } from "./row.ts";
+import type { TraceLines } from "./trace.ts";
+
+export interface TableFormat {
+  readonly delimiter: "," | "|";
+  /** Columns without which the file is not of this format; others may be there, in any order. */
+  readonly required: readonly string[];
+  /** Quotes have no meaning in `sacct --parsable2`. */
+  readonly quotes: "rfc4180" | "literal";
+}
+
+/**
+ * Calls `visit` with every row that has as many fields as the header. Returns a complaint when the file as a whole is not of
+ * the format. Rows of another width, and rows that `visit` fails, are entered in the book as broken.
+ */
+export function readTable(
+  source: TraceLines,
+  format: TableFormat,
+  book: ImportBook,
+  visit: (row: Row) => void,
+): string | null {
+  let columns: Map<string, number> | null = null;
+  let line = 0;
+  for (const raw of source.lines) {
+    line++;
+    const text = cleanLine(raw, line);
+    if (text.trim() === "") continue;
+    const fields = splitFields(text, format);
+    if (columns === null) {
+      columns = new Map(fields.map((name, index) => [name.trim(), index]));
+      const missing = format.required.filter((name) => !columns?.has(name));
+      if (missing.length > 0) {
+        return `${source.file}:${line}: the header lacks ${missing.join(", ")}; it is ${quoted(text)}`;
+      }
+      if (columns.size !== fields.length) return `${source.file}:${line}: the header names a column twice`;
+      continue;
+    }
+    book.row();
+    const row = new Row(columns, fields);
+    if (fields.length !== columns.size) row.fail(`expected ${columns.size} fields, got ${fields.length}`);
+    else visit(row);
+    if (row.problem !== null) book.broken({ file: source.file, line, message: row.problem });
+  }
+  return columns === null ? `${source.file}: the file is empty` : null;
+}
+
+export function cleanLine(raw: string, line: number): string {
+  const start = line === 1 && raw.charCodeAt(0) === 0xfeff ? 1 : 0;
+  let end = raw.length;
+  while (end > start && (raw.charCodeAt(end - 1) === 13 || raw.charCodeAt(end - 1) === 10)) end--;
+  return start === 0 && end === raw.length ? raw : raw.slice(start, end);
+}
+
+function splitFields(text: string, format: TableFormat): string[] {
+  if (format.quotes === "literal" || !text.includes('"')) return text.split(format.delimiter);
+  const fields: string[] = [];
+  let position = 0;
+  while (position <= text.length) {
+    const field = readField(text, position, format.delimiter);
+    fields.push(field.value);
+    position = field.next;
+  }
+  return fields;
+}
+
+/** One field from `position` on; `next` is where the one after it begins, past the end of the text after the last. */
+function readField(text: string, position: number, delimiter: string): { value: string; next: number } {
+  if (text[position] !== '"') {
+    const end = text.indexOf(delimiter, position);
+    if (end < 0) return { value: text.slice(position), next: text.length + 1 };
+    return { value: text.slice(position, end), next: end + 1 };
+  }
+  let value = "";
+  let from = position + 1;
+  for (;;) {
+    const quote = text.indexOf('"', from);
+    // A quote without its partner swallows the rest of the line, so that the number of fields comes out wrong.
+    if (quote < 0) return { value: value + text.slice(from), next: text.length + 1 };
+    value += text.slice(from, quote);
+    if (text[quote + 1] !== '"') {
+      const end = text.indexOf(delimiter, quote + 1);
+      const rest = text.slice(quote + 1, end < 0 ? text.length : end);
+      return { value: value + rest, next: end < 0 ? text.length + 1 : end + 1 };
+    }
+    value += '"';
+    from = quote + 2;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Traces made from a seed. The same options give the same trace in every JavaScript engine: integers and the four
+ * operations only. The arrivals are scaled to the work that was drawn, so that the offered load is what was asked for and
+ * not only its expectation.
+ */
+import { drawBelow, drawExponential } from "../faults/exponential.ts";
+import { inOrderOfSubmission, type Trace, type TraceJob } from "./trace.ts";
+
+export interface GangShare {
+  readonly accelerators: number;
+  /** Relative to the other shares' weights; a whole number. */
+  readonly weight: number;
+}
+
+export interface GeneratorOptions {
+  readonly seed: number;
+  readonly jobs: number;
+  /** Of the pool that the trace is made for. */
+  readonly accelerators: number;
+  /** Accelerator time asked for in the span of the arrivals, as a share of what the pool has in that span. */
+  readonly load: number;
+  readonly gangs: readonly GangShare[];
+  /** Durations are spread evenly over the octaves between these two: many short jobs, a long tail that holds most of the work. */
+  readonly durationMinS: number;
+  readonly durationMaxS: number;
+}
+
+/** Mostly single accelerators, a tail of powers of two: the shape of the ITP clusters, without their numbers. */
+export const usualGangs: readonly GangShare[] = [
+  { accelerators: 1, weight: 55 },
+  { accelerators: 2, weight: 12 },
+  { accelerators: 4, weight: 12 },
+  { accelerators: 8, weight: 14 },
+  { accelerators: 16, weight: 5 },
+  { accelerators: 32, weight: 2 },
+];
+
+/** From a smoke test to a weekend. */
+export const usualDurations = { durationMinS: 60, durationMaxS: 200_000 } as const;
+
+export function generateTrace(options: GeneratorOptions): Trace {
+  const { seed, jobs, accelerators, load } = options;
+  const sizes = drawSizes(options);
+  const durations = Array.from({ length: jobs }, (_, job) => drawDurationS(options, job));
+  let acceleratorSeconds = 0;
+  for (let job = 0; job < jobs; job++) acceleratorSeconds += sizes[job]! * durations[job]!;
+  const meanGapS = acceleratorSeconds / (accelerators * load * jobs);
+  const list: TraceJob[] = [];
+  let submittedAtS = 0;
+  for (let job = 0; job < jobs; job++) {
+    submittedAtS += meanGapS * drawExponential({ seed, sequence: job, purpose: "gap" });
+    list.push({
+      id: `generated-${job}`,
+      submittedAtMs: Math.floor(submittedAtS) * 1000,
+      durationMs: durations[job]! * 1000,
+      accelerators: sizes[job]!,
+      coresMilli: 0,
+      memoryMib: 0,
+      acceleratorTypes: [],
+    });
+  }
+  return { jobs: inOrderOfSubmission(list), fleet: null };
+}
+
+function drawSizes(options: GeneratorOptions): number[] {
+  const { seed, gangs } = options;
+  const totalWeight = gangs.reduce((sum, { weight }) => sum + weight, 0);
+  return Array.from({ length: options.jobs }, (_, sequence) => {
+    let rest = drawBelow({ seed, sequence, purpose: "gang" }, totalWeight);
+    for (const share of gangs) {
+      if (rest < share.weight) return Math.min(share.accelerators, options.accelerators);
+      rest -= share.weight;
+    }
+    return 1;
+  });
+}
+
+/** An octave uniformly, then a place within it uniformly: log-uniform but for straight lines between powers of two. */
+function drawDurationS(options: GeneratorOptions, sequence: number): number {
+  const { seed, durationMinS, durationMaxS } = options;
+  let octaves = 0;
+  for (let top = durationMinS; top < durationMaxS; top *= 2) octaves++;
+  const octave = drawBelow({ seed, sequence, purpose: "octave" }, Math.max(1, octaves));
+  let low = durationMinS;
+  for (let step = 0; step < octave; step++) low *= 2;
+  const high = Math.max(low + 1, Math.min(low * 2, durationMaxS + 1));
+  return low + drawBelow({ seed, sequence, purpose: "duration" }, high - low);
+}

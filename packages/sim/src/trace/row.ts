@@ -1,0 +1,128 @@
+/** Reading rows of text tables: fields by name, numbers within bounds, and a book of what was wrong where. */
+import {
+  inOrderOfSubmission,
+  PROBLEMS_KEPT,
+  type ImportOptions,
+  type ImportReport,
+  type TraceImport,
+  type TraceJob,
+  type TraceProblem,
+} from "./trace.ts";
+import type { FleetSpec } from "../run/fleet-spec.ts";
+
+/** One row under a header. The first thing that is wrong with it makes it broken; later readings then do not matter. */
+export class Row {
+  readonly #columns: ReadonlyMap<string, number>;
+  readonly #fields: readonly string[];
+  problem: string | null = null;
+
+  constructor(columns: ReadonlyMap<string, number>, fields: readonly string[]) {
+    this.#columns = columns;
+    this.#fields = fields;
+  }
+
+  text(column: string): string {
+    const index = this.#columns.get(column);
+    return index === undefined ? "" : (this.#fields[index] ?? "").trim();
+  }
+
+  has(column: string): boolean {
+    return this.#columns.has(column);
+  }
+
+  fail(message: string): void {
+    this.problem ??= message;
+  }
+
+  /** The column's value as an integer from 0 to `max`; anything else breaks the row. */
+  integer(column: string, max: number): number {
+    return this.integerFrom(this.text(column), column, max);
+  }
+
+  integerFrom(text: string, column: string, max: number): number {
+    const value = plainInteger(text);
+    if (value === null) this.fail(`${column}: expected a whole number, got ${quoted(text)}`);
+    else if (value < 0 || value > max) this.fail(`${column}: must be between 0 and ${max}, got ${text}`);
+    return value ?? 0;
+  }
+}
+
+/** The value of `-12` or `12`; `null` for everything else, decimals and exponents included. Huge digits come back as huge. */
+export function plainInteger(text: string): number | null {
+  return /^-?[0-9]+$/.test(text) ? Number(text) : null;
+}
+
+/** Text of a damaged file, short enough and printable enough for a message. */
+export function quoted(text: string): string {
+  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return JSON.stringify(shown);
+}
+
+/** Keeps the books of one import. */
+export class ImportBook {
+  #rowCount = 0;
+  #brokenCount = 0;
+  readonly #problems: TraceProblem[] = [];
+  readonly #leftOut: Record<string, number> = {};
+  #unsupported: { what: string; count: number } | null = null;
+  readonly jobs: TraceJob[] = [];
+
+  row(): void {
+    this.#rowCount++;
+  }
+
+  broken(problem: TraceProblem): void {
+    this.#brokenCount++;
+    if (this.#problems.length < PROBLEMS_KEPT) this.#problems.push(problem);
+  }
+
+  leaveOut(reason: string): void {
+    this.#leftOut[reason] = (this.#leftOut[reason] ?? 0) + 1;
+  }
+
+  /** A sound row that asks for what the engine cannot do yet. Leaving it out in silence would change what the trace says. */
+  unsupported(what: string): void {
+    this.#unsupported ??= { what, count: 0 };
+    this.#unsupported.count++;
+    this.leaveOut(what);
+  }
+
+  /** A job that ran, or one more that did not. The rule is the same in all formats: without time or accelerator, no job. */
+  job(job: TraceJob): void {
+    if (job.durationMs === 0) this.leaveOut("zeroDuration");
+    else if (job.accelerators === 0) this.leaveOut("noAccelerators");
+    else this.jobs.push(job);
+  }
+
+  refuse(reason: string): TraceImport {
+    return { kind: "refused", reason, report: this.#report() };
+  }
+
+  /** The import's outcome after the last row. */
+  finish(options: ImportOptions, fleet: FleetSpec | null): TraceImport {
+    const report = this.#report();
+    if (report.brokenCount > 0 && !options.skipBroken) {
+      const rows = report.brokenCount === 1 ? "1 row is" : `${report.brokenCount} rows are`;
+      return { kind: "refused", reason: `${rows} broken, of ${report.rowCount}`, report };
+    }
+    if (this.#unsupported !== null && !options.skipBroken) {
+      const { count, what } = this.#unsupported;
+      return {
+        kind: "refused",
+        reason: `${count} of ${report.rowCount} rows cannot be simulated yet: ${what}`,
+        report,
+      };
+    }
+    if (this.jobs.length === 0) return { kind: "refused", reason: "there is no job in it", report };
+    return { kind: "imported", trace: { jobs: inOrderOfSubmission(this.jobs), fleet }, report };
+  }
+
+  #report(): ImportReport {
+    return {
+      rowCount: this.#rowCount,
+      brokenCount: this.#brokenCount,
+      problems: this.#problems,
+      leftOut: this.#leftOut,
+    };
+  }
+}

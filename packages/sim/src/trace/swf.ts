@@ -1,0 +1,62 @@
+/**
+ * The Standard Workload Format of the Parallel Workloads Archive (cs.huji.ac.il/labs/parallel/workload/swf.html): 18 numbers
+ * a line, -1 for what is unknown, comments after a semicolon. Its processors become accelerators.
+ */
+import { cleanLine } from "./delimited.ts";
+import { ImportBook, quoted, Row } from "./row.ts";
+import { traceBounds, type ImportOptions, type TraceImport, type TraceLines } from "./trace.ts";
+
+const fieldCount = 18;
+const columns: ReadonlyMap<string, number> = new Map([
+  ["job number", 0],
+  ["submit time", 1],
+  ["run time", 3],
+  ["allocated processors", 4],
+  ["requested processors", 7],
+]);
+
+export function importSwf(source: TraceLines, options: ImportOptions): TraceImport {
+  const book = new ImportBook();
+  let line = 0;
+  for (const raw of source.lines) {
+    line++;
+    const text = cleanLine(raw, line).trim();
+    if (text === "" || text.startsWith(";")) continue;
+    book.row();
+    const row = readLine(text, book);
+    if (row.problem !== null) book.broken({ file: source.file, line, message: row.problem });
+  }
+  return book.finish(options, null);
+}
+
+function readLine(text: string, book: ImportBook): Row {
+  const fields = text.split(/\s+/);
+  const row = new Row(columns, fields);
+  if (fields.length !== fieldCount) row.fail(`expected ${fieldCount} fields, got ${fields.length}`);
+  const stranger = fields.find((field) => !/^-?[0-9]+(\.[0-9]+)?$/.test(field));
+  if (stranger !== undefined) row.fail(`expected numbers, got ${quoted(stranger)}`);
+  if (row.problem !== null) return row;
+  const submittedAtS = row.integer("submit time", traceBounds.submittedAtS);
+  const runS = unknownOrInteger(row, "run time", traceBounds.durationS);
+  const allocated = unknownOrInteger(row, "allocated processors", traceBounds.accelerators);
+  const requested = unknownOrInteger(row, "requested processors", traceBounds.accelerators);
+  if (row.problem !== null) return row;
+  if (runS === null) {
+    book.leaveOut("neverStarted");
+    return row;
+  }
+  book.job({
+    id: row.text("job number"),
+    submittedAtMs: submittedAtS * 1000,
+    durationMs: runS * 1000,
+    accelerators: allocated ?? requested ?? 0,
+    coresMilli: 0,
+    memoryMib: 0,
+    acceleratorTypes: [],
+  });
+  return row;
+}
+
+function unknownOrInteger(row: Row, column: string, max: number): number | null {
+  return row.text(column) === "-1" ? null : row.integer(column, max);
+}

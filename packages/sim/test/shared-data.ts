@@ -1,0 +1,19 @@
+/** Third-party data beside the repository, which is never part of it: tests that need it are skipped where it is absent. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+const folder = process.env["HEADROOM_SHARED"] ?? path.resolve(import.meta.dirname, "../../../../shared");
+
+/** The absolute path of a file in the data folder, or `null`, said loudly, when it is not there. */
+export function sharedData(name: string): string | null {
+  const file = path.join(folder, "data", name);
+  if (existsSync(file)) return file;
+  process.stderr.write(
+    `SKIPPED: ${file} is not there, so nothing is compared with it. HEADROOM_SHARED names the folder.\n`,
+  );
+  return null;
+}
+
+export function readLines(file: string): string[] {
+  return readFileSync(file, "utf8").split("\n");
+}
