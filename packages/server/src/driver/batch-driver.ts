@@ -2,12 +2,12 @@
  * The loop: inbox, batch, decide and apply, append and sync, advance, reply, effects, and again. One batch at a time;
  * while one is being synced the next one gathers.
  */
-import type { Effect, Engine, Observation, Ready, Reply, Signal } from "@headroom/engine";
+import type { Effect, Engine, JournalGroup, Observation, Ready, Reply, Signal } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import { InvariantError } from "@headroom/engine";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
-import type { AppendReceipt, Journal, RecordedDigest } from "../journal/journal.ts";
+import type { AppendReceipt, Journal, RecordedDigest, RecordedGroup } from "../journal/journal.ts";
 import { OperationalError } from "../operational-error.ts";
 import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
 import { EventFeed } from "./event-feed.ts";
@@ -254,7 +254,7 @@ export class BatchDriver implements Driver {
     await this.#at("before-append", true);
     const append = this.#parts.journal.append({
       rounds: this.#unsynced.takeAll(),
-      group: group === null ? null : { ...group, atMs },
+      group: group === null ? null : recorded(group, atMs),
       digest: group === null ? null : this.#digestIfDue(),
     });
     await Promise.all([append, this.#at("in-append", true)]);
@@ -354,6 +354,11 @@ export class BatchDriver implements Driver {
     }
     await journal.close();
   }
+}
+
+/** Field by field: the engine writes a group's chain out when it is read. */
+function recorded({ firstSequence, count, text, chain }: JournalGroup, atMs: number): RecordedGroup {
+  return { firstSequence, count, text, chain, atMs };
 }
 
 /** The journal and the state it stands for have parted. */

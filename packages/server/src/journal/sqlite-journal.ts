@@ -49,6 +49,8 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
     const data: WriterData = { options: { ...options, directory }, head };
     writer = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
     const ready = writer.first();
+    // A journal that is refused below ends the thread, and then nobody asks whether it was ready.
+    ready.catch(() => undefined);
     const restored = restoreFromJournal({ directory, journalId, reader, head });
     const answer = await ready;
     if (answer.kind === "failed") throw fromErrorMessage(answer.error);

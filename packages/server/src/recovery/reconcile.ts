@@ -66,11 +66,7 @@ function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observatio
     case "running":
       return [{ kind: "attemptRunning", attemptId }];
     case "ended":
-      // It ran before it ended, and the time of its start may not have been recorded.
-      return [
-        { kind: "attemptRunning", attemptId },
-        { kind: "attemptExited", attemptId, exits: phase.exits },
-      ];
+      return [{ kind: "attemptExited", attemptId, exits: phase.exits }];
     case "lost":
       return [{ kind: "attemptLost", attemptId, detail: phase.detail }];
     default:

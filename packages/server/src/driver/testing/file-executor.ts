@@ -1,0 +1,175 @@
+/**
+ * An executor for tests of the driver: attempts are directories, "running" is a timer in this process, and each start
+ * leaves a line in `starts`. It keeps the contract of a real one, crashes included: an attempt is claimed durably before it
+ * starts, what ran in a process that is gone is lost, and nothing that was claimed is started again.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/engine";
+import type { AttemptId, Effect, LaunchGang, NodeSpec, StopGang } from "@headroom/engine";
+import type { AttemptUsage, Executor, ExecutorInput, Inventory, KnownAttempt, LogChunk } from "@headroom/executors";
+
+export interface FileExecutorOptions {
+  readonly directory: string;
+  readonly slots: number;
+  /** How long a gang "runs"; a workload whose `run` is "hold" runs until it is stopped. */
+  readonly runMs: number;
+}
+
+interface LaunchRecord {
+  readonly workloadId: string;
+  readonly sequence: number;
+  readonly hold: boolean;
+}
+
+export const testSite = { name: siteName("here"), fabricLevels: [] };
+export const testPool = {
+  name: poolName("slots"),
+  site: testSite.name,
+  executor: "local",
+  acceleratorType: "slot",
+  priceMicroUsdPerHour: 0,
+} as const;
+
+export class FileExecutor implements Executor {
+  readonly kind = "local";
+  readonly #options: FileExecutorOptions;
+  readonly #attemptsDirectory: string;
+  readonly #startsPath: string;
+  readonly #running = new Map<AttemptId, NodeJS.Timeout>();
+  #listener: ((input: ExecutorInput) => void) | null = null;
+  #isClosed = false;
+
+  constructor(options: FileExecutorOptions) {
+    this.#options = options;
+    this.#attemptsDirectory = path.join(options.directory, "attempts");
+    this.#startsPath = path.join(options.directory, "starts");
+    mkdirSync(this.#attemptsDirectory, { recursive: true });
+    syncPath(options.directory);
+  }
+
+  node(): NodeSpec {
+    const { slots } = this.#options;
+    return {
+      id: nodeId("n1"),
+      pool: testPool.name,
+      fabric: [],
+      acceleratorCount: slots,
+      coresMilli: 1000 * slots,
+      memoryMib: 1024 * slots,
+    };
+  }
+
+  async inventory(): Promise<Inventory> {
+    return { sites: [testSite], pools: [testPool], nodes: [this.node()] };
+  }
+
+  async attempts(): Promise<readonly KnownAttempt[]> {
+    return readdirSync(this.#attemptsDirectory).flatMap((name) => {
+      const launch = this.#read<LaunchRecord>(name, "launch.json");
+      if (launch === null) return [];
+      const isEnded = this.#read(name, "exit.json") !== null;
+      const id = attemptId(name);
+      const phase = isEnded
+        ? ({ kind: "ended", exits: [{ kind: "exited", worker: 0, code: 0 }] } as const)
+        : this.#running.has(id)
+          ? ({ kind: "running" } as const)
+          : ({ kind: "lost", detail: "the process that it ran in is gone" } as const);
+      return [{ attemptId: id, workloadId: workloadId(launch.workloadId), sequence: launch.sequence, phase }];
+    });
+  }
+
+  perform(effect: Effect): void {
+    setImmediate(() => {
+      if (this.#isClosed) return;
+      if (effect.kind === "launchGang") this.#launch(effect);
+      else this.#stop(effect);
+    });
+  }
+
+  watch(listener: (input: ExecutorInput) => void): void {
+    this.#listener = listener;
+  }
+
+  async *logs(): AsyncGenerator<LogChunk> {}
+
+  async usage(): Promise<AttemptUsage | null> {
+    return null;
+  }
+
+  async forget(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#running.values()) clearTimeout(timer);
+    this.#running.clear();
+  }
+
+  #launch(effect: LaunchGang): void {
+    const id = effect.attemptId;
+    if (this.#read(id, "launch.json") !== null) return;
+    const directory = path.join(this.#attemptsDirectory, id);
+    mkdirSync(directory, { recursive: true });
+    syncPath(this.#attemptsDirectory);
+    const hold = effect.spec.run === "hold";
+    this.#write(id, "launch.json", { workloadId: effect.workloadId, sequence: effect.sequence, hold });
+    appendLine(this.#startsPath, id);
+    this.#listener?.({ kind: "attemptRunning", attemptId: id });
+    const timer = setTimeout(() => this.#end(id), hold ? HOLD_MS : this.#options.runMs);
+    this.#running.set(id, timer);
+  }
+
+  #stop({ attemptId: id }: StopGang): void {
+    if (!this.#running.has(id)) return;
+    clearTimeout(this.#running.get(id));
+    this.#end(id);
+  }
+
+  #end(id: AttemptId): void {
+    this.#running.delete(id);
+    this.#write(id, "exit.json", { code: 0 });
+    this.#listener?.({ kind: "attemptExited", attemptId: id, exits: [{ kind: "exited", worker: 0, code: 0 }] });
+  }
+
+  #read<T>(id: string, name: string): T | null {
+    const file = path.join(this.#attemptsDirectory, id, name);
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as T) : null;
+  }
+
+  /** The name stands for a whole file that survives a power cut. */
+  #write(id: string, name: string, value: unknown): void {
+    const directory = path.join(this.#attemptsDirectory, id);
+    const file = path.join(directory, name);
+    const descriptor = openSync(`${file}.partial`, "w");
+    writeSync(descriptor, JSON.stringify(value));
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(`${file}.partial`, file);
+    syncPath(directory);
+  }
+}
+
+const HOLD_MS = 2 ** 30;
+
+function syncPath(target: string): void {
+  const descriptor = openSync(target, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** One write of one line: two processes that append at once do not mix. */
+function appendLine(file: string, line: string): void {
+  const descriptor = openSync(file, "a");
+  writeSync(descriptor, `${line}\n`);
+  closeSync(descriptor);
+}

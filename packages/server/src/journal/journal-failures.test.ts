@@ -1,0 +1,295 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+  statSync,
+} from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { chainAfter } from "@headroom/engine";
+import {
+  journalDirectory,
+  openHome,
+  registerFleet,
+  removeDirectory,
+  temporaryDirectory,
+  untilEvent,
+} from "../driver/testing/bench-home.ts";
+import type { OpenHome } from "../driver/testing/bench-home.ts";
+import { submit, testSpec } from "../driver/testing/requests.ts";
+import { verifyJournal } from "./verify-journal.ts";
+
+let home: string;
+let open: OpenHome[];
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  open = [];
+});
+
+afterEach(async () => {
+  for (const each of open) await each.close();
+  removeDirectory(home);
+});
+
+async function opened(directory = home): Promise<OpenHome> {
+  const result = await openHome(directory);
+  open.push(result);
+  return result;
+}
+
+const database = (directory = home): string => path.join(journalDirectory(directory), "journal.db");
+
+/** A journal of some groups, closed cleanly; its snapshots are taken away, so that a start reads all of it. */
+async function writeJournal(groupCount: number): Promise<void> {
+  const { driver, close } = await openHome(home);
+  for (let index = 0; index < groupCount; index++) await driver.command(submit(testSpec(`w${index}`)));
+  await close();
+  rmSync(path.join(journalDirectory(home), "snapshots"), { recursive: true });
+}
+
+function edit(sql: string, ...values: (string | number)[]): void {
+  const connection = new DatabaseSync(database());
+  connection.prepare(sql).run(...values);
+  connection.close();
+}
+
+/** The home as it would lie there had the process been killed right now. */
+function copyOfLive(): string {
+  const copy = path.join(home, "copy");
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(journalDirectory(copy), { recursive: true });
+  for (const name of ["journal.db", "journal.db-wal"]) {
+    copyFileSync(path.join(journalDirectory(home), name), path.join(journalDirectory(copy), name));
+  }
+  if (existsSync(path.join(home, "attempts")))
+    cpSync(path.join(home, "attempts"), path.join(copy, "attempts"), { recursive: true });
+  return copy;
+}
+
+describe("one control plane per directory", () => {
+  it("refuses a second one with the first one's process id, and takes over when that was killed", async () => {
+    const script = new URL("testing/open-and-wait.ts", import.meta.url).pathname;
+    const holder = spawn(process.execPath, [script, home], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(holder.stdout, "data");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-in-use",
+      message: expect.stringContaining(`process ${holder.pid}`),
+    });
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    const { driver } = await opened();
+    await driver.command(submit(testSpec("one")));
+  });
+
+  it("refuses a second one in the same process, and lets go when it closes", async () => {
+    const first = await opened();
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-in-use" });
+    await first.close();
+    await opened();
+  });
+
+  it("lets exactly one of many win", async () => {
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => opened()));
+    expect(results.filter(({ status }) => status === "fulfilled").length).toBe(1);
+  });
+});
+
+describe("a damaged journal is refused with its place", () => {
+  it("a changed event", async () => {
+    await writeJournal(10);
+    edit("UPDATE groups SET text = replace(text, 'w4', 'x4') WHERE first_sequence = 5");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-damaged",
+      message: expect.stringContaining("past event 4"),
+    });
+  });
+
+  it("a missing group", async () => {
+    await writeJournal(10);
+    edit("DELETE FROM groups WHERE first_sequence = 7");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-damaged",
+      message: expect.stringContaining("past event 6"),
+    });
+  });
+
+  it("pages overwritten in the middle of the file", async () => {
+    await writeJournal(300);
+    const size = statSync(database()).size;
+    const descriptor = openSync(database(), "r+");
+    for (let at = Math.floor(size / 3); at < (size * 2) / 3; at += 4096)
+      writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, at);
+    closeSync(descriptor);
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-damaged" });
+  });
+
+  it("a file that is no database", async () => {
+    mkdirSync(journalDirectory(home), { recursive: true });
+    writeFileSync(database(), "not a database, but long enough to be looked at ".repeat(40));
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-damaged" });
+  });
+
+  it("another program's database, which is left as it was", async () => {
+    mkdirSync(journalDirectory(home), { recursive: true });
+    const other = new DatabaseSync(database());
+    other.exec("CREATE TABLE theirs (id INTEGER)");
+    other.close();
+    const before = readFileSync(database());
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-foreign" });
+    expect(readFileSync(database()).equals(before)).toBe(true);
+  });
+
+  it("a digest that the events do not give", async () => {
+    await writeJournal(10);
+    edit("UPDATE digests SET digest = ?", "0".repeat(32));
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-digest-mismatch",
+      message: expect.stringContaining("event 10"),
+    });
+  });
+});
+
+describe("what a newer version wrote is refused", () => {
+  it("a newer format", async () => {
+    await writeJournal(3);
+    edit("PRAGMA user_version = 99");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-too-new",
+      message: expect.stringContaining("format 99"),
+    });
+  });
+
+  it.each([
+    ["an unknown kind", '"kind":"teamPainted","version":1'],
+    ["a newer version of a kind", '"kind":"workloadSubmitted","version":7'],
+  ])("%s of event, although its chain is right", async (_, replacement) => {
+    await writeJournal(3);
+    const connection = new DatabaseSync(database());
+    const row = connection.prepare("SELECT text FROM groups WHERE first_sequence = 3").get() as { text: string };
+    const { chain } = connection.prepare("SELECT chain FROM groups WHERE first_sequence = 2").get() as {
+      chain: string;
+    };
+    const text = row.text.replace('"kind":"workloadSubmitted","version":1', replacement);
+    expect(text).not.toBe(row.text);
+    connection
+      .prepare("UPDATE groups SET text = ?, chain = ? WHERE first_sequence = 3")
+      .run(text, chainAfter(chain, text));
+    connection.prepare("DELETE FROM digests").run();
+    connection.close();
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-damaged",
+      message: expect.stringMatching(/past event 2.*start the version that wrote it/),
+    });
+  });
+});
+
+describe("a journal that has lost its end", () => {
+  it("starts from any truncated or garbled log with a prefix of what was written", async () => {
+    const live = await opened();
+    for (let index = 0; index < 30; index++) await live.driver.command(submit(testSpec(`w${index}`)));
+    const size = statSync(`${database()}-wal`).size;
+    let shorter = 0;
+    for (let step = 0; step <= 12; step++) {
+      const copy = copyOfLive();
+      const wal = `${database(copy)}-wal`;
+      if (step % 2 === 0) truncateSync(wal, Math.floor((size * step) / 13));
+      else {
+        const descriptor = openSync(wal, "r+");
+        writeSync(descriptor, Buffer.alloc(64, 0x5a), 0, 64, Math.floor((size * step) / 13));
+        closeSync(descriptor);
+      }
+      const { driver, close } = await openHome(copy);
+      const { sequence } = driver.status();
+      if (sequence < 30) shorter++;
+      await driver.command(submit(testSpec("after")));
+      await close();
+      expect(verifyJournal(journalDirectory(copy)).sequence).toBe(sequence + 1);
+    }
+    expect(shorter).toBeGreaterThan(5);
+  });
+
+  it("is refused when an attempt knows more than it does", async () => {
+    const live = await opened();
+    await registerFleet(live);
+    await live.driver.command(submit(testSpec("one")));
+    await untilEvent(live.driver, ({ kind }) => kind === "workloadEnded");
+    const copy = copyOfLive();
+    truncateSync(`${database(copy)}-wal`, 0);
+    await expect(openHome(copy)).rejects.toMatchObject({
+      code: "journal-older",
+      message: expect.stringMatching(/ends at event 0, but attempt \S+ knows event 5/),
+    });
+  });
+
+  it("is refused when a snapshot knows more than it does", async () => {
+    const { driver, close } = await openHome(home);
+    for (let index = 0; index < 10; index++) await driver.command(submit(testSpec(`w${index}`)));
+    await close();
+    edit("DELETE FROM groups WHERE first_sequence > 8");
+    edit("DELETE FROM digests");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-older",
+      message: expect.stringContaining("knows event 10"),
+    });
+  });
+});
+
+describe("snapshots are only a shortcut", () => {
+  it.each(["its bytes", "its header", "nothing but its name"])(
+    "a snapshot with damage to %s is passed over",
+    async (what) => {
+      const { driver, close } = await openHome(home);
+      for (let index = 0; index < 10; index++) await driver.command(submit(testSpec(`w${index}`)));
+      await close();
+      const folder = path.join(journalDirectory(home), "snapshots");
+      for (const name of readdirSync(folder)) {
+        const file = readFileSync(path.join(folder, name));
+        const at = what === "its bytes" ? file.length - 20 : 4;
+        file[at] = (file[at] ?? 0) ^ 1;
+        writeFileSync(path.join(folder, name), what === "nothing but its name" ? "" : file);
+      }
+      const second = await opened();
+      expect(second.driver.status().sequence).toBe(10);
+      expect(second.logged.join("\n")).toContain("passed over");
+    },
+  );
+
+  it("keeps the newest two and no leftovers", async () => {
+    for (let restart = 0; restart < 4; restart++) {
+      const { driver, close } = await openHome(home);
+      await driver.command(submit(testSpec(`w${restart}`)));
+      await close();
+      writeFileSync(path.join(journalDirectory(home), "snapshots", "99.snapshot.partial"), "half");
+    }
+    const { driver, close } = await openHome(home);
+    await driver.command(submit(testSpec("last")));
+    await close();
+    expect(readdirSync(path.join(journalDirectory(home), "snapshots")).toSorted()).toEqual([
+      "4.snapshot",
+      "5.snapshot",
+    ]);
+  });
+});
+
+describe("a directory that cannot hold a journal", () => {
+  it("is refused with what to do", async () => {
+    writeFileSync(path.join(home, "journal"), "a file where the directory should be");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-not-writable",
+      message: expect.stringContaining("HEADROOM_HOME"),
+    });
+  });
+});

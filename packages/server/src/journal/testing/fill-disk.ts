@@ -1,0 +1,34 @@
+/**
+ * `fill HOME`: submits until the disk is full, printing each acknowledged id, and ends as a control plane does when its
+ * journal fails. `check HOME`: opens it again, prints the ids that are there, submits one more and checks the journal.
+ */
+import { writeSync } from "node:fs";
+import { journalDirectory, openHome } from "../../driver/testing/bench-home.ts";
+import { submit, submittedId, testSpec } from "../../driver/testing/requests.ts";
+import { redecideJournal, verifyJournal } from "../verify-journal.ts";
+
+const [mode = "", home = ""] = process.argv.slice(2);
+const say = (line: string): number => writeSync(1, `${line}\n`);
+
+async function fill(): Promise<void> {
+  const onFatal = (error: Error & { readonly code?: string }): void => {
+    say(`fatal ${error.code} ${error.message}`);
+    process.exit(1);
+  };
+  const { driver } = await openHome(home, { onFatal });
+  for (let index = 0; ; index++) {
+    const spec = testSpec(`w${index}`, { env: { FILLER: "x".repeat(4_000) } });
+    say(`acknowledged ${submittedId(await driver.command(submit(spec)))}`);
+  }
+}
+
+async function check(): Promise<void> {
+  const { driver, close } = await openHome(home);
+  for (const id of await driver.read(({ state }) => [...state.workloads.keys()])) say(`kept ${id}`);
+  say(`acknowledged ${submittedId(await driver.command(submit(testSpec("after"))))}`);
+  await close();
+  const { sequence } = verifyJournal(journalDirectory(home));
+  say(`verified ${sequence} ${redecideJournal(journalDirectory(home)).sequence}`);
+}
+
+await (mode === "fill" ? fill() : check());

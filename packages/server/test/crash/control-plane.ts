@@ -1,0 +1,100 @@
+/**
+ * The control plane under test: the real driver on a real journal with an executor, and a pipe where the API would be. It
+ * can kill itself at a named point of the driver's loop. Replies are written with one write call each, so that a trace of
+ * system calls shows what had been acknowledged at any instant.
+ */
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { createLocalExecutor } from "@headroom/executors";
+import type { Executor } from "@headroom/executors";
+import type { Driver } from "../../src/driver/driver.ts";
+import { openDriver } from "../../src/driver/open-driver.ts";
+import { FileExecutor } from "../../src/driver/testing/file-executor.ts";
+import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
+import type { FaultHook } from "../../src/faults/fault-points.ts";
+import type { ClientLine, ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
+
+const options = JSON.parse(process.argv[2] ?? "") as ControlPlaneOptions;
+
+function say(line: ControlPlaneLine): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+function killHook({ kill }: ControlPlaneOptions): FaultHook {
+  if (kill === null) return () => undefined;
+  let seen = 0;
+  return (point) => {
+    if (point !== kill.point || ++seen !== kill.count) return undefined;
+    // Answers leave in a turn of the loop of their own: what comes after the reply comes after that.
+    if (point === "after-reply-before-launch") return new Promise<void>((resolve) => setImmediate(resolve)).then(die);
+    return die();
+  };
+}
+
+function die(): void {
+  const untilMs = performance.now() + (options.kill?.delayMicros ?? 0) / 1000;
+  while (performance.now() < untilMs);
+  say({ kind: "killing", point: options.kill?.point ?? "before-append" });
+  process.kill(process.pid, "SIGKILL");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+function makeExecutor({ home, executor }: ControlPlaneOptions): Executor {
+  if (executor === "file") return new FileExecutor({ directory: home, slots: 4, runMs: 15 });
+  return createLocalExecutor({ homeDir: home, slotCount: 4, accelerators: "declared" });
+}
+
+async function register(driver: Driver, executor: Executor): Promise<void> {
+  const { sites, pools, nodes } = await executor.inventory();
+  await driver.command({ kind: "apply", actor: "start", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
+  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+}
+
+async function tellEnds(driver: Driver): Promise<void> {
+  for await (const { event } of driver.events(1, new AbortController().signal)) {
+    if (event.kind === "workloadEnded") say({ kind: "ended", workloadId: event.workloadId });
+  }
+}
+
+async function run(): Promise<void> {
+  const executor = makeExecutor(options);
+  const driver = await openDriver({
+    directory: journalDirectory(options.home),
+    executors: [executor],
+    log: {
+      info: () => undefined,
+      warn: (line) => process.stderr.write(`${line}\n`),
+      error: (line) => process.stderr.write(`${line}\n`),
+    },
+    onFatal: (error) => {
+      say({ kind: "fatal", message: error.message });
+      process.exit(1);
+    },
+    onPoint: killHook(options),
+    // Small, so that runs of seconds go through checkpoints, snapshots and digests many times.
+    journal: { synchronous: options.synchronous, checkpointBytes: 64 * 1024 },
+    snapshots: { everyEvents: 150, pauseMinMs: 0 },
+    digestEveryEvents: 40,
+  });
+  say({ kind: "ready", sequence: driver.status().sequence });
+  await register(driver, executor);
+  void tellEnds(driver);
+  for await (const text of createInterface({ input: process.stdin })) {
+    const line = JSON.parse(text) as ClientLine;
+    if (line.kind === "close") break;
+    const { id, request } = line;
+    void driver.command(request).then(
+      (reply) => say({ kind: "reply", id, reply }),
+      () => undefined,
+    );
+  }
+  await driver.close();
+  await executor.close();
+  say({ kind: "closed" });
+  process.exit(0);
+}
+
+run().catch((error: unknown) => {
+  say({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
+  process.exit(1);
+});

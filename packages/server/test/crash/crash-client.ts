@@ -1,0 +1,215 @@
+/**
+ * The client of the crash tests: keeps a control plane loaded, remembers what was acknowledged, and after each crash asks
+ * again, under the same idempotency key, for what was not.
+ */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { draw, workloadId } from "@headroom/engine";
+import type { Reply } from "@headroom/engine";
+import type { CommandRequest } from "../../src/driver/driver.ts";
+import { submit, testSpec } from "../../src/driver/testing/requests.ts";
+import type { ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
+
+const script = new URL("control-plane.ts", import.meta.url).pathname;
+
+/** What the client was told, over all the lives of one control plane. */
+export class Ledger {
+  /** Idempotency key to workload id, as first acknowledged. */
+  readonly submitted = new Map<string, string>();
+  /** Workloads whose stop was acknowledged. */
+  readonly stopped = new Set<string>();
+  readonly ended = new Set<string>();
+  readonly violations: string[] = [];
+  #nextKey = 1;
+  /** Sent and not answered, oldest first: asked again after a crash. */
+  readonly unanswered = new Map<string, CommandRequest>();
+
+  readonly #holding = new Set<string>();
+
+  /** Runs until it is stopped, and nobody has stopped it yet. */
+  holds(id: string): boolean {
+    return this.#holding.has(id) && !this.stopped.has(id);
+  }
+
+  newKey(): string {
+    return `key-${this.#nextKey++}`;
+  }
+
+  answered(key: string, request: CommandRequest, reply: Reply): void {
+    this.unanswered.delete(key);
+    if (reply.kind === "rejected") {
+      // A workload may end between the choice to stop it and the stop.
+      if (reply.rejection.code !== "workloadEnded")
+        this.violations.push(`${key} was rejected: ${JSON.stringify(reply)}`);
+      return;
+    }
+    if (reply.result.kind === "workloadSubmitted") {
+      const before = this.submitted.get(key);
+      if (before !== undefined && before !== reply.result.workloadId)
+        this.violations.push(`${key} was answered ${before}, then ${reply.result.workloadId}`);
+      this.submitted.set(key, reply.result.workloadId);
+      if (request.kind === "submitWorkload" && request.spec.run === "hold") this.#holding.add(reply.result.workloadId);
+    } else if (request.kind === "stopWorkload") this.stopped.add(request.workloadId);
+  }
+}
+
+export interface Load {
+  readonly seed: number;
+  /** Commands kept in flight. */
+  readonly inFlight: number;
+  /** No more is submitted while so many workloads have not ended, so that a run of seconds can come to its end. */
+  readonly openMax: number;
+  readonly run: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** One workload in so many holds its slot until it is stopped; 0: none does. */
+  readonly holdOneIn: number;
+}
+
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The point at which it killed itself. */
+  readonly killedAt: string | null;
+  readonly fatal: string | null;
+}
+
+export class ControlPlaneProcess {
+  readonly child: ChildProcess;
+  readonly #ledger: Ledger;
+  readonly #load: Load;
+  readonly #inFlight = new Map<number, string>();
+  #nextId = 1;
+  #isLoading = false;
+  #replyCount = 0;
+  #whenReplies: { count: number; act: () => void } | null = null;
+  #whenEnded: (() => void) | null = null;
+  /** How it ended. */
+  readonly end: Promise<ProcessEnd>;
+  readonly ready: Promise<number>;
+  fatal: string | null = null;
+
+  constructor(options: ControlPlaneOptions, ledger: Ledger, load: Load, wrapper: readonly string[] = []) {
+    this.#ledger = ledger;
+    this.#load = load;
+    const [command = "", ...rest] = [...wrapper, process.execPath, script, JSON.stringify(options)];
+    const env = { PATH: process.env["PATH"] ?? "", UV_USE_IO_URING: "0" };
+    this.child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"], env });
+    this.child.stdin?.on("error", () => undefined);
+    let killing: string | null = null;
+    const ready = Promise.withResolvers<number>();
+    ready.promise.catch(() => undefined);
+    this.ready = ready.promise;
+    const { stdout } = this.child;
+    if (stdout === null) throw new Error("no pipe");
+    const lines = createInterface({ input: stdout });
+    lines.on("line", (text) => {
+      const line = JSON.parse(text) as ControlPlaneLine;
+      if (line.kind === "ready") ready.resolve(line.sequence);
+      else if (line.kind === "reply") this.#replied(line.id, line.reply);
+      else if (line.kind === "killing") killing = line.point;
+      else if (line.kind === "fatal") this.fatal = line.message;
+      else if (line.kind === "ended") {
+        this.#ledger.ended.add(line.workloadId);
+        this.#whenEnded?.();
+        this.#fill();
+      }
+    });
+    this.end = Promise.all([once(this.child, "exit"), once(lines, "close")]).then(([[code, signal]]) => {
+      ready.reject(new Error(`the control plane ended before it was ready: ${this.fatal}`));
+      return { code: code as number | null, signal: signal as string | null, killedAt: killing, fatal: this.fatal };
+    });
+  }
+
+  /** Asks again for what was not answered, then keeps new commands in flight. */
+  startLoad(): void {
+    this.#isLoading = true;
+    this.retryUnanswered();
+    this.#fill();
+  }
+
+  stopLoad(): void {
+    this.#isLoading = false;
+  }
+
+  /** Calls `act` when so many replies have come in this life. */
+  afterReplies(count: number, act: () => void): void {
+    this.#whenReplies = { count, act };
+  }
+
+  /** Resolves when everything is answered and everything acknowledged has ended; what would hold for ever is stopped. */
+  async allEnded(): Promise<void> {
+    for (;;) {
+      if (this.#inFlight.size === 0) {
+        const open = this.#open();
+        if (open.length === 0) return;
+        for (const id of open.filter((each) => this.#ledger.holds(each))) this.#send(this.#ledger.newKey(), stop(id));
+      }
+      if (this.child.exitCode !== null) throw new Error(`the control plane ended: ${this.fatal}`);
+      await new Promise<void>((resolve) => {
+        this.#whenEnded = resolve;
+      });
+    }
+  }
+
+  close(): void {
+    this.child.stdin?.write(`${JSON.stringify({ kind: "close" })}\n`);
+  }
+
+  kill(): void {
+    this.child.kill("SIGKILL");
+  }
+
+  /** Asks again for what was not answered, and for nothing else. */
+  retryUnanswered(): void {
+    for (const [key, request] of [...this.#ledger.unanswered]) this.#send(key, request);
+  }
+
+  #open(): string[] {
+    return [...this.#ledger.submitted.values()].filter((id) => !this.#ledger.ended.has(id));
+  }
+
+  #replied(id: number, reply: Reply): void {
+    const key = this.#inFlight.get(id);
+    this.#inFlight.delete(id);
+    const request = key === undefined ? undefined : this.#ledger.unanswered.get(key);
+    if (key !== undefined && request !== undefined) this.#ledger.answered(key, request, reply);
+    this.#replyCount++;
+    if (this.#whenReplies?.count === this.#replyCount) this.#whenReplies.act();
+    this.#whenEnded?.();
+    this.#fill();
+  }
+
+  #fill(): void {
+    while (
+      this.#isLoading &&
+      this.#inFlight.size < this.#load.inFlight &&
+      this.#open().length + this.#inFlight.size < this.#load.openMax
+    ) {
+      const key = this.#ledger.newKey();
+      this.#send(key, this.#next(key));
+    }
+  }
+
+  #send(key: string, request: CommandRequest): void {
+    const id = this.#nextId++;
+    this.#ledger.unanswered.set(key, request);
+    this.#inFlight.set(id, key);
+    this.child.stdin?.write(`${JSON.stringify({ kind: "command", id, request })}\n`);
+  }
+
+  #next(key: string): CommandRequest {
+    const { seed, run, env, holdOneIn } = this.#load;
+    const roll = draw(seed, Number(key.slice(4)), "command");
+    const known = this.#open();
+    if (roll % 8 === 0 && known.length > 0)
+      return { ...stop(known[(roll >>> 3) % known.length] ?? ""), idempotencyKey: key } as CommandRequest;
+    const holds = holdOneIn > 0 && (roll >>> 3) % holdOneIn === 0;
+    return submit(testSpec(key, { run: holds ? "hold" : run, env }), key);
+  }
+}
+
+function stop(id: string): CommandRequest {
+  return { kind: "stopWorkload", actor: "test", idempotencyKey: null, workloadId: workloadId(id) };
+}

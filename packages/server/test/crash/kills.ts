@@ -1,0 +1,128 @@
+/** SIGKILLs of a loaded control plane: at each named point of its loop and at random, many in the life of one journal. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { draw } from "@headroom/engine";
+import { removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
+import { faultPoints } from "../../src/faults/fault-points.ts";
+import { checkHome } from "./check-home.ts";
+import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
+import type { Load } from "./crash-client.ts";
+import type { ControlPlaneOptions } from "./messages.ts";
+
+export interface KillPlan {
+  readonly seed: number;
+  readonly executor: "file" | "local";
+  readonly killCount: number;
+  /** The n-th time at a point is drawn from 1 to this. */
+  readonly countMax: number;
+}
+
+export interface KillReport {
+  readonly seed: number;
+  readonly executor: string;
+  readonly kills: Readonly<Record<string, number>>;
+  readonly acknowledgedCount: number;
+  readonly startCount: number;
+  readonly eventCount: number;
+  readonly roundCount: number;
+  readonly digestCount: number;
+  readonly violations: readonly string[];
+}
+
+const RANDOM = "random";
+const targets = [...faultPoints, RANDOM, RANDOM] as const;
+
+function loadOf({ seed, executor }: KillPlan, home: string): Load {
+  const run =
+    executor === "file" ? "true" : `echo "$HEADROOM_ATTEMPT_ID $$" >> "${path.join(home, "starts")}"; sleep 0.05`;
+  return {
+    seed,
+    inFlight: 12,
+    openMax: executor === "file" ? 40 : 16,
+    run,
+    env: {},
+    holdOneIn: executor === "file" ? 12 : 0,
+  };
+}
+
+/** One home: killed `killCount` times, started again each time, then left to finish and checked. */
+export async function runKills(plan: KillPlan): Promise<KillReport> {
+  const { seed, killCount } = plan;
+  const home = temporaryDirectory();
+  const ledger = new Ledger();
+  const load = loadOf(plan, home);
+  const kills: Record<string, number> = {};
+  try {
+    for (let life = 0; life < killCount; life++) {
+      const at = await oneLife(plan, { home, ledger, load, life });
+      kills[at] = (kills[at] ?? 0) + 1;
+    }
+    await finish(plan, { home, ledger, load });
+    const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
+    const check = checkHome(home, { names, stopped: ledger.stopped });
+    const violations = [...ledger.violations, ...check.violations];
+    const { digestCount, eventCount, roundCount } = check;
+    return {
+      seed,
+      executor: plan.executor,
+      kills,
+      acknowledgedCount: ledger.submitted.size + ledger.stopped.size,
+      startCount: countLines(home),
+      eventCount,
+      roundCount,
+      digestCount,
+      violations,
+    };
+  } finally {
+    removeDirectory(home);
+  }
+}
+
+interface Scene {
+  readonly home: string;
+  readonly ledger: Ledger;
+  readonly load: Load;
+}
+
+/** Returns where it was killed. */
+async function oneLife(
+  plan: KillPlan,
+  { home, ledger, load, life }: Scene & { readonly life: number },
+): Promise<string> {
+  const { seed, executor, countMax } = plan;
+  const target = targets[(life + seed) % targets.length] ?? RANDOM;
+  const count = 1 + (draw(seed, life, "count") % countMax);
+  const delayMicros = target === "in-append" ? draw(seed, life, "delay") % 1500 : 0;
+  const kill = target === RANDOM ? null : { point: target, count, delayMicros };
+  const options: ControlPlaneOptions = { home, executor, synchronous: "full", kill };
+  const process = new ControlPlaneProcess(options, ledger, load);
+  if (target === RANDOM) {
+    // Now and then before it is ready: recovery is interrupted too.
+    if (draw(seed, life, "early") % 4 === 0) setTimeout(() => process.kill(), draw(seed, life, "early-ms") % 150);
+    else process.afterReplies(1 + (draw(seed, life, "replies") % (countMax * 2)), () => process.kill());
+  }
+  const isReady = await process.ready.then(
+    () => true,
+    () => false,
+  );
+  if (isReady) process.startLoad();
+  const end = await process.end;
+  process.stopLoad();
+  if (end.signal !== "SIGKILL" || end.fatal !== null)
+    throw new Error(`seed ${seed}, life ${life} ended by itself: ${JSON.stringify(end)}`);
+  return end.killedAt ?? RANDOM;
+}
+
+async function finish({ executor }: KillPlan, { home, ledger, load }: Scene): Promise<void> {
+  const process = new ControlPlaneProcess({ home, executor, synchronous: "full", kill: null }, ledger, load);
+  await process.ready;
+  process.retryUnanswered();
+  await process.allEnded();
+  process.close();
+  const end = await process.end;
+  if (end.code !== 0) throw new Error(`it did not close: ${JSON.stringify(end)}`);
+}
+
+function countLines(home: string): number {
+  return readFileSync(path.join(home, "starts"), "utf8").trim().split("\n").length;
+}

@@ -1,0 +1,25 @@
+/** What the crash tests' client and the control plane under test say to each other: JSON lines on stdin and stdout. */
+import type { Reply } from "@headroom/engine";
+import type { CommandRequest } from "../../src/driver/driver.ts";
+import type { FaultPoint } from "../../src/faults/fault-points.ts";
+
+export interface ControlPlaneOptions {
+  readonly home: string;
+  readonly executor: "file" | "local";
+  readonly synchronous: "full" | "off";
+  /** The `count`-th time at that point, after `delayMicros`, the process kills itself. */
+  readonly kill: { readonly point: FaultPoint; readonly count: number; readonly delayMicros: number } | null;
+}
+
+export type ClientLine =
+  | { readonly kind: "command"; readonly id: number; readonly request: CommandRequest }
+  | { readonly kind: "close" };
+
+export type ControlPlaneLine =
+  | { readonly kind: "ready"; readonly sequence: number }
+  | { readonly kind: "reply"; readonly id: number; readonly reply: Reply }
+  | { readonly kind: "killing"; readonly point: FaultPoint }
+  | { readonly kind: "fatal"; readonly message: string }
+  /** A workload has ended: told from the event stream, so it is durable. */
+  | { readonly kind: "ended"; readonly workloadId: string }
+  | { readonly kind: "closed" };
