@@ -1,8 +1,8 @@
 /**
  * The books of a simulated trace: when each job was submitted, first started and ended, and how full the fleet was. All of
- * it is read from the engine's events, so the same observer could follow a live journal.
+ * it is read from what the engine answered, and nothing from its state.
  */
-import type { AttemptId, Event, Reply, WorkloadId } from "@headroom/engine";
+import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import type { TraceJob } from "../trace/trace.ts";
 import { BoundedSeries } from "./series.ts";
@@ -10,10 +10,19 @@ import { BoundedSeries } from "./series.ts";
 /** What has become of a job; the values of `TraceMetrics.fate`. */
 export const fates = { pending: 0, rejected: 1, succeeded: 2, failed: 3 } as const;
 
+/** The trace that the books are about. */
+export interface TraceSubject {
+  readonly jobs: readonly TraceJob[];
+  readonly startAtMs: number;
+  /** The position of the job that a launch is for. */
+  readonly jobOf: (launch: LaunchGang) => number;
+}
+
 export class TraceMetrics implements SimulationObserver {
+  readonly #subject: TraceSubject;
+  readonly #jobOf: (launch: LaunchGang) => number;
   readonly #jobs: readonly TraceJob[];
   readonly #startAtMs: number;
-  readonly #jobByWorkload = new Map<WorkloadId, number>();
   readonly #jobByAttempt = new Map<AttemptId, number>();
   #usedCount = 0;
   #waitingCount = 0;
@@ -28,9 +37,12 @@ export class TraceMetrics implements SimulationObserver {
   readonly used: BoundedSeries;
   readonly waiting: BoundedSeries;
 
-  constructor(jobs: readonly TraceJob[], startAtMs: number, from?: TraceMetrics) {
+  constructor(subject: TraceSubject, from?: TraceMetrics) {
+    const { jobs, startAtMs, jobOf } = subject;
+    this.#subject = subject;
     this.#jobs = jobs;
     this.#startAtMs = startAtMs;
+    this.#jobOf = jobOf;
     this.endedAtMs = from?.endedAtMs ?? startAtMs;
     this.fate = from?.fate.slice() ?? new Uint8Array(jobs.length);
     this.firstStartedAtMs = from?.firstStartedAtMs.slice() ?? new Float64Array(jobs.length).fill(-1);
@@ -40,8 +52,7 @@ export class TraceMetrics implements SimulationObserver {
   }
 
   fork(): this {
-    const copy = new TraceMetrics(this.#jobs, this.#startAtMs, this);
-    for (const [workloadId, job] of this.#jobByWorkload) copy.#jobByWorkload.set(workloadId, job);
+    const copy = new TraceMetrics(this.#subject, this);
     for (const [attemptId, job] of this.#jobByAttempt) copy.#jobByAttempt.set(attemptId, job);
     copy.#usedCount = this.#usedCount;
     copy.#waitingCount = this.#waitingCount;
@@ -56,8 +67,11 @@ export class TraceMetrics implements SimulationObserver {
     this.roundCount++;
     this.eventCount += ready.events.length;
     if (firstScripted < inputs.length) {
-      for (let reply = 0; reply < ready.replies.length; reply++)
-        this.#onReply(ready.replies[reply]!, scriptIndex + reply);
+      // The engine answers commands in their order, and the commands of a trace are its jobs in their order.
+      for (let reply = 0; reply < ready.replies.length; reply++) this.#onReply(ready.replies[reply]!, scriptIndex + reply);
+    }
+    for (const effect of ready.effects) {
+      if (effect.kind === "launchGang") this.#onLaunch(effect);
     }
     for (const event of ready.events) this.#onEvent(event);
     const atMs = ready.atMs - this.#startAtMs;
@@ -65,50 +79,40 @@ export class TraceMetrics implements SimulationObserver {
     this.waiting.set(atMs, this.#waitingCount);
   }
 
-  /** The engine answers commands in their order, and the commands of a trace are its jobs in their order. */
   #onReply(reply: Reply, job: number): void {
-    if (reply.kind === "rejected") {
-      if (reply.rejection.code !== "tooLarge") {
-        throw new Error(`Job ${this.#jobs[job]?.id} was refused: ${JSON.stringify(reply.rejection)}`);
-      }
-      this.fate[job] = fates.rejected;
-    } else if (reply.result.kind === "workloadSubmitted") {
-      this.#jobByWorkload.set(reply.result.workloadId, job);
+    if (reply.kind === "accepted") {
       this.#waitingCount++;
+      return;
     }
+    if (reply.rejection.code !== "tooLarge") {
+      throw new Error(`Job ${this.#jobs[job]?.id} was refused: ${JSON.stringify(reply.rejection)}`);
+    }
+    this.fate[job] = fates.rejected;
+  }
+
+  #onLaunch(launch: LaunchGang): void {
+    const job = this.#jobOf(launch);
+    this.#jobByAttempt.set(launch.attemptId, job);
+    this.#usedCount += this.#jobs[job]!.accelerators;
+    this.#waitingCount--;
+    this.attemptCount++;
   }
 
   #onEvent(event: Event): void {
-    switch (event.kind) {
-      case "gangPlaced": {
-        const job = this.#jobByWorkload.get(event.workloadId)!;
-        this.#jobByAttempt.set(event.attemptId, job);
-        this.#usedCount += this.#jobs[job]!.accelerators;
-        this.#waitingCount--;
-        this.attemptCount++;
+    if (event.kind === "attemptStarted") {
+      const job = this.#jobByAttempt.get(event.attemptId)!;
+      if (this.firstStartedAtMs[job]! < 0) this.firstStartedAtMs[job] = event.atMs;
+    } else if (event.kind === "attemptEnded") {
+      const job = this.#jobByAttempt.get(event.attemptId)!;
+      this.#jobByAttempt.delete(event.attemptId);
+      this.#usedCount -= this.#jobs[job]!.accelerators;
+      this.endedAtMs = event.atMs;
+      if (event.retryAtMs !== null) {
+        this.#waitingCount++;
         return;
       }
-      case "attemptStarted": {
-        const job = this.#jobByAttempt.get(event.attemptId)!;
-        if (this.firstStartedAtMs[job]! < 0) this.firstStartedAtMs[job] = event.atMs;
-        return;
-      }
-      case "attemptEnded": {
-        const job = this.#jobByAttempt.get(event.attemptId)!;
-        this.#jobByAttempt.delete(event.attemptId);
-        this.#usedCount -= this.#jobs[job]!.accelerators;
-        if (event.retryAtMs !== null) this.#waitingCount++;
-        this.endedAtMs = event.atMs;
-        return;
-      }
-      case "workloadEnded": {
-        const job = this.#jobByWorkload.get(event.workloadId)!;
-        this.#jobByWorkload.delete(event.workloadId);
-        this.fate[job] = event.phase === "succeeded" ? fates.succeeded : fates.failed;
-        this.jobEndedAtMs[job] = event.atMs;
-        return;
-      }
-      default:
+      this.fate[job] = event.outcome === "succeeded" ? fates.succeeded : fates.failed;
+      this.jobEndedAtMs[job] = event.atMs;
     }
   }
 }

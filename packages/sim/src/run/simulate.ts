@@ -4,6 +4,7 @@ import {
   hashText,
   teamName,
   type Command,
+  type LaunchGang,
   type Policy,
   type RetrySpec,
   type WorkloadSpec,
@@ -78,7 +79,6 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
   const { trace, fleet, policy, faults, startupMs } = options;
   const { jobs } = trace;
   const startAtMs = jobs[0]?.submittedAtMs ?? 0;
-  const durationByName = (name: string): number => jobs[jobIndexOf(name)]!.durationMs;
   return createSimulation({
     startAtMs,
     fleet,
@@ -90,12 +90,12 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
       startupMs,
       stopMs,
       plan: (launch) => {
-        const undisturbed = { durationMs: durationByName(launch.spec.name), exitCode: 0 };
+        const undisturbed = { durationMs: jobs[jobOf(launch)]!.durationMs, exitCode: 0 };
         return faults === null ? undisturbed : faultyPlan(faults, launch, undisturbed);
       },
     },
     nodeFaults: faults === null ? null : seededNodeFaults(faults),
-    observer: new TraceMetrics(jobs, startAtMs),
+    observer: new TraceMetrics({ jobs, startAtMs, jobOf }),
   });
 }
 
@@ -104,8 +104,8 @@ function workloadName(index: number): string {
   return `j${index}`;
 }
 
-function jobIndexOf(name: string): number {
-  return Number(name.slice(1));
+function jobOf(launch: LaunchGang): number {
+  return Number(launch.spec.name.slice(1));
 }
 
 function submissions(jobs: readonly TraceJob[], retries: RetrySpec): Script {
