@@ -2,11 +2,11 @@ import type { AttemptEvent } from "../events.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt } from "../model/workload.ts";
+import { activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
-import { workloadOf } from "./workload-events.ts";
 
 export function applyAttemptEvent(world: World, event: AttemptEvent): void {
   switch (event.kind) {
@@ -39,7 +39,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
 }
 
 function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
-  const attempt = world.state.attempts.get(id);
+  const attempt = activeAttempt(world, id);
   invariant(attempt !== undefined, `no active attempt ${id}`);
   attempt.revision = world.state.sequence;
   return attempt;
@@ -107,7 +107,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   const { gang, team } = workload.spec;
   capacity.release(attempt.id, gang, attempt.workers);
   teamUse.add(team, attempt.acceleratorType, -gang.accelerators * attempt.workers.length);
-  state.attempts.delete(attempt.id);
+  removeAttempt(world, attempt.id);
   removeFrom(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   workload.revision = state.sequence;

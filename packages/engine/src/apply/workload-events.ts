@@ -2,6 +2,7 @@ import type { WorkloadEvent } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
+import { removeWorkload, workloadOf } from "../state/entities.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
@@ -25,12 +26,6 @@ export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
     default:
       unreachable(event);
   }
-}
-
-export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
-  const workload = world.state.workloads.get(id);
-  invariant(workload !== undefined, `no workload ${id}`);
-  return workload;
 }
 
 function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadSubmitted" }): void {
@@ -80,9 +75,9 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
 }
 
 function dropOldestEnded(world: World): void {
-  const { state, endedKept } = world;
+  const { endedKept } = world;
   const id = endedKept[world.endedDropped++] as WorkloadId;
-  state.workloads.delete(id);
+  removeWorkload(world, id);
   // The array gives its front back once half of it is gone, so that dropping stays constant time on average.
   if (world.endedDropped * 2 <= endedKept.length) return;
   endedKept.splice(0, world.endedDropped);

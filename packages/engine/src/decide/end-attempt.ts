@@ -2,7 +2,7 @@
 import type { Batch } from "../batch.ts";
 import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
-import { invariant } from "../state/invariant.ts";
+import { workloadOf } from "../state/entities.ts";
 
 export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
@@ -11,20 +11,17 @@ export interface AttemptEnd {
 }
 
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
-  const workload = batch.world.state.workloads.get(attempt.workloadId);
-  invariant(workload !== undefined, `attempt ${attempt.id} has no workload`);
-  const retryAtMs = retryAt(batch, { workload, attempt, outcome: end.outcome });
+  const workload = workloadOf(batch.world, attempt.workloadId);
+  const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
   batch.emit({ kind: "attemptEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome: end.outcome, exit: end.exit, detail: end.detail, retryAtMs });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
-/** When the task may be tried again; `null` if it is done or given up. */
-function retryAt(batch: Batch, { workload, attempt, outcome }: { workload: Workload; attempt: Attempt; outcome: AttemptOutcome }): number | null {
+/** When a task that did not succeed may be tried again; `null` if it is given up. */
+function retryAt(batch: Batch, { workload, attempt, outcome }: { workload: Workload; attempt: Attempt; outcome: Exclude<AttemptOutcome, "succeeded"> }): number | null {
   if (workload.stopRequested) return null;
   const { retries } = workload.spec;
   switch (outcome) {
-    case "succeeded":
-      return null;
     case "failed": {
       const failures = (workload.failureCounts.get(attempt.task) ?? 0) + 1;
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;

@@ -4,6 +4,7 @@ import type { Observation } from "../inputs.ts";
 import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
+import { activeAttempt } from "../state/entities.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
@@ -16,23 +17,35 @@ export function decideObservation(batch: Batch, observation: Observation): void 
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "attemptRunning":
-      return withActive(batch, observation, (attempt) => {
-        if (attempt.startedAtMs === null) batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
-      });
     case "attemptExited":
-      return withActive(batch, observation, (attempt) => exitAttempt(batch, attempt, observation.exits));
-    case "attemptLost":
-      return withActive(batch, observation, (attempt) => {
-        endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: observation.detail });
-      });
+    case "attemptLost": {
+      const attempt = activeAttempt(batch.world, observation.attemptId);
+      if (attempt !== undefined) observeAttempt(batch, attempt, observation);
+      return;
+    }
     default:
       unreachable(observation);
   }
 }
 
-function withActive(batch: Batch, { attemptId }: { readonly attemptId: Attempt["id"] }, act: (attempt: Attempt) => void): void {
-  const attempt = batch.world.state.attempts.get(attemptId);
-  if (attempt !== undefined) act(attempt);
+type AttemptObservation = Extract<Observation, { readonly attemptId: Attempt["id"] }>;
+
+function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObservation): void {
+  switch (observation.kind) {
+    case "attemptRunning":
+      if (attempt.startedAtMs === null) recordStart(batch, attempt);
+      return;
+    case "attemptExited":
+      return exitAttempt(batch, attempt, observation.exits);
+    case "attemptLost":
+      return endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: observation.detail });
+    default:
+      unreachable(observation);
+  }
+}
+
+function recordStart(batch: Batch, attempt: Attempt): void {
+  batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
 }
 
 const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || exit.code !== 0;
@@ -41,7 +54,7 @@ function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[
   const failure = exits.find(isFailure) ?? null;
   const outcome = attempt.stop !== null ? "stopped" : failure === null ? "succeeded" : "failed";
   // A gang that ends before its start was reported did start: the record says so.
-  if (attempt.startedAtMs === null) batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+  if (attempt.startedAtMs === null) recordStart(batch, attempt);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
 }
 

@@ -1,13 +1,13 @@
 import type { Batch } from "../batch.ts";
 import type { Attempt, StopReason } from "../model/workload.ts";
+import { workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 
 /** Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. */
 export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason): void {
   if (attempt.phase === "stopping") return;
   batch.emit({ kind: "attemptStopRequested", version: 1, atMs: batch.nowMs, attemptId: attempt.id, reason });
-  const workload = batch.world.state.workloads.get(attempt.workloadId);
-  invariant(workload !== undefined, `attempt ${attempt.id} has no workload`);
+  const workload = workloadOf(batch.world, attempt.workloadId);
   batch.effects.push({
     kind: "stopGang",
     executor: executorOf(batch, attempt),

@@ -7,8 +7,8 @@ import type { EventKind } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
-import { emptyFleetWorkers, placeableWorkers } from "../schedule/place.ts";
-import { couldEverFit, findClassPlacement } from "../schedule/place-waiting.ts";
+import { emptyFleetWorkers, findPlacement, placeableWorkers } from "../schedule/place.ts";
+import { couldEverFit } from "../schedule/place-waiting.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
@@ -40,7 +40,7 @@ function explainBackoff(workload: Workload): Verdict {
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
 function explainClass(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
-  if (findClassPlacement(world, found) !== null && couldEverFit(world, found)) return null;
+  if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);
   const neededCount = gang.workers * gang.accelerators;

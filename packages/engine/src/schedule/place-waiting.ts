@@ -79,7 +79,7 @@ function removeAt(classes: PlacementClass[], index: number): void {
 function placeFrom(batch: Batch, found: PlacementClass): void {
   const { world, nowMs } = batch;
   const workload = found.waiting.first() as Workload;
-  const placement = findClassPlacement(world, found);
+  const placement = findPlacement(world, found);
   if (placement === null) {
     found.closedAt = opening(world);
     return;
@@ -101,14 +101,6 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
     spec: workload.spec,
     workers,
     sequence: world.state.sequence,
-  });
-}
-
-export function findClassPlacement(world: World, found: PlacementClass): Placement | null {
-  const { capacity, teamUse, state } = world;
-  return findPlacement(capacity, found.gang, found.acceleratorTypes, {
-    placement: state.policy.placement,
-    allowed: (type) => teamUse.limitReached(found.team, type.type, found.gang.accelerators * found.gang.workers) === null,
   });
 }
 

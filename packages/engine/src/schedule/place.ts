@@ -5,22 +5,20 @@
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Capacity, NodeSlot, TypeCapacity } from "../state/capacity.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
 
 export interface Placement {
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
 }
 
-/** The most preferred type that holds the whole gang and for which `allowed` has no objection; `null` if none does. */
-export function findPlacement(
-  capacity: Capacity,
-  gang: GangSpec,
-  acceleratorTypes: readonly string[],
-  { placement, allowed }: { readonly placement: Policy["placement"]; readonly allowed: (type: TypeCapacity) => boolean },
-): Placement | null {
+/** The most preferred type that holds the whole gang and whose limits its team keeps; `null` if none does. */
+export function findPlacement({ capacity, teamUse, state }: World, { team, gang, acceleratorTypes }: PlacementClass): Placement | null {
+  const neededCount = gang.workers * gang.accelerators;
   for (const type of capacity.acceptable(acceleratorTypes)) {
-    if (type.freeCount < gang.workers * gang.accelerators || !allowed(type)) continue;
-    const workers = placeOnType(type, gang, placement);
+    if (type.freeCount < neededCount || teamUse.limitReached(team, type.type, neededCount) !== null) continue;
+    const workers = placeOnType(type, gang, state.policy.placement);
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;

@@ -29,14 +29,12 @@ export class Timers {
     heap[index] = timer;
   }
 
-  /** Takes everything due at `nowMs`, in no particular order: the caller sorts by what it means. */
-  takeDue(nowMs: number): Timer[] {
-    const due: Timer[] = [];
-    for (let top = this.#heap[0]; top !== undefined && top.atMs <= nowMs; top = this.#heap[0]) {
-      due.push(top);
-      this.#removeTop();
-    }
-    return due;
+  /** Takes one timer that is due at `nowMs`; `null` when there is none left. Among equal instants the order is arbitrary. */
+  takeDue(nowMs: number): Timer | null {
+    const top = this.#heap[0];
+    if (top === undefined || top.atMs > nowMs) return null;
+    this.#removeTop();
+    return top;
   }
 
   #removeTop(): void {

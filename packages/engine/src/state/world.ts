@@ -58,6 +58,8 @@ export interface World {
   readonly queue: Queue;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
+  /** The entities that were looked up last (`entities.ts`). */
+  readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
   /** Ended workloads that are still kept, oldest end first. */
   readonly endedKept: WorkloadId[];
   /** Positions at the front of `endedKept` that were dropped already. */
@@ -114,5 +116,5 @@ export function indexState(state: State): World {
     }
   }
   const endedKept = ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal).map(({ id }) => id);
-  return { state, capacity, queue, teamUse, timers, endedKept, endedDropped: 0 };
+  return { state, capacity, queue, teamUse, timers, recent: { workload: null, attempt: null }, endedKept, endedDropped: 0 };
 }

@@ -1,0 +1,37 @@
+/**
+ * Lookups of entities that must exist. What happens to an attempt or a workload comes as a run of events about it, so the
+ * last one found is remembered: it saves most of the map lookups of a job's life.
+ */
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import { invariant } from "./invariant.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
+
+export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
+  const { recent } = world;
+  if (recent.workload !== null && recent.workload.id === id) return recent.workload;
+  const workload = world.state.workloads.get(id);
+  invariant(workload !== undefined, `no workload ${id}`);
+  recent.workload = workload;
+  return workload;
+}
+
+/** The attempt, if it has not ended. */
+export function activeAttempt(world: World, id: AttemptId): AttemptEntity | undefined {
+  const { recent } = world;
+  if (recent.attempt !== null && recent.attempt.id === id) return recent.attempt;
+  const attempt = world.state.attempts.get(id);
+  if (attempt !== undefined) recent.attempt = attempt;
+  return attempt;
+}
+
+/** Takes an ended attempt out of the state and out of memory. */
+export function removeAttempt({ state, recent }: World, id: AttemptId): void {
+  state.attempts.delete(id);
+  if (recent.attempt?.id === id) recent.attempt = null;
+}
+
+/** Takes a workload that is no longer kept out of the state and out of memory. */
+export function removeWorkload({ state, recent }: World, id: WorkloadId): void {
+  state.workloads.delete(id);
+  if (recent.workload?.id === id) recent.workload = null;
+}
