@@ -58,6 +58,7 @@ function workspaceProblem(
   const target = specifier.split("/")[1] ?? "";
   if (specifier !== `@headroom/${target}`)
     return `${specifier} reaches into a package: use what @headroom/${target} exports.`;
+  if (target === packageName && isTest) return undefined;
   const isLazily = layer.lazyPackages.includes(target);
   if (layer.packages.includes(target) || (isLazily && (how !== "static" || isTest))) return undefined;
   if (isLazily) return `${packageName} may import ${target} only with import(), so that start-up stays cheap.`;

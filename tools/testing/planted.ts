@@ -1,3 +1,5 @@
+import path from "node:path";
+
 /** Violations to plant in a copy of the repository, each in a file of its own, and the rule that must refuse it. */
 export interface Planted {
   readonly file: string;
@@ -10,7 +12,7 @@ type Snippet = readonly [packageName: string, code: string, fileName?: string];
 function plant(rule: string, snippets: readonly Snippet[]): readonly Planted[] {
   const slug = rule.replace(/[^a-z]+/g, "-");
   return snippets.map(([packageName, code, fileName], index) => ({
-    file: `packages/${packageName}/src/${fileName ?? `planted-${slug}${index}.ts`}`,
+    file: path.posix.join(`packages/${packageName}/src`, fileName ?? `planted-${slug}${index}.ts`),
     code,
     rule,
   }));
@@ -175,6 +177,7 @@ export const permitted: readonly Planted[] = plant("", [
   ],
   ["engine", "export async function a(): Promise<number> { return Math.random(); }", "testing/planted-permitted.ts"],
   ["sim", 'export * as engine from "@headroom/engine";'],
+  ["sim", 'export * as sim from "@headroom/sim"; export { cpus } from "node:os";', "../test/planted-permitted.ts"],
   ["protocol", 'export * as zod from "zod";'],
   ["views", 'export * as engine from "@headroom/engine"; export * as protocol from "@headroom/protocol";'],
   ["views", "export const a: number = Math.log(2);"],
