@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+// @ts-check
+/**
+ * `headroom` on the PATH. The sources are TypeScript that the pinned Node runs as it is: an older Node only starts that one.
+ * This file is plain JavaScript for any Node that can still be met.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const oldestMajor = 26;
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+if (Number(process.versions.node.split(".")[0]) >= oldestMajor) {
+  await import(main);
+} else {
+  startPinned();
+}
+
+function startPinned() {
+  const root = path.resolve(path.dirname(main), "..", "..", "..");
+  const pinned = path.join(root, "node_modules", ".bin", "node");
+  if (!existsSync(pinned)) {
+    process.stderr.write(`headroom needs Node ${oldestMajor}; run \`npm ci\` in ${root}, which brings it along.\n`);
+    process.exit(1);
+  }
+  const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+    process.on(signal, () => {
+      // Ctrl-C on a terminal has reached the whole foreground group already.
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.once("error", (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.once("exit", (code, signal) => {
+    if (signal !== null) {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    }
+    process.exitCode = code ?? 1;
+  });
+}

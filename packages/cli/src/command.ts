@@ -1,0 +1,91 @@
+/**
+ * What a command is: data (from which help, checks and shell completion come) and a `run`. A command's file must be cheap to
+ * import, because the table of commands is read at every start: whatever is heavy is imported inside `run`.
+ */
+import type { HeadroomClient } from "@headroom/protocol";
+import type { ExitCode } from "./cli-error.ts";
+import type { CommandShape } from "./command-shape.ts";
+import type { Paint } from "./output/style.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What the shell may offer for a word: the values themselves, or where they come from. */
+export type Completion = "workload" | "node" | "team" | "preset" | "file" | readonly string[];
+
+export interface ArgumentDefinition {
+  /** As commander writes it: `<workload>`, `[preset]`, `<files...>`. */
+  readonly syntax: string;
+  readonly description: string;
+  readonly complete?: Completion;
+}
+
+export interface OptionDefinition {
+  /** As commander writes it: `-f, --file <path>`. */
+  readonly flags: string;
+  readonly description: string;
+  readonly complete?: Completion;
+  /** May be given several times; the values come as a list. */
+  readonly repeatable?: boolean;
+  /** Not shown in the help: another spelling of an option. */
+  readonly hidden?: boolean;
+}
+
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly paint: Paint;
+  /** The state directory: `--home`, `$HEADROOM_HOME`, else `.headroom` in the working directory. */
+  readonly home: string;
+  /** Connects to the control plane; throws a `CliError` that says how to start one. */
+  connect(): Promise<HeadroomClient>;
+  /** The outside of the whole program. */
+  shape(): CommandShape;
+  /** Writes lines for people, or text for programs, to stdout. */
+  print(...lines: readonly string[]): void;
+  /** Writes a line about what is going on to stderr. */
+  note(line: string): void;
+}
+
+export interface Invocation<Options> {
+  readonly args: readonly string[];
+  readonly options: Options;
+}
+
+export interface CommandDefinition {
+  readonly name: string;
+  readonly summary: string;
+  /** Shown below the options: examples and what is worth knowing. */
+  readonly details?: string;
+  readonly arguments: readonly ArgumentDefinition[];
+  readonly options: readonly OptionDefinition[];
+  readonly commands: readonly CommandDefinition[];
+  readonly hidden: boolean;
+  /** From its first argument on everything belongs to the argument, options too: `headroom run python3 train.py --lr 3`. */
+  readonly takesRest: boolean;
+  run(context: CommandContext, invocation: Invocation<Readonly<Record<string, unknown>>>): Promise<ExitCode>;
+}
+
+interface CommandSource<Options> {
+  readonly name: string;
+  readonly summary: string;
+  readonly details?: string;
+  readonly arguments?: readonly ArgumentDefinition[];
+  readonly options?: readonly OptionDefinition[];
+  readonly commands?: readonly CommandDefinition[];
+  readonly hidden?: boolean;
+  readonly takesRest?: boolean;
+  run(context: CommandContext, invocation: Invocation<Options>): Promise<ExitCode>;
+}
+
+/** `Options` states what commander makes of `options`: this is the one place where the two are taken to agree. */
+export function defineCommand<Options extends object>(source: CommandSource<Options>): CommandDefinition {
+  return {
+    arguments: [],
+    options: [],
+    commands: [],
+    hidden: false,
+    takesRest: false,
+    ...source,
+    run: (context, { args, options }) => source.run(context, { args, options: options as Options }),
+  };
+}
+
+export const jsonOption: OptionDefinition = { flags: "--json", description: "print JSON for programs (docs/cli.md)" };

@@ -1,0 +1,86 @@
+import type { ApplyPlan, ApplyRequest, HeadroomClient } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
+import type { LoadedDocument } from "../documents/load-documents.ts";
+import { confirm } from "../output/confirm.ts";
+import { withProgress } from "../output/progress.ts";
+
+interface Options {
+  readonly file?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+export const applyCommand = defineCommand<Options>({
+  name: "apply",
+  summary: "Make the fleet, its teams and workloads what files say",
+  details:
+    "Shows what would change and asks before it changes anything. All documents apply together or none does.\n" +
+    "Examples:\n  headroom apply -f train.yaml\n  headroom apply -f teams/ -f fleet.yaml --dry-run\n  generate | headroom apply -f - --yes",
+  options: [
+    {
+      flags: "-f, --file <path>",
+      description: "a file, a directory of files, or - for stdin; repeatable",
+      repeatable: true,
+      complete: "file",
+    },
+    { flags: "--dry-run", description: "only show what would change" },
+    { flags: "-y, --yes", description: "do not ask" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const targets = options.file ?? [];
+    if (targets.length === 0) throw new CliError("name a file: headroom apply -f FILE", exitCode.usage);
+    const { loadDocuments } = await import("../documents/load-documents.ts");
+    const loaded = await loadDocuments(targets, context.terminal);
+    const { requestOf } = await import("../documents/apply-request.ts");
+    const request = requestOf(loaded);
+    const client = await context.connect();
+    const isJson = options.json === true;
+    const plan = await placed(
+      loaded,
+      withProgress(context.terminal.stderr, "Working out what would change", client.apply(request, { dryRun: true })),
+    );
+    const isNothing = plan.changes.every(({ action }) => action === "unchanged");
+    if (!isJson) await showPlan(context, client, request, plan);
+    if (options.dryRun === true || isNothing) {
+      if (isJson) context.print(JSON.stringify(plan, null, 2));
+      return exitCode.ok;
+    }
+    if (options.yes !== true && !(await confirm(context.terminal, "Apply?"))) {
+      context.note("Nothing was changed.");
+      return exitCode.failed;
+    }
+    const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(request)));
+    if (isJson) context.print(JSON.stringify(done, null, 2));
+    else showDone(context, done);
+    return exitCode.ok;
+  },
+});
+
+async function placed(loaded: readonly LoadedDocument[], work: Promise<ApplyPlan>): Promise<ApplyPlan> {
+  try {
+    return await work;
+  } catch (error) {
+    const { withPlaces } = await import("../documents/apply-request.ts");
+    throw withPlaces(error, loaded);
+  }
+}
+
+async function showPlan(
+  context: CommandContext,
+  client: HeadroomClient,
+  request: ApplyRequest,
+  plan: ApplyPlan,
+): Promise<void> {
+  const { planLines } = await import("../documents/plan-lines.ts");
+  context.print(...(await planLines(client, request, plan, context.paint)));
+}
+
+function showDone(context: CommandContext, { changes }: ApplyPlan): void {
+  for (const { kind, name, action, workloadId } of changes) {
+    if (action !== "unchanged")
+      context.print(`${action} ${kind} ${name}${workloadId === null ? "" : ` (${workloadId})`}`);
+  }
+}

@@ -1,0 +1,36 @@
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { tableLines } from "../output/table.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export const fleetCommand = defineCommand<Options>({
+  name: "fleet",
+  summary: "Show sites, pools and what is free",
+  options: [jsonOption],
+  async run(context, { options }) {
+    const client = await context.connect();
+    const fleet = await client.fleet();
+    if (options.json === true) {
+      context.print(JSON.stringify(fleet, null, 2));
+      return exitCode.ok;
+    }
+    const columns = [
+      { title: "SITE", minWidth: 6 },
+      { title: "POOL", minWidth: 6 },
+      { title: "EXECUTOR" },
+      { title: "TYPE", minWidth: 6 },
+      ...["NODES", "HELD", "FREE", "UNAVAILABLE", "TOTAL"].map((title) => ({ title, align: "right" as const })),
+    ];
+    const rows = fleet.pools.map(({ name, site, executor, acceleratorType, nodes, accelerators }) => {
+      const { held, free, unavailable, total } = accelerators;
+      return [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
+    });
+    context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+    const { total, up, lost, draining } = fleet.nodes;
+    context.note(`${total} nodes: ${up} up, ${lost} lost, ${draining} draining. \`headroom nodes\` lists them.`);
+    return exitCode.ok;
+  },
+});

@@ -1,0 +1,47 @@
+/**
+ * Every command of the CLI, in the order of the help. A file of this folder must be cheap to import (no package of the
+ * workspace, no YAML): it is read at every start. What a command needs, its `run` imports.
+ */
+import type { Command } from "commander";
+import type { CommandDefinition } from "../command.ts";
+import { applyCommand } from "./apply.ts";
+import { completeCommand, completionCommand } from "./completion.ts";
+import { fleetCommand } from "./fleet.ts";
+import { listCommand } from "./list.ts";
+import { loginCommand } from "./login.ts";
+import { logsCommand } from "./logs.ts";
+import { nodesCommand } from "./nodes.ts";
+import { policyCommand } from "./policy.ts";
+import { runCommand } from "./run.ts";
+import { schemaCommand } from "./schema.ts";
+import { showCommand } from "./show.ts";
+import { statusCommand } from "./status.ts";
+import { stopCommand } from "./stop.ts";
+import { teamsCommand } from "./teams.ts";
+import { upCommand } from "./up.ts";
+import { versionCommand } from "./version.ts";
+import { whyCommand } from "./why.ts";
+
+export const commands: readonly CommandDefinition[] = [
+  upCommand,
+  applyCommand,
+  runCommand,
+  listCommand,
+  showCommand,
+  logsCommand,
+  whyCommand,
+  stopCommand,
+  statusCommand,
+  fleetCommand,
+  nodesCommand,
+  teamsCommand,
+  policyCommand,
+  loginCommand,
+  schemaCommand,
+  completionCommand,
+  completeCommand,
+  versionCommand,
+];
+
+/** Commands that bring their own commander command. */
+export const registrations: readonly ((program: Command) => void)[] = [];

@@ -1,0 +1,127 @@
+import type { WorkloadQuery } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { plural, shortDuration } from "../output/amounts.ts";
+import { tableLines } from "../output/table.ts";
+import { gangText, workloadTable } from "../output/workload-text.ts";
+import { allPages } from "../resolve-workload.ts";
+import type { CommandContext } from "../command.ts";
+import type { HeadroomClient } from "@headroom/protocol";
+
+const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
+const kinds = ["train", "batch"] as const;
+const DEFAULT_LIMIT = 50;
+const LIMIT_MAX = 100_000;
+
+interface Options {
+  readonly phase?: string;
+  readonly team?: string;
+  readonly kind?: string;
+  readonly search?: string;
+  readonly waiting?: boolean;
+  readonly limit?: string;
+  readonly json?: boolean;
+}
+
+export const listCommand = defineCommand<Options>({
+  name: "list",
+  summary: "List workloads, newest first",
+  details:
+    "Examples:\n  headroom list --phase running\n  headroom list --waiting        what waits, in the order of the policy, and why",
+  options: [
+    { flags: "--phase <phase>", description: `only ${phases.join(", ")}`, complete: phases },
+    { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
+    { flags: "--kind <kind>", description: `only ${kinds.join(" or ")}`, complete: kinds },
+    { flags: "--search <text>", description: "only where name or id contains the text" },
+    { flags: "--waiting", description: "the queue: what waits, in order, with the reason" },
+    { flags: "-n, --limit <count>", description: `at most so many (default ${DEFAULT_LIMIT})` },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const limit = limitOf(options.limit);
+    const client = await context.connect();
+    if (options.waiting === true) return listQueue(context, client, limit, options.json === true);
+    const query: WorkloadQuery = {
+      phase: oneOf("--phase", options.phase, phases),
+      kind: oneOf("--kind", options.kind, kinds),
+      team: options.team,
+      search: options.search,
+    };
+    const { items, more } = await allPages(
+      (cursor, size) => client.listWorkloads({ ...query, cursor, limit: size }),
+      limit,
+    );
+    if (options.json === true) {
+      context.print(JSON.stringify({ items, more }, null, 2));
+      return exitCode.ok;
+    }
+    if (items.length === 0) context.note("No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.");
+    else context.print(...workloadTable(items, Date.now(), context.terminal.stdout, context.paint));
+    if (more)
+      context.note(
+        `There are more than ${plural(items.length, "workload")}: use --limit, --phase, --team or --search.`,
+      );
+    return exitCode.ok;
+  },
+});
+
+async function listQueue(context: CommandContext, client: HeadroomClient, limit: number, json: boolean) {
+  let totals = { workloads: 0, tasks: 0, accelerators: 0 };
+  const { items, more } = await allPages(async (cursor, size) => {
+    const page = await client.queue({ cursor, limit: size });
+    totals = page.waiting;
+    return page;
+  }, limit);
+  if (json) {
+    context.print(JSON.stringify({ items, more, waiting: totals }, null, 2));
+    return exitCode.ok;
+  }
+  if (items.length === 0) {
+    context.note("Nothing waits.");
+    return exitCode.ok;
+  }
+  const columns = [
+    { title: "#", align: "right" as const },
+    { title: "ID" },
+    { title: "NAME", minWidth: 8 },
+    { title: "TEAM", minWidth: 6 },
+    { title: "GANG", minWidth: 8 },
+    { title: "WAITS", align: "right" as const },
+    { title: "WHY", minWidth: 20 },
+  ];
+  const nowMs = Date.now();
+  const rows = items.map(({ position, workload, reason }) => [
+    String(position + 1),
+    workload.id,
+    { text: workload.name, tone: "bold" as const },
+    workload.team,
+    gangText(workload),
+    shortDuration(nowMs - workload.submittedAtMs),
+    reason?.sentence ?? "starts within a moment",
+  ]);
+  context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+  context.note(
+    `${plural(totals.workloads, "workload")} waiting with ${plural(totals.tasks, "task")} for ${plural(totals.accelerators, "accelerator")}.`,
+  );
+  return exitCode.ok;
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > LIMIT_MAX)
+    throw new CliError(`--limit must be between 1 and ${LIMIT_MAX}, got ${text}`, exitCode.usage);
+  return limit;
+}
+
+function oneOf<Choice extends string>(
+  flag: string,
+  value: string | undefined,
+  choices: readonly Choice[],
+): Choice | undefined {
+  if (value === undefined) return undefined;
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined)
+    throw new CliError(`${flag} must be one of ${choices.join(", ")}, got ${value}`, exitCode.usage);
+  return found;
+}

@@ -1,0 +1,61 @@
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand } from "../command.ts";
+import { writeLogs } from "../output/log-lines.ts";
+import { resolveWorkload } from "../resolve-workload.ts";
+
+interface Options {
+  readonly follow?: boolean;
+  readonly worker?: string;
+  readonly attempt?: string;
+  readonly stream?: string;
+  readonly tail?: string;
+  readonly json?: boolean;
+}
+
+export const logsCommand = defineCommand<Options>({
+  name: "logs",
+  summary: "Print what a workload's processes wrote",
+  details:
+    "Lines of several workers carry the rank in front. What was written to stderr comes on stderr.\nCtrl-C ends the printing, not the workload.",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+  options: [
+    { flags: "-f, --follow", description: "go on with what is written from now on, until the workload ends" },
+    { flags: "--worker <rank>", description: "only this worker" },
+    { flags: "--attempt <id>", description: "only this attempt (default: the newest)" },
+    { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
+    { flags: "-n, --tail <lines>", description: "only the newest lines of each worker" },
+    { flags: "--json", description: "one JSON object a line, as they come" },
+  ],
+  async run(context, { args, options }) {
+    const { stream } = options;
+    if (stream !== undefined && stream !== "stdout" && stream !== "stderr") {
+      throw new CliError(`--stream must be stdout or stderr, got ${stream}`, exitCode.usage);
+    }
+    const worker = wholeNumber("--worker", options.worker, 0);
+    const tailLines = wholeNumber("--tail", options.tail, 1);
+    const client = await context.connect();
+    const workload = await resolveWorkload(client, args[0] ?? "");
+    const { interrupted } = context.terminal;
+    const follow = options.follow === true;
+    const chunks = client.logs(workload.id, {
+      worker,
+      attempt: options.attempt,
+      stream,
+      tailLines,
+      follow,
+      signal: interrupted,
+    });
+    const isTagged = workload.gang.workers > 1 && worker === undefined;
+    const count = await writeLogs(context.terminal, chunks, { isTagged, json: options.json === true });
+    if (count === 0 && !follow) context.note(`${workload.name} has written nothing yet.`);
+    return exitCode.ok;
+  },
+});
+
+function wholeNumber(flag: string, text: string | undefined, min: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,6}$/.test(text) || Number(text) < min) {
+    throw new CliError(`${flag} must be a whole number from ${min} on, got ${text}`, exitCode.usage);
+  }
+  return Number(text);
+}

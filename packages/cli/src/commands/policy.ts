@@ -1,0 +1,50 @@
+import type { Policy } from "@headroom/protocol";
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { pairLines, tableLines } from "../output/table.ts";
+
+interface Options {
+  readonly json?: boolean;
+  readonly list?: boolean;
+}
+
+export const policyCommand = defineCommand<Options>({
+  name: "policy",
+  summary: "Show the scheduling policy, or take another preset",
+  arguments: [{ syntax: "[preset]", description: "the preset to take from now on", complete: "preset" }],
+  options: [{ flags: "--list", description: "list the presets" }, jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const [preset] = args;
+    if (preset !== undefined) {
+      const answer = await client.setPolicy({ preset });
+      if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+      else context.print(`policy ${answer.name}`);
+      return exitCode.ok;
+    }
+    if (options.list === true) {
+      const { items } = await client.presets();
+      if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
+      else context.print(...tableLines(presetColumns, items.map(presetRow), context.terminal.stdout, context.paint));
+      return exitCode.ok;
+    }
+    const policy = await client.policy();
+    if (options.json === true) context.print(JSON.stringify(policy, null, 2));
+    else
+      context.print(
+        ...pairLines(
+          presetColumns.map(({ title }, index) => [title.toLowerCase(), presetRow(policy)[index] ?? ""]),
+          context.paint,
+        ),
+      );
+    return exitCode.ok;
+  },
+});
+
+const presetColumns = ["POLICY", "ORDER", "WHEN THE HEAD IS BLOCKED", "PLACEMENT", "LARGER THAN THE FLEET"].map(
+  (title) => ({ title }),
+);
+
+function presetRow({ name, order, whenHeadBlocked, placement, exceedsFleet }: Policy): string[] {
+  return [name, order.join(", "), whenHeadBlocked, placement, exceedsFleet];
+}

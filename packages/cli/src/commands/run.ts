@@ -1,0 +1,57 @@
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import type { RunOptions } from "../documents/run-document.ts";
+
+interface Options extends RunOptions {
+  readonly follow?: boolean;
+  readonly timeout?: string;
+  readonly json?: boolean;
+}
+
+export const runCommand = defineCommand<Options>({
+  name: "run",
+  summary: "Submit one command line as a training run",
+  details:
+    "It runs in the directory where you are, in every worker, with torchrun's variables set.\n" +
+    "One word after -- is a shell command line; several are a program and its arguments.\n" +
+    "With --follow the exit code is 0 when it succeeded, 1 when not, 3 when --timeout passed; Ctrl-C leaves it running.\n" +
+    "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'",
+  arguments: [{ syntax: "<command...>", description: "what to run; -- before it is welcome" }],
+  takesRest: true,
+  options: [
+    { flags: "--gpus <count>", description: "accelerators for each worker (default 0)" },
+    { flags: "--accelerators <count>", description: "the same as --gpus", hidden: true },
+    { flags: "--workers <count>", description: "workers that start together (default 1)" },
+    { flags: "--cores <count>", description: "cores for each worker (default 1)" },
+    { flags: "--memory <amount>", description: "memory for each worker, like 900GiB" },
+    { flags: "--type <type>", description: "accelerator type that will do, best first; repeatable", repeatable: true },
+    { flags: "--name <name>", description: "its name (default: made from the command)" },
+    { flags: "--team <team>", description: "the team whose quota it uses", complete: "team" },
+    {
+      flags: "--priority <priority>",
+      description: "low, normal, high or a whole number",
+      complete: ["low", "normal", "high"],
+    },
+    { flags: "--walltime <duration>", description: "how long it may run, like 12h" },
+    { flags: "--retries <count>", description: "how often it may fail and start again" },
+    { flags: "--grace <duration>", description: "time between SIGTERM and SIGKILL" },
+    { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
+    { flags: "-f, --follow", description: "print its output and stay until it ends" },
+    { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runSpec } = await import("../documents/run-document.ts");
+    const { followWorkload, timeoutOf } = await import("../follow.ts");
+    const spec = runSpec(args, options, context.terminal.workingDirectory);
+    const timeoutMs = await timeoutOf(options.timeout);
+    const client = await context.connect();
+    const { workloadId } = await client.submitWorkload(spec);
+    if (options.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team }));
+    else context.note(`submitted ${spec.name} (${workloadId})`);
+    if (options.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
+    if (options.json !== true)
+      context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
+    return exitCode.ok;
+  },
+});

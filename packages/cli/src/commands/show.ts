@@ -1,0 +1,50 @@
+import type { Verdict, Workload } from "@headroom/protocol";
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { attemptTable, workloadPairs } from "../output/workload-text.ts";
+import { resolveWorkload } from "../resolve-workload.ts";
+import { printable } from "../terminal.ts";
+
+interface Options {
+  readonly json?: boolean;
+  readonly yaml?: boolean;
+}
+
+export const showCommand = defineCommand<Options>({
+  name: "show",
+  summary: "Show everything about one workload",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+  options: [{ flags: "--yaml", description: "print it as a document for `headroom apply`" }, jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const { id } = await resolveWorkload(client, args[0] ?? "");
+    const workload = await client.getWorkload(id);
+    if (options.json === true) {
+      context.print(JSON.stringify(workload, null, 2));
+      return exitCode.ok;
+    }
+    if (options.yaml === true) {
+      context.print((await documentText(workload)).trimEnd());
+      return exitCode.ok;
+    }
+    const nowMs = Date.now();
+    const { paint, terminal } = context;
+    context.print(paint("bold", workload.name), ...workloadPairs(workload, nowMs, paint));
+    if (workload.endedAtMs === null) {
+      const sentence = waitingSentence(await client.explainWorkload(id));
+      if (sentence !== undefined) context.print("", `${paint("yellow", "waiting")}  ${printable(sentence)}`);
+    }
+    if (workload.attempts.length > 0)
+      context.print("", ...attemptTable(workload.attempts, nowMs, terminal.stdout, paint));
+    return exitCode.ok;
+  },
+});
+
+function waitingSentence(verdict: Verdict): string | undefined {
+  return verdict.kind === "blocked" ? verdict.sentence : undefined;
+}
+
+async function documentText({ spec }: Workload): Promise<string> {
+  const [{ workloadDocument }, { stringify }] = await Promise.all([import("@headroom/protocol"), import("yaml")]);
+  return stringify(workloadDocument(spec), { lineWidth: 0 });
+}

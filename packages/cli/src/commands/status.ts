@@ -1,0 +1,47 @@
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { instant, plural, shortDuration } from "../output/amounts.ts";
+import { pairLines } from "../output/table.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export const statusCommand = defineCommand<Options>({
+  name: "status",
+  summary: "Show how the control plane is doing",
+  options: [jsonOption],
+  async run(context, { options }) {
+    const client = await context.connect();
+    const status = await client.status();
+    if (options.json === true) {
+      context.print(JSON.stringify(status, null, 2));
+      return exitCode.ok;
+    }
+    const { nodes, accelerators, workloads, journal } = status;
+    const pairs: [string, string][] = [
+      [
+        "control plane",
+        `Headroom ${status.version}, ${status.mode}, up ${shortDuration(status.nowMs - status.startedAtMs)} (since ${instant(status.startedAtMs)})`,
+      ],
+      ["nodes", `${nodes.up} up, ${nodes.lost} lost, ${nodes.draining} draining`],
+      [
+        "accelerators",
+        `${accelerators.held} held, ${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,
+      ],
+      ["workloads", `${workloads.unfinished} unfinished (${workloads.waiting} waiting), ${workloads.ended} ended`],
+      ["waiting", `${plural(status.waitingTasks, "task")} for ${plural(status.waitingAccelerators, "accelerator")}`],
+      ["policy", status.policy],
+      ["events", `${status.sequence}, chain ${status.chain}`],
+    ];
+    if (journal !== null) {
+      const sync = `${journal.syncLatencyP50Ms.toFixed(1)} ms (p99 ${journal.syncLatencyP99Ms.toFixed(1)} ms)`;
+      pairs.push([
+        "journal",
+        `${plural(journal.syncs, "sync")}, ${journal.commandsPerSync.toFixed(1)} commands each, ${sync}; loop delay p99 ${journal.loopDelayP99Ms.toFixed(1)} ms`,
+      ]);
+    }
+    context.print(...pairLines(pairs, context.paint));
+    return exitCode.ok;
+  },
+});

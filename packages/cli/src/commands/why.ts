@@ -1,0 +1,61 @@
+import type { BlockedReason, Verdict } from "@headroom/protocol";
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { pairLines } from "../output/table.ts";
+import { phaseCell } from "../output/workload-text.ts";
+import { resolveWorkload } from "../resolve-workload.ts";
+import { printable } from "../terminal.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export const whyCommand = defineCommand<Options>({
+  name: "why",
+  summary: "Say why a workload waits, in numbers",
+  details: "Exit code 3: the fleet as it is could never hold it.",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const workload = await resolveWorkload(client, args[0] ?? "");
+    const verdict = await client.explainWorkload(workload.id);
+    const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;
+    if (options.json === true) {
+      context.print(JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict }, null, 2));
+      return code;
+    }
+    const { paint } = context;
+    const { text, tone } = phaseCell(workload);
+    context.print(
+      `${paint("bold", workload.name)} (${workload.id}) is ${paint(tone ?? "bold", text)}: ${printable(workload.endSentence ?? verdict.sentence)}`,
+    );
+    if (verdict.kind !== "blocked") return code;
+    for (const [index, reason] of verdict.reasons.entries()) {
+      if (index > 0) context.print("", `also: ${printable(reason.sentence)}`);
+      context.print(...pairLines(numbersOf(reason), paint).map((line) => `  ${line}`));
+    }
+    if (verdict.wakeOn.length > 0) context.print("", `Looked at again on: ${verdict.wakeOn.join(", ")}`);
+    return code;
+  },
+});
+
+/** The dominant reason is that even the empty fleet is too small. */
+export function isHopeless(verdict: Verdict): boolean {
+  return verdict.kind === "blocked" && verdict.reasons[0]?.kind === "exceedsFleet";
+}
+
+function numbersOf(reason: BlockedReason): [string, string][] {
+  const shown: [string, string][] = [["reason", reason.kind]];
+  for (const [field, value] of Object.entries(reason)) {
+    if (field === "kind" || field === "sentence") continue;
+    if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
+    shown.push([words(field), field === "untilMs" ? new Date(Number(value)).toISOString() : String(value)]);
+  }
+  return shown;
+}
+
+/** `neededCount` → `needed`, `freeCount` → `free`, `placeableWorkers` → `placeable workers`. */
+function words(field: string): string {
+  return field.replace(/(?:Count|Ms|Id)$/, "").replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

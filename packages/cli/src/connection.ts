@@ -1,0 +1,81 @@
+/** Finds the control plane: where its state lies, where it listens, and what proves that we may talk to it. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { HeadroomClient } from "@headroom/protocol";
+import { CliError, exitCode } from "./cli-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const SERVER_FILE = "server.json";
+export const TOKEN_FILE = "token";
+/** What `up` leaves in the state directory while it runs. */
+export interface ServerFile {
+  readonly url: string;
+  readonly pid: number;
+}
+
+/** `--home`, else `$HEADROOM_HOME`, else `.headroom` in the working directory. */
+export function homeDirectory({ env, workingDirectory }: Terminal, given: string | undefined): string {
+  const named = given ?? env["HEADROOM_HOME"];
+  return path.resolve(workingDirectory, named === undefined || named === "" ? ".headroom" : named);
+}
+
+/** A client for `$HEADROOM_URL`, else for the control plane that runs on the state directory. */
+export async function connect(terminal: Terminal, home: string): Promise<HeadroomClient> {
+  const { createHttpClient } = await import("@headroom/protocol");
+  const baseUrl = await addressOf(terminal, home);
+  const token = terminal.env["HEADROOM_TOKEN"] ?? (await textOf(path.join(home, TOKEN_FILE)))?.trim();
+  return createHttpClient({
+    baseUrl,
+    token: token === "" ? undefined : token,
+    // An interrupted command does not wait for an answer any more.
+    fetch: (url, request) => {
+      const own = request.signal as AbortSignal | undefined;
+      const signal = own === undefined ? terminal.interrupted : AbortSignal.any([own, terminal.interrupted]);
+      return fetch(url, { ...(request as RequestInit), signal });
+    },
+    newIdempotencyKey: () => crypto.randomUUID(),
+  });
+}
+
+async function addressOf({ env }: Terminal, home: string): Promise<string> {
+  const given = env["HEADROOM_URL"];
+  if (given !== undefined && given !== "") {
+    if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+      throw new CliError(`HEADROOM_URL is no http address: ${JSON.stringify(given)}`, exitCode.usage);
+    }
+    return given.replace(/\/+$/, "");
+  }
+  const found = await readServerFile(home);
+  if (found === undefined) throw new CliError(notRunning(home));
+  return found.url;
+}
+
+export function notRunning(home: string): string {
+  return (
+    `no control plane is running on ${home}.\n` +
+    "Start one with `npm start` or `headroom up`, or name another with --home, HEADROOM_HOME or HEADROOM_URL."
+  );
+}
+
+/** `undefined` where there is none or where it holds something else. */
+export async function readServerFile(home: string): Promise<ServerFile | undefined> {
+  const text = await textOf(path.join(home, SERVER_FILE));
+  if (text === undefined) return undefined;
+  try {
+    const { url, pid } = JSON.parse(text) as Partial<Record<string, unknown>>;
+    return typeof url === "string" && typeof pid === "number" ? { url, pid } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "EACCES") throw new CliError(`${file} may not be read by you: it belongs to another user.`);
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+/** What is said of an error, and with which code the program ends. */
+import type { ProblemError } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
+import { printable } from "./terminal.ts";
+
+/** Told by its name and not by `instanceof`, so that failing early does not load the protocol package. */
+export function isProblemError(error: unknown): error is ProblemError {
+  return error instanceof Error && error.name === "ProblemError" && "problem" in error;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  unreachable: "Start it with `npm start` or `headroom up`, or name another with HEADROOM_URL.",
+  unauthorized:
+    "The token comes from $HEADROOM_TOKEN or the file `token` in the state directory: is it the one of this control plane?",
+  workloadActive: "Stop it first (headroom stop NAME), or choose another name.",
+};
+
+export function describeError(error: unknown): { readonly message: string; readonly code: ExitCode } {
+  if (error instanceof CliError) return { message: error.message, code: error.exitCode };
+  if (isProblemError(error)) return { message: problemText(error), code: error.exitCode };
+  const operational = error as { readonly code?: unknown; readonly message?: unknown };
+  if (error instanceof Error && typeof operational.code === "string")
+    return { message: error.message, code: exitCode.failed };
+  return { message: error instanceof Error ? (error.stack ?? error.message) : String(error), code: exitCode.failed };
+}
+
+function problemText({ problem }: ProblemError): string {
+  const lines = [printable(problem.detail)];
+  for (const { pointer, message } of problem.errors ?? []) lines.push(`  ${printable(pointer)}: ${printable(message)}`);
+  const hint = advice[problem.code];
+  if (hint !== undefined) lines.push(hint);
+  return lines.join("\n");
+}

@@ -1,0 +1,106 @@
+/** What `apply` would do, like a diff: `+` created, `~` changed with its fields, unchanged only counted. */
+import {
+  fleetDocument,
+  teamDocument,
+  type ApplyPlan,
+  type ApplyRequest,
+  type HeadroomClient,
+} from "@headroom/protocol";
+import { plural } from "../output/amounts.ts";
+import type { Paint } from "../output/style.ts";
+import { gangText } from "../output/workload-text.ts";
+import { allPages } from "../resolve-workload.ts";
+import { printable } from "../terminal.ts";
+
+/** More teams than this and a changed one is told without its fields. */
+const TEAMS_COMPARED_MAX = 10_000;
+
+export async function planLines(
+  client: HeadroomClient,
+  request: ApplyRequest,
+  plan: ApplyPlan,
+  paint: Paint,
+): Promise<string[]> {
+  const before = plan.changes.some(({ action }) => action === "changed")
+    ? await currentFields(client)
+    : new Map<string, Fields>();
+  const after = requestedFields(request);
+  const lines: string[] = [];
+  for (const { kind, name, action } of plan.changes) {
+    const key = `${kind} ${name}`;
+    if (action === "created") lines.push(paint("green", `+ ${key}${createdNote(request, kind, name)}`));
+    if (action !== "changed") continue;
+    lines.push(paint("yellow", `~ ${key}`));
+    for (const line of fieldLines(before.get(key) ?? new Map(), after.get(key) ?? new Map())) lines.push(`    ${line}`);
+  }
+  const count = (wanted: ApplyPlan["changes"][number]["action"]): number =>
+    plan.changes.filter(({ action }) => action === wanted).length;
+  const summary = `${count("created")} to create, ${count("changed")} to change, ${count("unchanged")} unchanged`;
+  return [
+    ...lines,
+    lines.length === 0 ? `Nothing to do: ${plural(count("unchanged"), "thing")} as declared.` : summary,
+  ];
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+function createdNote(request: ApplyRequest, kind: string, name: string): string {
+  if (kind !== "workload") return "";
+  const spec = request.workloads.find((each) => each.name === name);
+  if (spec === undefined) return "";
+  const size = spec.kind === "batch" ? `${plural(spec.taskCount, "task")} of ${gangText(spec)}` : gangText(spec);
+  return ` (${spec.kind}, team ${spec.team}, ${size}): ${printable(spec.run.split("\n")[0] ?? "")}`;
+}
+
+function requestedFields(request: ApplyRequest): Map<string, Fields> {
+  const fields = new Map<string, Fields>();
+  for (const { name, parent, limit } of request.teams) {
+    fields.set(`team ${name}`, flat(teamDocument({ name, parent, limit })));
+  }
+  for (const { name, fabricLevels } of request.sites) fields.set(`site ${name}`, flat({ fabric: fabricLevels }));
+  for (const pool of request.pools) fields.set(`pool ${pool.name}`, poolFields(pool));
+  return fields;
+}
+
+async function currentFields(client: HeadroomClient): Promise<Map<string, Fields>> {
+  const fields = new Map<string, Fields>();
+  const { items } = await allPages((cursor, limit) => client.teams({ cursor, limit }), TEAMS_COMPARED_MAX);
+  for (const team of items) fields.set(`team ${team.name}`, flat(teamDocument(team)));
+  const { sites, pools } = await client.fleet();
+  for (const { name, fabricLevels } of sites) fields.set(`site ${name}`, flat({ fabric: fabricLevels }));
+  for (const pool of pools) fields.set(`pool ${pool.name}`, poolFields(pool));
+  return fields;
+}
+
+type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
+
+function poolFields(pool: PoolLike): Fields {
+  const { name, site, executor, acceleratorType, priceMicroUsdPerHour } = pool;
+  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour };
+  const { sites } = fleetDocument({
+    sites: [{ name: site, fabricLevels: [] }],
+    pools: [plain],
+    simulatedNodes: [],
+  }) as {
+    readonly sites: readonly { readonly pools: readonly Record<string, unknown>[] }[];
+  };
+  return flat({ site, ...sites[0]?.pools[0] });
+}
+
+/** Fields of fields by their path, values as text. */
+function flat(value: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const [name, each] of Object.entries(value)) {
+    const isMapping = typeof each === "object" && each !== null && !Array.isArray(each);
+    if (!isMapping) fields.set(prefix + name, typeof each === "string" ? each : JSON.stringify(each));
+    else for (const [path, text] of flat(each as Record<string, unknown>, `${prefix}${name}.`)) fields.set(path, text);
+  }
+  return fields;
+}
+
+function fieldLines(before: Fields, after: Fields): string[] {
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  return names
+    .filter((name) => before.get(name) !== after.get(name))
+    .map((name) => `${name}: ${before.get(name) ?? "(none)"} → ${after.get(name) ?? "(none)"}`);
+}

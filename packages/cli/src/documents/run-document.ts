@@ -1,0 +1,116 @@
+/** The document that the options of `headroom run` amount to; one reader and one set of messages for both. */
+import { randomBytes } from "node:crypto";
+import path from "node:path";
+import { pathText, readDocument, type WorkloadSpec } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+
+export interface RunOptions {
+  readonly name?: string;
+  readonly team?: string;
+  readonly gpus?: string;
+  readonly accelerators?: string;
+  readonly workers?: string;
+  readonly cores?: string;
+  readonly memory?: string;
+  readonly type?: readonly string[];
+  readonly priority?: string;
+  readonly walltime?: string;
+  readonly retries?: string;
+  readonly grace?: string;
+  readonly env?: readonly string[];
+}
+
+/** Where a message about a field of the document points on the command line. */
+const flags: Readonly<Record<string, string>> = {
+  name: "--name",
+  team: "--team",
+  "gang.accelerators": "--gpus",
+  "gang.workers": "--workers",
+  "gang.cores": "--cores",
+  "gang.memory": "--memory",
+  accelerator: "--type",
+  priority: "--priority",
+  walltime: "--walltime",
+  "retries.max": "--retries",
+  grace: "--grace",
+  run: "the command",
+};
+
+export function runSpec(command: readonly string[], options: RunOptions, directory: string): WorkloadSpec {
+  if (command.length === 0) throw new CliError("say what to run: headroom run -- COMMAND …", exitCode.usage);
+  const gpus = options.gpus ?? options.accelerators;
+  const document = {
+    kind: "train",
+    name: options.name ?? generatedName(command),
+    team: options.team,
+    run: commandLine(command),
+    dir: directory,
+    env: environment(options.env ?? []),
+    gang: {
+      workers: numeric(options.workers),
+      accelerators: numeric(gpus),
+      cores: options.cores,
+      memory: options.memory,
+    },
+    accelerator: options.type,
+    priority: numeric(options.priority),
+    walltime: options.walltime,
+    retries: { max: numeric(options.retries) },
+    grace: options.grace,
+  };
+  const reading = readDocument(withoutUndefined(document));
+  if (reading.ok && reading.document.kind === "workload") return reading.document.spec;
+  const problems = reading.ok ? [] : reading.problems;
+  const lines = problems.map(({ path: steps, message }) => {
+    const field = pathText(steps);
+    return `${flags[field] ?? (steps[0] === "env" ? `--env ${String(steps[1])}` : field)}: ${message}`;
+  });
+  throw new CliError(lines.join("\n"), exitCode.usage);
+}
+
+/** Only what looks like a number becomes one; the reader then says what is wrong with the rest. */
+function numeric(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(
+    kept.map(([name, each]) => {
+      const isMapping = typeof each === "object" && each !== null && !Array.isArray(each);
+      return [name, isMapping ? withoutUndefined(each as Record<string, unknown>) : each];
+    }),
+  );
+}
+
+/** One word is a shell command line as it stands; several are one program with its arguments, quoted for the shell. */
+function commandLine(command: readonly string[]): string {
+  const [first = "", ...rest] = command;
+  return rest.length === 0 ? first : command.map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function environment(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf("=");
+      if (equals < 1) throw new CliError(`--env: write NAME=VALUE, got ${JSON.stringify(pair)}`, exitCode.usage);
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+/** `train-1f3a` for `python3 train.py`: recognisable, and new every time, since a name is taken while its work goes on. */
+function generatedName(command: readonly string[]): string {
+  const words = command.length === 1 ? (command[0] ?? "").split(/\s+/) : command;
+  const script = words.find((word) => /\.(?:py|sh|m?js|ts)$/.test(word)) ?? words[0] ?? "";
+  const stem = path
+    .basename(script)
+    .replace(/\.[a-z]+$/i, "")
+    .replaceAll(/[^A-Za-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return `${stem.slice(0, 40) || "run"}-${randomBytes(2).toString("hex")}`;
+}

@@ -1,0 +1,152 @@
+/** YAML text to plain data, and from a path in that data back to line and column. */
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  visit,
+  type Document,
+  type Node,
+  type Pair,
+} from "yaml";
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface PlacedMessage extends Place {
+  readonly message: string;
+}
+
+export interface YamlDocument {
+  readonly value: unknown;
+  /** Where the value at `path` stands, or its key; where there is none, the closest thing around it. */
+  placeOf(path: readonly (string | number)[], isAboutKey: boolean): Place;
+}
+
+/** Enough for any honest use of anchors; a "billion laughs" file multiplies by ten at each of a dozen levels. */
+const ALIAS_COUNT_MAX = 100;
+
+export function parseYaml(text: string): {
+  readonly documents: readonly YamlDocument[];
+  readonly problems: readonly PlacedMessage[];
+} {
+  const lines = new LineCounter();
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  let parsed: Document.Parsed[];
+  try {
+    parsed = [
+      ...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: "silent", version: "1.2" }),
+    ];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { documents: [], problems: [{ line: 1, column: 1, message: "is nested too deeply" }] };
+  }
+  const problems: PlacedMessage[] = [];
+  const documents: YamlDocument[] = [];
+  for (const document of parsed) {
+    const errors = [...document.errors, ...document.warnings];
+    for (const { pos, message } of errors) problems.push({ ...place(pos[0]), message: sentence(message) });
+    const { contents } = document;
+    if (errors.length > 0 || contents === null || (isScalar(contents) && contents.source === "")) continue;
+    const outcome = plainData(document);
+
+    if ("message" in outcome) {
+      problems.push({ ...place(outcome.offset ?? contents.range[0]), message: outcome.message });
+      continue;
+    }
+    documents.push({
+      value: outcome.value,
+      placeOf: (path, isAboutKey) => place(offsetOf(document, path, isAboutKey)),
+    });
+  }
+  return { documents, problems };
+}
+
+interface Refusal {
+  readonly message: string;
+  /** Where in the text; left out, the beginning of the document. */
+  readonly offset?: number | undefined;
+}
+
+function plainData(document: Document.Parsed): { readonly value: unknown } | Refusal {
+  try {
+    keepEnvironmentText(document);
+    return { value: document.toJS({ maxAliasCount: ALIAS_COUNT_MAX }) };
+  } catch (error) {
+    if (error instanceof RangeError) return { message: "is nested too deeply" };
+    if (error instanceof ReferenceError) return { message: sentence(error.message), offset: danglingAlias(document) };
+    throw error;
+  }
+}
+
+/** The first alias whose anchor is nowhere before it. */
+function danglingAlias(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return undefined;
+      offset = alias.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}
+
+/** `VERSION: 1.10` in `env` means the text `1.10`: a number would lose what a process is to see. */
+function keepEnvironmentText(document: Document.Parsed): void {
+  const root = document.contents;
+  if (!isMap(root)) return;
+  const env = root.get("env", true);
+  if (!isMap(env)) return;
+  for (const { value } of env.items) {
+    if (isScalar(value) && typeof value.value === "number" && value.source !== undefined) value.value = value.source;
+  }
+}
+
+function sentence(message: string): string {
+  if (/excessive alias count/i.test(message)) return `uses anchors more than ${ALIAS_COUNT_MAX} times over`;
+  if (/call stack/i.test(message)) return "is nested too deeply";
+  if (/tab/i.test(message) && /indent/i.test(message)) return "tabs may not be used for indentation: use spaces";
+  const plain = message.charAt(0).toLowerCase() + message.slice(1);
+  return plain === "map keys must be unique" ? "the same field is given twice" : plain;
+}
+
+function offsetOf(document: Document.Parsed, path: readonly (string | number)[], isAboutKey: boolean): number {
+  let node: Node | null = document.contents;
+  let offset = node?.range?.[0] ?? 0;
+  for (const [index, step] of path.entries()) {
+    const target: Node | null | undefined = isAlias(node) ? node.resolve(document) : node;
+    const { key, value } = childAt(target ?? null, step);
+    if (key === undefined && value === undefined) return offset;
+    const isLast = index === path.length - 1;
+    const keyOffset = key?.range?.[0];
+    // An empty value has no place of its own: it "stands" after the colon, which says less than its key.
+    const isEmpty = value == null || (isScalar(value) && value.source === "");
+    offset = (isLast && isAboutKey) || isEmpty ? (keyOffset ?? offset) : (value.range?.[0] ?? offset);
+    node = value ?? null;
+  }
+  return offset;
+}
+
+interface Child {
+  readonly key?: Node | undefined;
+  readonly value?: Node | null | undefined;
+}
+
+function childAt(node: Node | null, step: string | number): Child {
+  if (isMap(node)) {
+    const pair = (node.items as Pair<Node, Node | null>[]).find(
+      ({ key }) => isScalar(key) && String(key.value) === String(step),
+    );
+    return pair === undefined ? {} : { key: pair.key, value: pair.value };
+  }
+  if (isSeq(node) && typeof step === "number") return { value: node.items[step] as Node | undefined };
+  return {};
+}

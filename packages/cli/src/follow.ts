@@ -1,0 +1,99 @@
+/** Stays with a workload until it ends: its output on stdout and stderr, what becomes of it on stderr. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { HeadroomClient, Workload } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
+import type { CommandContext } from "./command.ts";
+import { isHopeless } from "./commands/why.ts";
+import { writeLogs } from "./output/log-lines.ts";
+import { printable } from "./terminal.ts";
+
+/** How often the state is looked at; the output itself comes as it is written. */
+const LOOK_EVERY_MS = 500;
+
+export async function followWorkload(
+  context: CommandContext,
+  client: HeadroomClient,
+  id: string,
+  timeoutMs: number | null,
+): Promise<ExitCode> {
+  const { interrupted } = context.terminal;
+  const done = new AbortController();
+  const signal = AbortSignal.any([interrupted, done.signal]);
+  const watching = watchState(context, client, id, {
+    signal,
+    deadlineAtMs: timeoutMs === null ? null : Date.now() + timeoutMs,
+  });
+  const first = await client.getWorkload(id);
+  const chunks = client.logs(id, { follow: true, signal });
+  const printing = writeLogs(context.terminal, chunks, { isTagged: first.gang.workers > 1, json: false }).catch(
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+    },
+  );
+  try {
+    // The log stream ends by itself once the workload has ended and all of its output is out.
+    const end = await watching;
+    if (end !== undefined) await printing;
+    return end === undefined ? exitCode.unsatisfied : outcome(context, end);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    context.note(`\nStill running: headroom logs -f ${first.name} · headroom stop ${first.name}`);
+    return exitCode.interrupted;
+  } finally {
+    done.abort();
+    await printing.catch(() => {});
+  }
+}
+
+interface Watch {
+  readonly signal: AbortSignal;
+  readonly deadlineAtMs: number | null;
+}
+
+/** The ended workload, or `undefined` when the time is up. */
+async function watchState(
+  context: CommandContext,
+  client: HeadroomClient,
+  id: string,
+  { signal, deadlineAtMs }: Watch,
+): Promise<Workload | undefined> {
+  let said = "";
+  for (;;) {
+    const workload = await client.getWorkload(id, { signal });
+    if (workload.endedAtMs !== null) return workload;
+    const line = await stateLine(client, workload);
+    if (line !== said) context.note(line);
+    said = line;
+    if (deadlineAtMs !== null && Date.now() >= deadlineAtMs) {
+      context.note(`Not done within the time given; it goes on: headroom show ${workload.name}`);
+      return undefined;
+    }
+    await delay(LOOK_EVERY_MS, undefined, { signal });
+  }
+}
+
+async function stateLine(client: HeadroomClient, workload: Workload): Promise<string> {
+  const { name } = workload;
+  if (workload.phase !== "pending") {
+    const active = workload.attempts.findLast(({ phase }) => phase !== "ended");
+    const nodes = [...new Set(active?.workers.map(({ node }) => node))];
+    return `${name} is ${workload.phase}${nodes.length > 0 ? ` on ${nodes.slice(0, 8).join(", ")}` : ""}${active !== undefined && active.number > 1 ? ` (attempt ${active.number})` : ""}`;
+  }
+  const verdict = await client.explainWorkload(workload.id);
+  if (verdict.kind !== "blocked") return `${name} is starting`;
+  return `${name} waits${isHopeless(verdict) ? " and can never start on this fleet" : ""}: ${printable(verdict.sentence)}`;
+}
+
+function outcome(context: CommandContext, workload: Workload): ExitCode {
+  context.note(`${workload.name} ${workload.phase}: ${printable(workload.endSentence ?? "")}`);
+  return workload.phase === "succeeded" ? exitCode.ok : exitCode.failed;
+}
+
+/** `--timeout 5m` in milliseconds. */
+export async function timeoutOf(text: string | undefined): Promise<number | null> {
+  if (text === undefined) return null;
+  const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");
+  const reading = readDuration(text, { min: 0, max: DURATION_MS_MAX });
+  if (!reading.ok) throw new CliError(`--timeout: ${reading.message}`, exitCode.usage);
+  return reading.value;
+}

@@ -1,0 +1,52 @@
+/** What workers wrote, onto the terminal: whole lines, so that the ranks in front of them stay true when several write at once. */
+import type { LogChunk } from "@headroom/protocol";
+import type { Terminal } from "../terminal.ts";
+
+interface LogStyle {
+  /** Put the rank in front of every line. */
+  readonly isTagged: boolean;
+  readonly json: boolean;
+}
+
+/** A line longer than this is printed in pieces, so that a worker without line ends cannot take all memory. */
+const LINE_CHARS_MAX = 65_536;
+
+/** Answers with the number of chunks when the stream ends. */
+export async function writeLogs(
+  terminal: Terminal,
+  chunks: AsyncIterable<LogChunk>,
+  { isTagged, json }: LogStyle,
+): Promise<number> {
+  let count = 0;
+  const pending = new Map<string, { readonly prefix: string; readonly stream: LogChunk["stream"]; text: string }>();
+  for await (const chunk of chunks) {
+    count += 1;
+    if (json) {
+      terminal.stdout.write(`${JSON.stringify(chunk)}\n`);
+      continue;
+    }
+    if (!isTagged) {
+      sinkOf(terminal, chunk.stream).write(chunk.text);
+      continue;
+    }
+    const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
+    const line = pending.get(key) ?? { prefix: `[${chunk.worker}] `, stream: chunk.stream, text: "" };
+    pending.set(key, line);
+    const lines = (line.text + chunk.text).split("\n");
+    line.text = lines.pop() ?? "";
+    if (line.text.length > LINE_CHARS_MAX) {
+      lines.push(line.text);
+      line.text = "";
+    }
+    const sink = sinkOf(terminal, chunk.stream);
+    if (lines.length > 0) sink.write(lines.map((each) => `${line.prefix}${each}\n`).join(""));
+  }
+  for (const { prefix, stream, text } of pending.values()) {
+    if (text !== "") sinkOf(terminal, stream).write(`${prefix}${text}\n`);
+  }
+  return count;
+}
+
+function sinkOf(terminal: Terminal, stream: LogChunk["stream"]): Terminal["stdout"] {
+  return stream === "stderr" ? terminal.stderr : terminal.stdout;
+}

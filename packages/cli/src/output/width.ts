@@ -1,0 +1,27 @@
+/** How many columns a text takes in a terminal, near enough: wide scripts and emoji take two, marks none. */
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const widePattern =
+  /^(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303e\uff01-\uff60])/u;
+// oxlint-disable-next-line no-control-regex -- plain ASCII is the common case and needs no segmenter.
+const asciiPattern = /^[\u0000-\u007f]*$/;
+
+export function displayWidth(text: string): number {
+  if (asciiPattern.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += widePattern.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** At most `columns` wide; what is missing is said by an ellipsis. */
+export function truncated(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = "";
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    const segmentWidth = displayWidth(segment);
+    if (width + segmentWidth > columns - 1) break;
+    kept += segment;
+    width += segmentWidth;
+  }
+  return columns > 0 ? `${kept}…` : "";
+}

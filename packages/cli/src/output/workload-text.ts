@@ -1,0 +1,161 @@
+/** Workloads in words: what tables and pages say of them. */
+import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
+import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
+import type { Paint, Tone } from "./style.ts";
+import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
+import type { Sink } from "../terminal.ts";
+
+const phaseTones: Readonly<Record<WorkloadSummary["phase"], Tone>> = {
+  pending: "yellow",
+  running: "green",
+  stopping: "yellow",
+  succeeded: "blue",
+  failed: "red",
+  cancelled: "dim",
+};
+
+export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
+  return { text: phase, tone: phaseTones[phase] };
+}
+
+/** `4 × 8 H100`: workers, accelerators of each, types. */
+export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
+  const types = acceleratorTypes.length === 0 ? "" : ` ${acceleratorTypes.join("|")}`;
+  return gang.accelerators === 0 ? `${gang.workers} × cpu` : `${gang.workers} × ${gang.accelerators}${types}`;
+}
+
+export function progressText(workload: WorkloadSummary): string {
+  const { tasks, progress, kind } = workload;
+  if (kind === "batch")
+    return `${tasks.succeeded}/${tasks.total} tasks${tasks.failed > 0 ? `, ${tasks.failed} failed` : ""}`;
+  if (progress === null) return "";
+  const steps = progress.totalSteps === null ? `step ${progress.step}` : `step ${progress.step}/${progress.totalSteps}`;
+  const loss = progress.metrics["loss"];
+  return loss === undefined ? steps : `${steps}, loss ${loss.toFixed(3)}`;
+}
+
+/** The line that says most: why it ended, or since when it runs or waits. */
+export function stateText(workload: WorkloadSummary, nowMs: number): string {
+  if (workload.endSentence !== null) return workload.endSentence;
+  const since = workload.firstStartedAtMs;
+  if (since === null) return `waits since ${shortDuration(nowMs - workload.submittedAtMs)}`;
+  return `started ${ago(since, nowMs)}`;
+}
+
+const listColumns: readonly Column[] = [
+  { title: "ID" },
+  { title: "NAME", minWidth: 8 },
+  { title: "TEAM", minWidth: 6 },
+  { title: "KIND" },
+  { title: "PHASE" },
+  { title: "GANG", minWidth: 8 },
+  { title: "PROGRESS", minWidth: 6 },
+  { title: "AGE", align: "right" },
+];
+
+export function workloadTable(items: readonly WorkloadSummary[], nowMs: number, sink: Sink, paint: Paint): string[] {
+  const rows = items.map((workload) => [
+    workload.id,
+    { text: workload.name, tone: "bold" as const },
+    workload.team,
+    workload.kind,
+    phaseCell(workload),
+    gangText(workload),
+    progressText(workload),
+    shortDuration(nowMs - workload.submittedAtMs),
+  ]);
+  return tableLines(listColumns, rows, sink, paint);
+}
+
+/** The page of one workload, but for what it waits for and its attempts. */
+export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): string[] {
+  const { spec } = workload;
+  const pairs: [string, string][] = [
+    ["id", workload.id],
+    ["kind", workload.kind === "batch" ? `batch of ${workload.tasks.total} tasks` : workload.kind],
+    ["team", workload.team],
+    [
+      "phase",
+      workload.stopRequested && workload.endedAtMs === null ? `${workload.phase} (stop requested)` : workload.phase,
+    ],
+    ["state", stateText(workload, nowMs)],
+    ["submitted", `${instant(workload.submittedAtMs)} by ${workload.actor}`],
+  ];
+  if (workload.firstStartedAtMs !== null) pairs.push(["started", instant(workload.firstStartedAtMs)]);
+  if (workload.endedAtMs !== null) {
+    pairs.push([
+      "ended",
+      `${instant(workload.endedAtMs)}, after ${shortDuration(workload.endedAtMs - workload.submittedAtMs)}`,
+    ]);
+  }
+  pairs.push(["gang", gangSentence(workload)]);
+  if (workload.kind === "batch") pairs.push(["tasks", tasksSentence(workload)]);
+  if (spec.priority !== 0) pairs.push(["priority", String(spec.priority)]);
+  if (spec.walltimeMs !== null) pairs.push(["walltime", shortDuration(spec.walltimeMs)]);
+  const retries = `at most ${spec.retries.max}, first after ${spec.retries.backoffMs / 1_000} s; grace ${spec.graceTimeoutMs / 1_000} s`;
+  pairs.push(["retries", retries], ["command", spec.run.split("\n")[0] ?? ""]);
+  if (spec.dir !== null) pairs.push(["directory", spec.dir]);
+  const progress = progressText(workload);
+  if (progress !== "") pairs.push(["progress", progress]);
+  if (workload.checkpoint !== null) {
+    const { step, path, atMs } = workload.checkpoint;
+    pairs.push(["checkpoint", `step ${step}, ${ago(atMs, nowMs)}: ${path}`]);
+  }
+  return pairLines(pairs, paint);
+}
+
+function gangSentence({ gang, acceleratorTypes }: WorkloadSummary): string {
+  const types = acceleratorTypes.length === 0 ? "" : ` (${acceleratorTypes.join(" or ")})`;
+  const accelerators = gang.accelerators === 0 ? "no accelerator" : plural(gang.accelerators, "accelerator") + types;
+  const memory = gang.memoryMib === 0 ? "" : `, ${memoryText(gang.memoryMib)}`;
+  return `${plural(gang.workers, "worker")}, each ${accelerators}, ${coresText(gang.coresMilli)} cores${memory}`;
+}
+
+function tasksSentence({ tasks }: WorkloadSummary): string {
+  return `${tasks.succeeded} succeeded, ${tasks.active} active, ${tasks.waiting} waiting, ${tasks.failed} failed`;
+}
+
+const attemptColumns: readonly Column[] = [
+  { title: "ATTEMPT" },
+  { title: "TASK", align: "right" },
+  { title: "TRY", align: "right" },
+  { title: "PHASE" },
+  { title: "ON", minWidth: 8 },
+  { title: "RAN", align: "right" },
+  { title: "HOW IT WENT", minWidth: 12 },
+];
+
+export function attemptTable(attempts: readonly Attempt[], nowMs: number, sink: Sink, paint: Paint): string[] {
+  const rows = attempts.map((attempt) => {
+    const endMs = attempt.phase === "ended" ? attempt.endedAtMs : nowMs;
+    const ran = attempt.startedAtMs === null ? "" : shortDuration(endMs - attempt.startedAtMs);
+    const phase = attempt.phase === "ended" ? attempt.outcome : attempt.phase;
+    return [
+      attempt.id,
+      String(attempt.task),
+      String(attempt.number),
+      phase,
+      placesText(attempt),
+      ran,
+      outcomeText(attempt),
+    ];
+  });
+  return tableLines(attemptColumns, rows, sink, paint);
+}
+
+/** `n1[0-3] n2[0-3]`. */
+function placesText({ workers }: Attempt): string {
+  return workers.map(({ node, accelerators }) => (accelerators === "" ? node : `${node}[${accelerators}]`)).join(" ");
+}
+
+function outcomeText(attempt: Attempt): string {
+  if (attempt.phase !== "ended") return attempt.stop === null ? "" : `stopping: ${attempt.stop.reason}`;
+  const { exit, detail, stopReason } = attempt;
+  const how =
+    exit === null
+      ? ""
+      : exit.kind === "exited"
+        ? `worker ${exit.worker} exited with ${exit.code}`
+        : `worker ${exit.worker} got ${exit.signal}`;
+  return [stopReason ?? "", how, detail].filter((part) => part !== "").join(", ");
+}

@@ -1,0 +1,108 @@
+/** Turns the table of commands into a commander program, runs one of them and answers with its exit code. */
+import { Command, CommanderError, Option } from "commander";
+import { exitCode, type ExitCode } from "./cli-error.ts";
+import { shapeOf } from "./command-shape.ts";
+import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
+import { commands, registrations } from "./commands/index.ts";
+import { connect, homeDirectory } from "./connection.ts";
+import { describeError } from "./describe-error.ts";
+import { painter } from "./output/style.ts";
+import type { Terminal } from "./terminal.ts";
+import { version } from "./version.ts";
+
+/** Runs the command that `argv` (without the program's own name) asks for. Never throws. */
+export async function runCli(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let answer: ExitCode = exitCode.ok;
+  const program = createProgram(terminal, (code) => {
+    answer = code;
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return terminal.interrupted.aborted && answer === exitCode.ok ? exitCode.interrupted : answer;
+  } catch (error) {
+    if (terminal.interrupted.aborted) return exitCode.interrupted;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+    const { message, code } = describeError(error);
+    const paint = painter(terminal.stderr, terminal.env);
+    terminal.stderr.write(`${paint("red", "error:")} ${message}\n`);
+    return code;
+  }
+}
+
+/** The whole program, for running and for whoever needs its shape (completion, documentation). */
+export function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
+  const program = new Command("headroom")
+    .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
+    .option("--home <directory>", "state directory (default: $HEADROOM_HOME, else .headroom here)")
+    .version(version(), "-V, --version", "print the version")
+    .enablePositionalOptions();
+  configure(program, terminal);
+  const run: Runner = async (definition, command, args) => {
+    const context = createContext(terminal, program, command);
+    onAnswer(await definition.run(context, { args, options: command.opts() }));
+  };
+  for (const definition of commands) addCommand(program, definition, run);
+  for (const register of registrations) register(program);
+  for (const command of program.commands) configure(command, terminal);
+  return program;
+}
+
+type Runner = (definition: CommandDefinition, command: Command, args: readonly string[]) => Promise<void>;
+
+function configure(command: Command, terminal: Terminal): void {
+  command
+    .exitOverride()
+    .showHelpAfterError(`(headroom ${command.name() === "headroom" ? "" : `${command.name()} `}--help says more)`)
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      getOutHelpWidth: () => terminal.stdout.columns ?? 100,
+      getErrHelpWidth: () => terminal.stderr.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+  for (const child of command.commands) configure(child, terminal);
+}
+
+function addCommand(parent: Command, definition: CommandDefinition, run: Runner): void {
+  const command = new Command(definition.name).description(definition.summary).summary(definition.summary);
+  for (const { syntax, description } of definition.arguments) command.argument(syntax, description);
+  for (const option of definition.options) command.addOption(optionOf(option));
+  if (definition.details !== undefined) command.addHelpText("after", `\n${definition.details}`);
+  for (const child of definition.commands) addCommand(command, child, run);
+  if (definition.takesRest) command.passThroughOptions();
+  command.action(async (...received: unknown[]) => {
+    // Commander hands over each argument by itself, then the options, then the command.
+    const args = received.slice(0, definition.arguments.length).flat();
+    await run(
+      definition,
+      command,
+      args.filter((each) => typeof each === "string"),
+    );
+  });
+  parent.addCommand(command, { hidden: definition.hidden });
+}
+
+function optionOf({ flags, description, repeatable, hidden }: OptionDefinition): Option {
+  const option = new Option(flags, description);
+  if (repeatable === true) {
+    option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), value]);
+  }
+  return hidden === true ? option.hideHelp() : option;
+}
+
+function createContext(terminal: Terminal, program: Command, command: Command): CommandContext {
+  const given: unknown = command.optsWithGlobals()["home"];
+  const home = homeDirectory(terminal, typeof given === "string" ? given : undefined);
+  return {
+    terminal,
+    paint: painter(terminal.stdout, terminal.env),
+    home,
+    connect: () => connect(terminal, home),
+    shape: () => shapeOf(program, commands),
+    print: (...lines) => {
+      for (const line of lines) terminal.stdout.write(`${line}\n`);
+    },
+    note: (line) => terminal.stderr.write(`${line}\n`),
+  };
+}

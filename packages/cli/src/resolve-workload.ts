@@ -1,0 +1,72 @@
+/** From what a person typed (an id, a name, `team/name`) to one workload. */
+import type { HeadroomClient, WorkloadSummary } from "@headroom/protocol";
+import { CliError, exitCode } from "./cli-error.ts";
+import { isProblemError } from "./describe-error.ts";
+
+/** An id wins over a name, so that a script that kept an id can never reach somebody else's workload. */
+export async function resolveWorkload(client: HeadroomClient, text: string): Promise<WorkloadSummary> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._/-]{0,499}$/.test(text)) throw notFound(text, []);
+  const slash = text.lastIndexOf("/");
+  if (slash < 0) {
+    const byId = await workloadById(client, text);
+    if (byId !== undefined) return byId;
+  }
+  const name = text.slice(slash + 1);
+  if (name === "" || name.length > 100) throw notFound(text, []);
+  const team = slash < 0 ? undefined : text.slice(0, slash);
+  const { items } = await client.listWorkloads({ name, team, limit: 100 });
+  const named = team === undefined ? items : items.filter((each) => each.team === team);
+  return chosen(client, text, named);
+}
+
+async function chosen(
+  client: HeadroomClient,
+  text: string,
+  named: readonly WorkloadSummary[],
+): Promise<WorkloadSummary> {
+  const open = named.filter(({ endedAtMs }) => endedAtMs === null);
+  const [first] = open;
+  if (open.length > 1) {
+    const list = open.map(({ id, team, name, phase }) => `  ${id}  ${team}/${name}  ${phase}`).join("\n");
+    throw new CliError(`${text} names ${open.length} workloads; use an id or team/name:\n${list}`, exitCode.usage);
+  }
+  // Nothing of that name is under way: the newest that was (lists come newest first).
+  const found = first ?? named[0];
+  if (found !== undefined) return found;
+  const search = text.slice(text.lastIndexOf("/") + 1, 100);
+  const { items } = await client.listWorkloads({ search, limit: 5 });
+  throw notFound(text, items);
+}
+
+function notFound(text: string, similar: readonly WorkloadSummary[]): CliError {
+  const names = [...new Set(similar.map(({ name }) => name))];
+  const hint = names.length > 0 ? `did you mean ${names.join(" or ")}?` : "`headroom list` shows what there is.";
+  return new CliError(`there is no workload ${JSON.stringify(text)}; ${hint}`);
+}
+
+async function workloadById(client: HeadroomClient, id: string): Promise<WorkloadSummary | undefined> {
+  try {
+    return await client.getWorkload(id);
+  } catch (error) {
+    if (isProblemError(error) && error.code === "unknownWorkload") return undefined;
+    throw error;
+  }
+}
+
+/** Everything a paged list holds, up to `max` items; `more` says that there was more. */
+export async function allPages<Item>(
+  page: (
+    cursor: string | null,
+    limit: number,
+  ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>,
+  max: number,
+): Promise<{ readonly items: readonly Item[]; readonly more: boolean }> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const found = await page(cursor, Math.min(500, max - items.length));
+    items.push(...found.items);
+    cursor = found.nextCursor;
+  } while (cursor !== null && items.length < max);
+  return { items, more: cursor !== null };
+}

@@ -1,0 +1,42 @@
+/** Runs the CLI in the test's own process and keeps what it said. */
+import { Readable } from "node:stream";
+import { runCli } from "../program.ts";
+import type { Sink, Terminal } from "../terminal.ts";
+
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  readonly workingDirectory: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+  /** As if stdout and stderr were a terminal so wide. */
+  readonly columns?: number;
+  readonly interrupted?: AbortSignal;
+}
+
+export async function headroom(
+  args: readonly string[],
+  { workingDirectory, env, stdin, columns, interrupted }: Surroundings,
+): Promise<Said> {
+  const said = { stdout: "", stderr: "" };
+  const sink = (stream: "stdout" | "stderr"): Sink => ({
+    isTerminal: columns !== undefined,
+    columns,
+    write: (text) => {
+      said[stream] += text;
+    },
+  });
+  const terminal: Terminal = {
+    stdin: Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]),
+    stdout: sink("stdout"),
+    stderr: sink("stderr"),
+    env: env ?? {},
+    workingDirectory,
+    interrupted: interrupted ?? new AbortController().signal,
+  };
+  return { code: await runCli(args, terminal), ...said };
+}
