@@ -6,7 +6,7 @@ const names = Object.keys(layers);
 const sourcesOf = (chosen: readonly string[]): string[] => chosen.map((name) => `packages/${name}/src/**/*.{ts,tsx}`);
 const pureSources = sourcesOf(names.filter((name) => layers[name]?.purity !== "shell"));
 const deterministicSources = sourcesOf(names.filter((name) => layers[name]?.purity === "deterministic"));
-const tests = ["**/*.{test,bench}.{ts,tsx}", "**/testing/**", "**/{test,bench}/**"];
+const tests = ["**/*.{test,bench}.{ts,tsx}", "**/testing/**", "packages/*/{test,bench}/**"];
 
 export default defineConfig({
   plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "promise", "react", "jsx-a11y", "vitest"],

@@ -44,6 +44,7 @@ function relativeProblem(
   specifier: string,
 ): string | undefined {
   const target = path.posix.resolve(path.posix.dirname(filename), specifier);
+  if (!isTest && testFilePattern.test(target)) return `${specifier} is for tests: what ships may not import it.`;
   if (target.startsWith(`${packageRoot}/`)) return undefined;
   const intoPackages = target.startsWith(`${path.posix.dirname(packageRoot)}/`);
   if (isTest && !intoPackages) return undefined;
