@@ -68,7 +68,8 @@ export class TraceMetrics implements SimulationObserver {
     this.eventCount += ready.events.length;
     if (firstScripted < inputs.length) {
       // The engine answers commands in their order, and the commands of a trace are its jobs in their order.
-      for (let reply = 0; reply < ready.replies.length; reply++) this.#onReply(ready.replies[reply]!, scriptIndex + reply);
+      for (let reply = 0; reply < ready.replies.length; reply++)
+        this.#onReply(ready.replies[reply]!, scriptIndex + reply);
     }
     for (const effect of ready.effects) {
       if (effect.kind === "launchGang") this.#onLaunch(effect);

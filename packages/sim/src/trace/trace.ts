@@ -73,3 +73,11 @@ export const traceBounds = {
 export function inOrderOfSubmission(jobs: readonly TraceJob[]): TraceJob[] {
   return jobs.toSorted((a, b) => a.submittedAtMs - b.submittedAtMs);
 }
+
+/** The trace as a pool without topology sees it: only the number of accelerators counts, and work without any is not there. */
+export function withoutPlacementNeeds(trace: Trace): Trace {
+  const jobs = trace.jobs
+    .filter((job) => job.accelerators > 0)
+    .map((job) => ({ ...job, coresMilli: 0, memoryMib: 0, acceleratorTypes: [] }));
+  return { jobs, fleet: null };
+}

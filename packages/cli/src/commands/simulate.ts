@@ -1,0 +1,42 @@
+import { defineCommand, jsonOption } from "../command.ts";
+import type { SimulateOptions } from "../simulate/run-simulate.ts";
+
+const details = `Traces: itp:FILE, openb:NODES,PODS, swf:FILE, sacct:FILE, generated:jobs=N,load=L[,seed=S]
+        [,duration=MIN..MAX (seconds)][,gangs=SIZE*WEIGHT+SIZE*WEIGHT…]
+Faults: --faults mtbf=30d,repair=2h,failures=1%   (each part may be left out)
+
+Examples:
+  headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
+  headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html`;
+
+export const simulateCommand = defineCommand<SimulateOptions>({
+  name: "simulate",
+  summary: "Run a trace of past or invented work through the scheduler",
+  details,
+  options: [
+    { flags: "--trace <name>", description: "the work: FORMAT:FILE (formats below)" },
+    { flags: "--gpus <count>", description: "one pool of so many accelerators, without topology" },
+    {
+      flags: "--policy <presets>",
+      description: "one preset or several, with commas (default: default)",
+      complete: "preset",
+    },
+    { flags: "--seed <number>", description: "seed of generated traces and of faults (default: 1)" },
+    { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
+    { flags: "--startup <duration>", description: "from a placement to the moment it runs (default: 0s)" },
+    {
+      flags: "--skip-broken",
+      description: "leave out rows that are broken or cannot be simulated, instead of refusing",
+    },
+    {
+      flags: "--html <file>",
+      description: "also write a report with plots, one self-contained page",
+      complete: "file",
+    },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runSimulate } = await import("../simulate/run-simulate.ts");
+    return runSimulate(context, options);
+  },
+});

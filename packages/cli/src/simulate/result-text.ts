@@ -1,0 +1,71 @@
+/** The results of simulated runs as tables for people. */
+import { shortDuration } from "../output/amounts.ts";
+import type { Paint } from "../output/style.ts";
+import { tableLines, type Column } from "../output/table.ts";
+import type { Sink } from "../terminal.ts";
+import type { SimulationReport } from "./run-simulate.ts";
+
+export function resultLines(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
+  const [first] = reports;
+  if (first === undefined) return [];
+  return [
+    `${first.trace} on ${first.gpus} accelerators`,
+    ...notes(first).map((line) => paint("dim", line)),
+    "",
+    ...tableLines(summaryColumns, reports.map(summaryRow), sink, paint),
+    "",
+    "Mean wait by gang size:",
+    ...waitTable(reports, sink, paint),
+    "",
+    ...reports.map(({ policy, digest, events_per_s, wall_s }) =>
+      paint("dim", `${policy}: digest ${digest}, ${wall_s.toFixed(1)} s, ${events_per_s} journal events/s`),
+    ),
+  ];
+}
+
+/** What was left out, and why the numbers may say less than they seem to. */
+function notes(report: SimulationReport): string[] {
+  const left = Object.entries(report.left_out).map(([reason, count]) => `${count} ${reason}`);
+  if (report.broken_rows > 0) left.unshift(`${report.broken_rows} broken`);
+  return left.length === 0 ? [] : [`left out: ${left.join(", ")}`];
+}
+
+const right = (title: string): Column => ({ title, align: "right" });
+const summaryColumns: readonly Column[] = [
+  { title: "POLICY" },
+  ...["JOBS", "REJECTED", "FAILED", "UNFINISHED", "MEAN WAIT", "MAX WAIT", "MEAN COMPLETION", "UTILISATION"].map(right),
+];
+
+function summaryRow(report: SimulationReport): string[] {
+  return [
+    report.policy,
+    String(report.jobs),
+    String(report.rejected_larger_than_pool),
+    String(report.failed_jobs),
+    String(report.unfinished_jobs),
+    seconds(report.mean_wait_s),
+    seconds(report.max_wait_s),
+    seconds(report.mean_completion_s),
+    `${(report.utilisation * 100).toFixed(1)}%`,
+  ];
+}
+
+function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
+  const sizes = [...new Set(reports.flatMap((report) => report.wait_by_gang.map(({ gpus }) => gpus)))].toSorted(
+    (a, b) => a - b,
+  );
+  const columns = [right("ACCELERATORS"), right("JOBS"), ...reports.map(({ policy }) => right(policy.toUpperCase()))];
+  const rows = sizes.map((size) => {
+    const waits = reports.map((report) => report.wait_by_gang.find(({ gpus }) => gpus === size));
+    return [
+      String(size),
+      String(waits.find((wait) => wait !== undefined)?.jobs ?? 0),
+      ...waits.map((wait) => (wait === undefined ? "" : seconds(wait.mean_wait_s))),
+    ];
+  });
+  return tableLines(columns, rows, sink, paint);
+}
+
+function seconds(value: number): string {
+  return value < 10 ? `${value} s` : shortDuration(value * 1000);
+}

@@ -1,0 +1,145 @@
+/** `headroom simulate`: loads a trace, runs it under one or several policies, reports. */
+import { constants } from "node:fs";
+import { access, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Policy } from "@headroom/engine";
+import type { FaultOptions, FleetSpec, SimulationResult, Trace } from "@headroom/sim";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { duration, rate, settings, wholeNumber } from "./amount-options.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { reportPage } from "./report-page.ts";
+import { resultLines } from "./result-text.ts";
+import { loadTrace, seedBounds, type LoadedTrace } from "./trace-source.ts";
+
+export interface SimulateOptions {
+  readonly trace?: string;
+  readonly gpus?: string;
+  readonly policy?: string;
+  readonly seed?: string;
+  readonly faults?: string;
+  readonly startup?: string;
+  readonly skipBroken?: true;
+  readonly html?: string;
+  readonly json?: true;
+}
+
+/** What `--json` prints for one policy; the fields are documented in docs/cli.md. */
+export interface SimulationReport extends SimulationResult {
+  readonly trace: string;
+  readonly seed: number;
+  readonly broken_rows: number;
+  readonly left_out: Readonly<Record<string, number>>;
+  readonly wall_s: number;
+  readonly events_per_s: number;
+}
+
+/** The largest pool: past it, a pool without topology says little about anything. */
+const gpusMax = 100_000;
+/** Between two looks at the clock and at Ctrl-C; a few hundredths of a second of work. */
+const roundsPerTurn = 10_000;
+
+export async function runSimulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
+  const { terminal } = context;
+  const engine = await import("@headroom/engine");
+  const sim = await import("@headroom/sim");
+  if (options.trace === undefined) throw new CliError("--trace says what work to simulate", exitCode.usage);
+  const gpus = options.gpus === undefined ? undefined : wholeNumber(options.gpus, "--gpus", { min: 1, max: gpusMax });
+  const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
+  const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
+  const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
+  const policies = chosenPolicies(options.policy ?? "default", engine.presets);
+  const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
+  if (page !== undefined) await checkWritable(page, options.html ?? "");
+  const skipBroken = options.skipBroken === true;
+  const request = { sim, name: options.trace, workingDirectory: terminal.workingDirectory, gpus, seed, skipBroken };
+  const loaded = loadTrace(request);
+  const fleet = gpus === undefined ? loaded.trace.fleet : sim.topologyFreePool(gpus);
+  if (fleet === null) throw new CliError("--gpus is needed: the trace does not say what it ran on", exitCode.usage);
+  const trace = gpus === undefined ? loaded.trace : sim.withoutPlacementNeeds(loaded.trace);
+  const progress = new ProgressLine(terminal.stderr);
+  const reports: SimulationReport[] = [];
+  for (const policy of policies) {
+    const measured = await measure(context, progress, { trace, fleet, policy, faults, startupMs });
+    reports.push({ trace: options.trace, seed, ...countsOf(loaded, trace), ...measured });
+  }
+  progress.clear();
+  if (page !== undefined) await writeFile(page, reportPage(reports));
+  if (options.json === true) context.print(JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2));
+  else context.print(...resultLines(reports, terminal.stdout, context.paint));
+  if (page !== undefined && options.json !== true) context.note(`report: ${options.html ?? ""}`);
+  return exitCode.ok;
+}
+
+interface Run {
+  readonly trace: Trace;
+  readonly fleet: FleetSpec;
+  readonly policy: Policy;
+  readonly faults: FaultOptions | null;
+  readonly startupMs: number;
+}
+
+async function measure(context: CommandContext, progress: ProgressLine, run: Run) {
+  const { TraceSimulation } = await import("@headroom/sim");
+  const startedAtNs = process.hrtime.bigint();
+  const simulation = new TraceSimulation(run);
+  while (!simulation.advance(roundsPerTurn)) {
+    progress.show(
+      `${run.policy.name}: ${Math.floor(simulation.progress * 100)}% of ${run.trace.jobs.length} jobs submitted`,
+    );
+    await setImmediate();
+    if (context.terminal.interrupted.aborted) throw new CliError("interrupted", exitCode.interrupted);
+  }
+  const result = simulation.result();
+  const wallS = Number(process.hrtime.bigint() - startedAtNs) / 1e9;
+  return {
+    ...result,
+    wall_s: Math.round(wallS * 1000) / 1000,
+    events_per_s: Math.round(result.journal_events / wallS),
+  };
+}
+
+function countsOf(loaded: LoadedTrace, simulated: Trace): Pick<SimulationReport, "broken_rows" | "left_out"> {
+  const broken_rows = loaded.report?.brokenCount ?? 0;
+  const left_out: SimulationReport["left_out"] = loaded.report?.leftOut ?? {};
+  const withoutAccelerators = loaded.trace.jobs.length - simulated.jobs.length;
+  if (withoutAccelerators === 0) return { broken_rows, left_out };
+  return {
+    broken_rows,
+    left_out: { ...left_out, noAccelerators: (left_out["noAccelerators"] ?? 0) + withoutAccelerators },
+  };
+}
+
+function chosenPolicies(text: string, presets: ReadonlyMap<string, Policy>): Policy[] {
+  return text.split(",").map((name) => {
+    const preset = presets.get(name);
+    if (preset !== undefined) return preset;
+    throw new CliError(
+      `--policy: there is no preset ${JSON.stringify(name)}; there are ${[...presets.keys()].join(", ")}`,
+      exitCode.usage,
+    );
+  });
+}
+
+function faultsOf(text: string, seed: number): FaultOptions {
+  const given = settings(text, "--faults", ["mtbf", "repair", "failures"]);
+  const meanUp = given.get("mtbf");
+  const meanDown = given.get("repair");
+  const failures = given.get("failures");
+  return {
+    seed,
+    nodeMeanUpMs: meanUp === undefined ? null : duration(meanUp, "--faults: mtbf"),
+    nodeMeanDownMs: duration(meanDown ?? "1h", "--faults: repair"),
+    attemptFailuresPer10000: failures === undefined ? 0 : rate(failures, "--faults: failures"),
+  };
+}
+
+/** Asked before the work, so that an hour of simulation is not lost to a typing error. */
+async function checkWritable(file: string, shown: string): Promise<void> {
+  try {
+    await access(path.dirname(file), constants.W_OK);
+  } catch {
+    throw new CliError(`--html: ${shown} cannot be written: its folder is not there or not writable`);
+  }
+}
