@@ -2,8 +2,29 @@
 import { z } from "zod";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
-import { teamSpec } from "./team.ts";
+import { teamSpec, type TeamSpec } from "./team.ts";
 import { workloadSpec } from "./workload-spec.ts";
+
+interface Fault {
+  readonly index: number;
+  readonly message: string;
+}
+
+/** Teams of one request that contain each other or nest deeper than names may; what lies above them is the engine's to judge. */
+function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
+  const parents = new Map(teams.map(({ name, parent }) => [name, parent]));
+  return teams.flatMap(({ name }, index): Fault[] => {
+    const path = [name];
+    for (let at = parents.get(name); at !== null && at !== undefined; at = parents.get(at)) {
+      path.push(at);
+      if (at === name) return [{ index, message: `must not contain each other: ${path.join(" > ")}` }];
+      if (path.length > limits.TEAM_DEPTH_MAX) {
+        return [{ index, message: `must be nested at most ${limits.TEAM_DEPTH_MAX} deep: ${path.join(" > ")}` }];
+      }
+    }
+    return [];
+  });
+}
 
 export const applyRequest = z
   .strictObject({
@@ -11,6 +32,11 @@ export const applyRequest = z
     pools: z.array(pool).max(limits.APPLY_POOLS_MAX).default([]),
     teams: z.array(teamSpec).max(limits.APPLY_TEAMS_MAX).default([]),
     workloads: z.array(workloadSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
+  })
+  .check(({ value, issues }) => {
+    for (const { index, message } of nestingFaults(value.teams)) {
+      issues.push({ code: "custom", input: value, path: ["teams", index, "parent"], message });
+    }
   })
   .meta({ id: "ApplyRequest" });
 

@@ -12,6 +12,7 @@ export * from "./http-client.ts";
 export * from "./limits.ts";
 export * from "./names.ts";
 export * from "./ndjson.ts";
+export * from "./openapi.ts";
 export * from "./operations.ts";
 export * from "./output.ts";
 export * from "./page.ts";

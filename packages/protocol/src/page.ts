@@ -27,6 +27,7 @@ export function queryInteger(min: number, max: number): z.ZodPipe<z.ZodString, z
   return z
     .string()
     .regex(/^[0-9]{1,15}$/, message)
+    .meta({ type: "integer", minimum: min, maximum: max })
     .transform((text, context) => {
       const value = Number(text);
       if (value < min || value > max) {

@@ -62,6 +62,8 @@ export const problemKinds = {
   tooManyStreams: passing(429, "Too many streams are open"),
   overloaded: passing(503, "The control plane is overloaded"),
   closing: passing(503, "The control plane is shutting down"),
+  journalFailed: kind(503, failed, "The journal failed; whether the request took effect is not known"),
+  unavailable: passing(503, "Something the answer depends on does not work"),
   internal: kind(500, failed, "The control plane has a bug"),
 
   // What only a client sees.

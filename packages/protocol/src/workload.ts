@@ -6,7 +6,7 @@ import { pageOf } from "./page.ts";
 import { gangSpec, workloadSpec } from "./workload-spec.ts";
 
 export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
-export const workloadPhase = z.enum(workloadPhases).meta({ id: "WorkloadPhase" });
+export const workloadPhase = z.enum(workloadPhases);
 export const workloadKinds = ["train", "batch"] as const;
 
 export const endReason = z

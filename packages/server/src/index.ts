@@ -1,1 +1,8 @@
-export {};
+/**
+ * The control plane as a process: journal, driver, HTTP API, auth, metrics. It must not decide (the engine does) and must not
+ * show anything that is not durable. Start with `server.ts`, then `driver/`, `journal/`, `api/`.
+ */
+export { startControlPlane } from "./server.ts";
+export type { ControlPlaneOptions, RunningControlPlane } from "./server.ts";
+export { OperationalError } from "./operational-error.ts";
+export type { DriverLog } from "./driver/batch-driver.ts";

@@ -2,7 +2,7 @@
  * Where the wire's forms and the engine's meet. They are declared apart, because neither package may know the other; here
  * the compiler proves that they are equal but for brands and `readonly`: none of these functions changes anything.
  */
-import type { Command, Event, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import type { ApplyDocuments, Event, WorkloadSpec as EngineSpec } from "@headroom/engine";
 import type { ApplyRequest, Event as WireEvent, EventEnvelope, WorkloadSpec } from "@headroom/protocol";
 
 /** A type without its brands and `readonly`, all the way down. A branded string has a key that no other string has. */
@@ -23,9 +23,6 @@ export function engineSpec(spec: WorkloadSpec): EngineSpec {
   const plain: Plain<EngineSpec> = spec;
   return branded<EngineSpec>(plain);
 }
-
-/** What an `apply` command consists of. */
-export type ApplyDocuments = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams" | "workloads">;
 
 export function engineDocuments(request: ApplyRequest): ApplyDocuments {
   const plain: Plain<ApplyDocuments> = request;

@@ -1,0 +1,210 @@
+/** The OpenAPI 3.1 document, made of the table of operations and the schemas they name: there is no second description. */
+import { z } from "zod";
+import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
+import { problem, problemKinds, type ProblemCode } from "./problems.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Schemas with a name, by name: the ones that a request may hold are stated apart where they differ from what is answered. */
+class Components {
+  readonly schemas = new Map<string, Json>();
+  readonly #inputNames = new Map<string, string>();
+
+  constructor(roots: readonly Operation[]) {
+    const answers = definitionsOf([...roots.map(({ response }) => response), problem], "output");
+    const bodies = definitionsOf(
+      roots.flatMap(({ body }) => (body === null ? [] : [body])),
+      "input",
+    );
+    for (const [name, schema] of answers) this.schemas.set(name, schema);
+    for (const name of differingNames(answers, bodies)) this.#inputNames.set(name, `${name}Input`);
+    for (const [name, schema] of bodies) {
+      this.schemas.set(this.inputName(name), renamed(schema, (target) => this.inputName(target)) as Json);
+    }
+  }
+
+  inputName(name: string): string {
+    return this.#inputNames.get(name) ?? name;
+  }
+
+  reference(schema: z.ZodType, io: "input" | "output"): Json {
+    const name = schema.meta()?.id;
+    if (name === undefined) throw new Error("schemas of requests and answers need a name");
+    return { $ref: `#/components/schemas/${io === "input" ? this.inputName(name) : name}` };
+  }
+}
+
+/** Names whose form in a request is not the one in an answer, be it only because of what they refer to. */
+function differingNames(answers: ReadonlyMap<string, Json>, bodies: ReadonlyMap<string, Json>): ReadonlySet<string> {
+  const differing = new Set<string>();
+  for (let before = -1; before < differing.size;) {
+    before = differing.size;
+    for (const [name, schema] of bodies) {
+      const answered = answers.get(name);
+      if (answered === undefined) continue;
+      const asInput = renamed(schema, (target) => (differing.has(target) ? `${target}Input` : target));
+      if (JSON.stringify(asInput) !== JSON.stringify(answered)) differing.add(name);
+    }
+  }
+  return differing;
+}
+
+function definitionsOf(schemas: readonly z.ZodType[], io: "input" | "output"): Map<string, Json> {
+  const named = z.registry<{ id: string }>();
+  collectNamed(schemas, named, new Set());
+  const { schemas: converted } = z.toJSONSchema(named, {
+    io,
+    target: "draft-2020-12",
+    uri: (id) => `#/components/schemas/${id}`,
+    // Answers may grow: a client that was generated from this document must not refuse fields that it does not know.
+    override: ({ zodSchema, jsonSchema }) => {
+      const isOpen = zodSchema instanceof z.ZodObject && !(zodSchema.def.catchall instanceof z.ZodNever);
+      if (isOpen) delete jsonSchema.additionalProperties;
+    },
+  });
+  return new Map(
+    Object.entries(converted).map(([name, { $id: _id, $schema: _schema, id: _name, ...schema }]) => [name, schema]),
+  );
+}
+
+type Named = z.core.$ZodRegistry<{ id: string }>;
+
+function collectNamed(schemas: readonly z.core.$ZodType[], into: Named, seen: Set<z.core.$ZodType>): void {
+  for (const schema of schemas) {
+    if (seen.has(schema)) continue;
+    seen.add(schema);
+    const id = z.globalRegistry.get(schema)?.id;
+    if (id !== undefined) into.add(schema, { ...z.globalRegistry.get(schema), id });
+    collectNamed(childrenOf(schema), into, seen);
+  }
+}
+
+/** The schemas directly inside one, whatever its kind: every value of a definition that is a schema or holds some. */
+function childrenOf(schema: z.core.$ZodType): z.core.$ZodType[] {
+  const inside = (value: unknown): z.core.$ZodType[] => {
+    if (value instanceof z.core.$ZodType) return [value];
+    if (Array.isArray(value)) return value.flatMap(inside);
+    if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+      return Object.values(value).flatMap(inside);
+    }
+    return [];
+  };
+  const definition = schema._zod.def as unknown as Json;
+  return Object.entries(definition).flatMap(([key, value]) => (key === "checks" ? [] : inside(value)));
+}
+
+/** Copies JSON with the targets of its references changed. */
+function renamed(value: unknown, nameOf: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, nameOf));
+  if (typeof value !== "object" || value === null) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const target = key === "$ref" && typeof inner === "string" ? /^#\/components\/schemas\/(.+)$/.exec(inner) : null;
+    copy[key] = target?.[1] === undefined ? renamed(inner, nameOf) : `#/components/schemas/${nameOf(target[1])}`;
+  }
+  return copy;
+}
+
+const problemContent = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
+
+/** Several problems may share a status; the description names their codes. */
+function problemResponses(operation: Operation): Json {
+  const codes = [...operation.problems, ...commonProblems, ...(operation.body === null ? [] : bodyProblems)];
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of new Set(codes)) {
+    const { status } = problemKinds[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const described = [...byStatus].map(([status, group]) => {
+    const description = group.map((code) => `\`${code}\`: ${problemKinds[code].title}.`).join(" ");
+    return [String(status), { description, content: problemContent }] as const;
+  });
+  return Object.fromEntries(described);
+}
+
+function parameterSchema(schema: z.core.$ZodType): Json {
+  const { $schema: _schema, pattern, ...rest } = z.toJSONSchema(schema, { io: "input" });
+  // A number in a query is text that looks like one (`queryInteger`); its bounds say more than that pattern.
+  return rest.type === "integer" || pattern === undefined ? rest : { ...rest, pattern };
+}
+
+function parameters(operation: Operation): Json[] {
+  const list = (place: "path" | "query", shape: z.ZodRawShape): Json[] =>
+    Object.entries(shape).map(([name, schema]) => ({
+      name,
+      in: place,
+      required: place === "path",
+      schema: parameterSchema(schema),
+    }));
+  const key = {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "A retry with the same key gets the first answer again.",
+    schema: { type: "string", minLength: 1, maxLength: 128 },
+  };
+  return [
+    ...list("path", operation.params.shape),
+    ...list("query", operation.query.shape),
+    ...(operation.method === "GET" ? [] : [key]),
+  ];
+}
+
+function describe(operationId: string, operation: Operation, components: Components): Json {
+  const schema = components.reference(operation.response, "output");
+  const content = operation.stream
+    ? { "application/x-ndjson": { schema }, "text/event-stream": { schema } }
+    : { "application/json": { schema } };
+  const requestBody =
+    operation.body === null
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: components.reference(operation.body, "input") } },
+          },
+        };
+  return {
+    operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    parameters: parameters(operation),
+    ...requestBody,
+    responses: {
+      [String(operation.status)]: {
+        description: operation.stream ? "A stream, one item a line." : "Done.",
+        content,
+      },
+      ...problemResponses(operation),
+    },
+  };
+}
+
+/** The whole document, as plain JSON. */
+export function openApiDocument(version: string): Json {
+  const components = new Components(Object.values<Operation>(operations));
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const name of operationNames) {
+    const operation: Operation = operations[name];
+    const path = (paths[operation.path] ??= {});
+    path[operation.method.toLowerCase()] = describe(name, operation, components);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Headroom",
+      version,
+      description:
+        "The control plane's API. Failures are application/problem+json (RFC 9457) with a stable `code`. Times are integers of milliseconds, memory is MiB, cores are thousandths.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(operationNames.map((name) => operations[name].tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components.schemas].toSorted(([left], [right]) => (left < right ? -1 : 1))),
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+    },
+  };
+}

@@ -1,0 +1,245 @@
+/**
+ * The HTTP edge: routes from the protocol's table of operations, validated by its schemas, every failure a problem document.
+ * It holds no state of its own beside open streams and counters.
+ */
+import type { IncomingMessage } from "node:http";
+import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, refuse } from "@headroom/protocol";
+import type { Operation, OperationName } from "@headroom/protocol";
+import { fastify } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { compile } from "zod";
+import type { z } from "zod";
+import { RequestCounts } from "../metrics/request-counts.ts";
+import { EXPOSITION_CONTENT_TYPE, expose } from "../metrics/exposition.ts";
+import { metricFamilies } from "../metrics/families.ts";
+import { addConsoleRoutes } from "./console-routes.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { addFailureHandlers, answerRawProblem, sendProblem } from "./failures.ts";
+import { handlers, streamHandlers } from "./handlers.ts";
+import { parsed } from "./problem-mapping.ts";
+import { idempotencyKeyOf, readJson } from "./request-reading.ts";
+import { Streams } from "./stream-reply.ts";
+
+export interface ApiOptions {
+  readonly plane: ControlPlane;
+  /** Where the built console lies; `null`: there is none. */
+  readonly consoleDir: string | null;
+}
+
+/** From the first byte of a request to its last; a client slower than this holds a place that others could use. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** Sockets at once; file descriptors are bounded, and a single console needs a handful. */
+const CONNECTIONS_MAX = 4_096;
+/** The longest parameter is a team's path, each of whose characters may be percent-encoded. */
+const PARAM_CHARS_MAX = 1_200;
+
+type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
+type AnswerHandler = (plane: ControlPlane, call: AnyCall) => Promise<unknown> | unknown;
+type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) => Promise<AsyncIterable<object>>;
+
+export interface Api {
+  readonly app: FastifyInstance;
+  /** Ends every stream, so that closing need not wait for its client. */
+  closeStreams(): void;
+}
+
+export function createApi({ plane, consoleDir }: ApiOptions): Api {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    clientErrorHandler: answerRawProblem,
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  const streams = new Streams();
+  const requests = new RequestCounts([...operationNames, "metrics", "console", "other"]);
+  readJson(app);
+  addFailureHandlers(app, plane.log);
+  addCounting(app, requests);
+  addGate(app, plane);
+  for (const name of operationNames) addOperation(app, { plane, streams, name });
+  addPlainRoutes(app, { plane, streams, requests });
+  addConsoleRoutes(app, plane.gate, consoleDir);
+  return { app, closeStreams: () => streams.closeAll() };
+}
+
+/** Paths that answer to everybody who reaches them: they tell nothing that is not in the sources. */
+const openPaths: ReadonlySet<string> = new Set(["/v1/openapi.json", "/healthz", "/login"]);
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who asks, once the gate has let the request in. */
+    actor: string;
+    arrivedAtMs: number;
+  }
+  interface FastifyContextConfig {
+    /** The name under which the request is counted. */
+    operation?: string;
+  }
+}
+
+function addGate(app: FastifyInstance, { gate }: ControlPlane): void {
+  app.decorateRequest("actor", "");
+  app.addHook("onRequest", (request, _reply, done) => {
+    const { headers, url } = request.raw;
+    const misdirected = gate.misdirected(headers);
+    if (misdirected !== null) return done(misdirected);
+    if (url === undefined || !url.startsWith("/v1/") || openPaths.has(request.routeOptions.url ?? "")) return done();
+    const actor = gate.actor(headers);
+    if (actor === null) return done(unauthorized(headers.authorization !== undefined));
+    request.actor = actor;
+    done();
+  });
+}
+
+function unauthorized(isTokenGiven: boolean): Error {
+  return refuse(
+    "unauthorized",
+    isTokenGiven
+      ? "The token is not this control plane's. It lies in the file `token` of its home directory."
+      : "Send the token as `Authorization: Bearer …`, or sign this browser in with the link of `headroom login`.",
+  );
+}
+
+function addCounting(app: FastifyInstance, requests: RequestCounts): void {
+  app.decorateRequest("arrivedAtMs", 0);
+  app.addHook("onRequest", (request, _reply, done) => {
+    request.arrivedAtMs = performance.now();
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const { operation } = request.routeOptions.config;
+    requests.record(operation ?? "other", reply.statusCode, performance.now() - request.arrivedAtMs);
+    done();
+  });
+}
+
+interface Bound {
+  readonly plane: ControlPlane;
+  readonly streams: Streams;
+  readonly name: OperationName;
+}
+
+function addOperation(app: FastifyInstance, bound: Bound): void {
+  const operation: Operation = operations[bound.name];
+  app.route({
+    method: operation.method,
+    url: operation.path.replace(/\{(\w+)\}/g, ":$1"),
+    config: { operation: bound.name },
+    exposeHeadRoute: operation.method === "GET" && !operation.stream,
+    handler: operation.stream ? streamRoute(bound, operation) : answerRoute(bound, operation),
+  });
+}
+
+/** Reads a request by the schemas of its operation, compiled once. */
+function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
+  const params = compileIfAny(operation.params);
+  const query = compileIfAny(operation.query);
+  const body = operation.body === null ? null : compile(operation.body);
+  return (request) =>
+    ({
+      params: params === null ? {} : parsed(params, request.params, "?"),
+      query: query === null ? refuseAnyQuery(request) : parsed(query, request.query, "?"),
+      body: body === null ? undefined : parsed(body, request.body, ""),
+      actor: request.actor,
+      idempotencyKey: operation.method === "GET" ? null : idempotencyKeyOf(request.headers),
+    }) as AnyCall;
+}
+
+function compileIfAny(schema: z.ZodObject): z.ZodObject | null {
+  return Object.keys(schema.shape).length === 0 ? null : compile(schema);
+}
+
+function refuseAnyQuery(request: FastifyRequest): object {
+  const [name] = Object.keys(request.query as object);
+  if (name === undefined) return {};
+  throw refuse("invalidRequest", `This address takes no parameters, and ${name} was given.`, {
+    errors: [{ pointer: `?${name}`, message: "is not a known parameter" }],
+  });
+}
+
+function answerRoute({ plane, name }: Bound, operation: Operation) {
+  const read = reader(operation);
+  const handle = (handlers as unknown as Record<string, AnswerHandler>)[name] as AnswerHandler;
+  const locates = name === "submitWorkload";
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    void answer(request, reply);
+  };
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    try {
+      const value = await handle(plane, read(request));
+      void reply.code(operation.status).headers(jsonHeaders);
+      if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
+      void reply.send(JSON.stringify(value));
+    } catch (error) {
+      sendProblem(request, reply, error, plane.log);
+    }
+  }
+}
+
+const jsonHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
+  const read = reader(operation);
+  const handle = (streamHandlers as unknown as Record<string, StreamHandler>)[name] as StreamHandler;
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const target = { request: request.raw, response: reply.raw };
+    const source = (signal: AbortSignal): Promise<AsyncIterable<object>> => {
+      const call = read(request);
+      return handle(plane, name === "events" ? resumed(call, request.raw) : call, signal);
+    };
+    streams
+      .send(target, source, () => reply.hijack())
+      .catch((error: unknown) => {
+        if (reply.sent) plane.log.error(`a stream failed: ${error instanceof Error ? error.stack : String(error)}`);
+        else sendProblem(request, reply, error, plane.log);
+      });
+  };
+}
+
+/** A browser's `EventSource` says in a header where it was when its connection broke. */
+function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
+  const last = headers["last-event-id"];
+  if (typeof last !== "string" || !/^[0-9]{1,15}$/.test(last)) return call;
+  return { ...call, query: { ...call.query, from: Number(last) + 1 } } as AnyCall;
+}
+
+interface PlainRoutes extends Omit<Bound, "name"> {
+  readonly requests: RequestCounts;
+}
+
+function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: PlainRoutes): void {
+  const document = JSON.stringify(openApiDocument(plane.version));
+  app.get("/v1/openapi.json", (_request, reply) => {
+    void reply.headers(jsonHeaders).send(document);
+  });
+  app.get("/healthz", (_request, reply) => {
+    const { phase } = plane.driver.status();
+    void reply
+      .code(phase === "running" ? 200 : 503)
+      .headers(jsonHeaders)
+      .send(JSON.stringify({ status: phase === "running" ? "ok" : phase }));
+  });
+  app.get("/v1/metrics", { config: { operation: "metrics" } }, async (request, reply) => {
+    try {
+      const status = (await handlers.status(plane, {} as never)) as Awaited<ReturnType<typeof handlers.status>>;
+      const measured = { status, driver: plane.driver.status(), requests, openStreams: streams.openCount };
+      return await reply.type(EXPOSITION_CONTENT_TYPE).send(expose(metricFamilies(measured)));
+    } catch (error) {
+      sendProblem(request, reply, error, plane.log);
+      return reply;
+    }
+  });
+}

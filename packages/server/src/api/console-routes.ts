@@ -1,0 +1,46 @@
+/** The console's pages and the door through which a browser signs in. */
+import { refuse } from "@headroom/protocol";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Gate } from "../auth/gate.ts";
+import { consoleFile, consoleMissingPage, consoleSecurityPolicy, loadConsole } from "./console-files.ts";
+
+const pageHeaders = {
+  "content-security-policy": consoleSecurityPolicy,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: string | null): void {
+  const files = loadConsole(directory);
+  app.get("/login", (request, reply) => {
+    const { code } = request.query as { code?: unknown };
+    const cookie = typeof code === "string" ? gate.redeem(code) : null;
+    if (cookie === null) {
+      throw refuse(
+        "loginCodeInvalid",
+        "Login links work once and for ten minutes. Get a new one with `headroom login`.",
+      );
+    }
+    void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
+  });
+  app.get("/*", { config: { operation: "console" } }, (request, reply) => {
+    const [urlPath = "/"] = request.url.split("?", 1);
+    if (urlPath.startsWith("/v1")) return reply.callNotFound();
+    if (files.size === 0) {
+      return reply
+        .headers({ ...pageHeaders, "cache-control": "no-store" })
+        .type("text/html; charset=utf-8")
+        .send(consoleMissingPage);
+    }
+    return sendFile(request, reply, urlPath);
+  });
+
+  function sendFile(request: FastifyRequest, reply: FastifyReply, urlPath: string): FastifyReply | void {
+    const file = consoleFile(files, urlPath === "/" ? "/index.html" : urlPath);
+    if (file === null) return reply.callNotFound();
+    void reply.headers({ ...pageHeaders, etag: file.etag, "cache-control": file.cacheControl });
+    if (request.headers["if-none-match"] === file.etag) return reply.code(304).send();
+    return reply.type(file.contentType).send(file.bytes);
+  }
+}

@@ -1,0 +1,19 @@
+/** What the API stands on: everything that a handler may reach. */
+import type { ExecutorKind } from "@headroom/engine";
+import type { Executor } from "@headroom/executors";
+import type { Gate } from "../auth/gate.ts";
+import type { Driver } from "../driver/driver.ts";
+import type { DriverLog } from "../driver/batch-driver.ts";
+
+export interface ControlPlane {
+  readonly driver: Driver;
+  readonly executors: ReadonlyMap<ExecutorKind, Executor>;
+  readonly gate: Gate;
+  readonly log: DriverLog;
+  readonly version: string;
+  /** When this process started. */
+  readonly startedAtMs: number;
+  /** `http://127.0.0.1:7070`; empty until the server listens. */
+  address(): string;
+  nowMs(): number;
+}

@@ -1,0 +1,104 @@
+/** Every way in which a request can fail before, in and after its handler ends in a problem document (RFC 9457). */
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { operations, problemOf, refuse } from "@headroom/protocol";
+import type { Operation, Problem, ProblemCode } from "@headroom/protocol";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { DriverLog } from "../driver/batch-driver.ts";
+import { mapProblem } from "./problem-mapping.ts";
+
+const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+/** A problem that passes by itself is worth another try after so long. */
+const RETRY_AFTER_S = 1;
+/** How long a client that was told "too large" may go on sending before its connection is cut. */
+const LINGER_MS = 3_000;
+
+export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
+  app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, log));
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedMethods(request.url);
+    if (allowed.length === 0) {
+      return sendProblem(
+        request,
+        reply,
+        refuse("notFound", "There is nothing at this address. /v1/openapi.json lists what there is."),
+        log,
+      );
+    }
+    void reply.header("allow", allowed.join(", "));
+    return sendProblem(request, reply, refuse("methodNotAllowed", `This address takes ${allowed.join(", ")}.`), log);
+  });
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, log: DriverLog): void {
+  const { problem, isBug } = mapProblem(error);
+  if (isBug)
+    log.error(
+      `${request.method} ${request.routeOptions.url ?? ""}: ${error instanceof Error ? error.stack : String(error)}`,
+    );
+  if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="headroom"');
+  if (problem.status === 503 || problem.status === 429) void reply.header("retry-after", String(RETRY_AFTER_S));
+  if (problem.code === "bodyTooLarge") linger(request, reply);
+  void reply
+    .code(problem.status)
+    .headers({ "content-type": PROBLEM_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" })
+    .send(JSON.stringify(problem));
+}
+
+/**
+ * A connection that is closed while its client still sends is reset, and the reset can overtake the answer. So what still
+ * comes is read and thrown away for a moment, and the connection ends after it.
+ */
+function linger(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.header("connection", "close");
+  request.raw.resume();
+  const { socket } = request.raw;
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(cut));
+}
+
+interface RoutePattern {
+  readonly pattern: RegExp;
+  readonly methods: readonly string[];
+}
+
+/** Which methods an address takes; the framework itself answers 404 to a wrong one. */
+const routePatterns: readonly RoutePattern[] = Object.values<Operation>(operations).map(({ path, method, stream }) => ({
+  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`),
+  methods: method === "GET" && !stream ? ["GET", "HEAD"] : [method],
+}));
+
+function allowedMethods(url: string): string[] {
+  const [path = ""] = url.split("?", 1);
+  const methods = routePatterns.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
+  return [...new Set(methods)].toSorted();
+}
+
+const rawProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  HPE_HEADER_OVERFLOW: ["headersTooLarge", "The headers may have at most 16 KiB."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["requestTimeout", "The request did not arrive in time."],
+};
+
+/** What is not even HTTP never becomes a request; its sender is told in the same form. */
+export function answerRawProblem(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, detail] =
+    rawProblems[error.code ?? ""] ?? (["invalidRequest", "This is not a valid HTTP request."] as const);
+  socket.end(rawAnswer(problemOf(code, detail)), () => socket.destroy());
+}
+
+function rawAnswer(problem: Problem): string {
+  // A request that cannot be read is not well-formed, whatever its contents: 400.
+  const status = problem.code === "invalidRequest" ? 400 : problem.status;
+  const body = JSON.stringify({ ...problem, status });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    `content-type: ${PROBLEM_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
+}

@@ -1,0 +1,192 @@
+/** One handler for each operation of the protocol. Commands go through the driver's inbox, reads see only what is durable. */
+import { planApply } from "@headroom/engine";
+import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headroom/engine";
+import { ProblemError, refuse } from "@headroom/protocol";
+import type { OperationName, operations } from "@headroom/protocol";
+import {
+  chosenPolicy,
+  engineDocuments,
+  engineSpec,
+  eventEnvelope,
+  fleetView,
+  nodeList,
+  nodeView,
+  policyView,
+  presetsView,
+  queueView,
+  rejectionProblem,
+  statusView,
+  teamList,
+  verdictView,
+  workloadList,
+  workloadView,
+} from "@headroom/views";
+import type { z } from "zod";
+import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { openLogs } from "./workload-logs.ts";
+import { workloadUsage } from "./workload-usage.ts";
+
+type Operations = typeof operations;
+type BodyOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type StreamName = { [Name in OperationName]: Name extends "events" | "logs" ? Name : never }[OperationName];
+export type AnswerName = Exclude<OperationName, StreamName>;
+
+/** A request after validation. */
+export interface Call<Name extends OperationName> {
+  readonly params: z.output<Operations[Name]["params"]>;
+  readonly query: z.output<Operations[Name]["query"]>;
+  readonly body: BodyOf<Operations[Name]["body"]>;
+  readonly actor: string;
+  readonly idempotencyKey: string | null;
+}
+
+/** What the schema says, but for pages: a handler need not own the list that it hands out. */
+type Answer<Name extends OperationName> = WithReadonlyItems<z.output<Operations[Name]["response"]>>;
+type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
+  ? Omit<T, "items"> & { readonly items: readonly Item[] }
+  : T;
+
+export type Handlers = {
+  readonly [Name in AnswerName]: (plane: ControlPlane, call: Call<Name>) => Promise<Answer<Name>> | Answer<Name>;
+};
+
+/** Refusals are thrown before the stream begins, so that they are answered with their status. */
+export type StreamHandlers = {
+  readonly [Name in StreamName]: (
+    plane: ControlPlane,
+    call: Call<Name>,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<Answer<Name>>>;
+};
+
+type Caller = Pick<Call<OperationName>, "actor" | "idempotencyKey">;
+type Wanted = CommandRequest extends infer Request
+  ? Request extends CommandRequest
+    ? Omit<Request, "actor" | "idempotencyKey">
+    : never
+  : never;
+
+/** Sends a command and gives its result, or throws what the engine refused. */
+async function command<Kind extends CommandResult["kind"]>(
+  { driver }: ControlPlane,
+  { actor, idempotencyKey }: Caller,
+  wanted: Wanted,
+  kind: Kind,
+): Promise<CommandResult & { readonly kind: Kind }> {
+  const reply = await driver.command({ ...wanted, actor, idempotencyKey } as CommandRequest);
+  if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
+  if (reply.result.kind !== kind) throw new Error(`a ${wanted.kind} was answered with ${reply.result.kind}`);
+  return reply.result as CommandResult & { readonly kind: Kind };
+}
+
+async function found<T>(plane: ControlPlane, query: (engine: Engine) => T | null, missing: ProblemError): Promise<T> {
+  const value = await plane.driver.read(query);
+  if (value === null) throw missing;
+  return value;
+}
+
+const noWorkload = (id: string): ProblemError =>
+  refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
+const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
+
+/** "No such team" is 404 where the team is what the request is about. */
+function aboutTeam(error: unknown): unknown {
+  if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
+  return refuse("unknownTeamName", error.problem.detail);
+}
+
+export const handlers: Handlers = {
+  listWorkloads: ({ driver }, { query }) => driver.read((engine) => workloadList(engine, query)),
+  submitWorkload: async (plane, call) => {
+    const wanted = { kind: "submitWorkload", spec: engineSpec(call.body) } as const;
+    const { workloadId } = await command(plane, call, wanted, "workloadSubmitted");
+    return { workloadId };
+  },
+  getWorkload: (plane, { params: { id } }) => found(plane, ({ state }) => workloadView(state, id), noWorkload(id)),
+  stopWorkload: async (plane, call) => {
+    const wanted = { kind: "stopWorkload", workloadId: call.params.id as WorkloadId } as const;
+    const { workloadId } = await command(plane, call, wanted, "workloadStopping");
+    return { workloadId };
+  },
+  explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
+  usage: (plane, { params: { id } }) => workloadUsage(plane, id),
+  queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
+  apply: async (plane, call) => {
+    const documents = engineDocuments(call.body);
+    if (call.query.dryRun === true) {
+      const forecast = await plane.driver.read((engine) => planApply(engine, documents));
+      if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
+      return { dryRun: true, changes: [...forecast.changes] };
+    }
+    const { changes } = await command(plane, call, { kind: "apply", ...documents }, "applied");
+    return { dryRun: false, changes: [...changes] };
+  },
+  fleet: ({ driver }) => driver.read(fleetView),
+  listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
+  getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
+  drainNode: async (plane, call) => {
+    const wanted = { kind: "drainNode", nodeId: call.params.id as NodeId, running: call.body.running } as const;
+    const { nodeId } = await command(plane, call, wanted, "nodeDraining");
+    return { nodeId };
+  },
+  resumeNode: async (plane, call) => {
+    const wanted = { kind: "resumeNode", nodeId: call.params.id as NodeId } as const;
+    const { nodeId } = await command(plane, call, wanted, "nodeResumed");
+    return { nodeId };
+  },
+  teams: ({ driver }, { query }) => driver.read((engine) => teamList(engine, query)),
+  removeTeam: async (plane, call) => {
+    const wanted = { kind: "removeTeam", team: call.params.name as TeamName } as const;
+    try {
+      const { team } = await command(plane, call, wanted, "teamRemoved");
+      return { team };
+    } catch (error) {
+      throw aboutTeam(error);
+    }
+  },
+  policy: ({ driver }) => driver.read(policyView),
+  setPolicy: async (plane, call) => {
+    const policy = chosenPolicy(call.body);
+    if (policy === null) {
+      const names = presetsView().items.map((preset) => preset.name);
+      throw refuse("unknownPreset", `There is no such preset. There are: ${names.join(", ")}.`);
+    }
+    const { name } = await command(plane, call, { kind: "setPolicy", policy }, "policySet");
+    return { name };
+  },
+  presets: () => presetsView(),
+  status: ({ driver, version, startedAtMs }) =>
+    driver.read((engine) =>
+      statusView(engine, { version, mode: "live", startedAtMs, journal: journalStatus(driver.status()) }),
+    ),
+  createLoginLink: ({ gate, address }) => {
+    const { code, expiresAtMs } = gate.newLoginCode();
+    return { url: `${address()}/login?code=${code}`, expiresAtMs };
+  },
+};
+
+export const streamHandlers: StreamHandlers = {
+  events: async ({ driver }, { query: { from } }, signal) => {
+    const first = from === "next" ? (await driver.read(({ state }) => state.sequence)) + 1 : (from ?? 1);
+    return envelopes(driver.events(first, signal));
+  },
+  logs: (plane, { params: { id }, query }, signal) => openLogs(plane, id, query, signal),
+};
+
+async function* envelopes(events: ReturnType<ControlPlane["driver"]["events"]>): AsyncGenerator<Answer<"events">> {
+  for await (const { sequence, event } of events) yield eventEnvelope(sequence, event);
+}
+
+function journalStatus(status: DriverStatus): Answer<"status">["journal"] {
+  return {
+    groups: status.groupCount,
+    syncs: status.syncCount,
+    commands: status.commandCount,
+    commandsPerSync: status.commandsPerSync,
+    syncLatencyP50Ms: status.sync.p50Ms,
+    syncLatencyP99Ms: status.sync.p99Ms,
+    inboxLength: status.inboxLength,
+    loopDelayP99Ms: status.loopDelay.p99Ms,
+  };
+}

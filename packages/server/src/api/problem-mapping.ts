@@ -1,0 +1,104 @@
+/** Whatever was thrown, as a problem: refusals as they are, failures of the world by their code, everything else as a bug. */
+import { problemOf, ProblemError, refuse } from "@headroom/protocol";
+import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
+import type { z } from "zod";
+
+/** Places reported of one request; whoever has more to fix starts with these. */
+const PLACES_MAX = 50;
+
+/** Codes of `OperationalError` (the driver's and the executors') that clients can tell apart. */
+const operationalCodes: Readonly<Record<string, ProblemCode>> = {
+  overloaded: "overloaded",
+  closing: "closing",
+  unknownAttempt: "unknownAttempt",
+};
+
+/** Fastify's own refusals: https://fastify.dev/docs/latest/Reference/Errors/. */
+const frameworkProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ["bodyTooLarge", "The body may have at most 1 MiB. Split it over several requests."],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupportedMediaType", "Send JSON, with Content-Type: application/json."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalidRequest", "The body is not as long as Content-Length says."],
+  FST_ERR_BAD_URL: ["invalidRequest", "The address is not a valid URL: its percent-encoding is broken."],
+  FST_ERR_MAX_PARAM_LENGTH: ["notFound", "The address is longer than any address here."],
+};
+
+export interface MappedProblem {
+  readonly problem: Problem;
+  /** A bug: it belongs in the log with its stack. */
+  readonly isBug: boolean;
+}
+
+export function mapProblem(error: unknown): MappedProblem {
+  if (error instanceof ProblemError) return { problem: error.problem, isBug: false };
+  const { name, code, message } = error as { name?: string; code?: string; message?: string };
+  if (name === "OperationalError" && code !== undefined) {
+    const known = operationalCodes[code] ?? (code.startsWith("journal-") ? "journalFailed" : "unavailable");
+    return { problem: problemOf(known, message ?? ""), isBug: false };
+  }
+  const framework = frameworkProblems[code ?? ""];
+  if (framework !== undefined) return { problem: problemOf(...framework), isBug: false };
+  const detail = "This is a bug in Headroom. Its log has the details; nothing was changed by this request.";
+  return { problem: problemOf("internal", detail), isBug: true };
+}
+
+/** Parses by a schema; on failure every place is named by a pointer that starts with `root`. */
+export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw invalid(result.error, root);
+}
+
+export function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
+  const errors = error.issues.flatMap((issue) => placesOf(issue, [])).slice(0, PLACES_MAX);
+  const where = root === "?" ? "The address" : "The body";
+  const first = errors[0];
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const detail = first === undefined ? "" : ` ${pointerText(first.pointer, root)}: ${first.message}${more}.`;
+  return refuse("invalidRequest", `${where} is not valid.${detail}`, {
+    errors: errors.map(({ pointer, message }) => ({ pointer: pointerText(pointer, root), message })),
+  });
+}
+
+function pointerText(pointer: string, root: "" | "?"): string {
+  return root === "?" ? `?${pointer.slice(1)}` : pointer;
+}
+
+type Issue = z.core.$ZodIssue;
+
+function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
+  const path = [...above, ...issue.path];
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => ({ pointer: pointerOf([...path, key]), message: "is not a known field" }));
+    case "invalid_key":
+      return [{ pointer: pointerOf(path), message: issue.issues[0]?.message ?? "is not a valid name" }];
+    case "invalid_union":
+      return unionPlaces(issue, path);
+    case "invalid_type":
+      return [{ pointer: pointerOf(path), message: typeMessage(issue) }];
+    default:
+      return [{ pointer: pointerOf(path), message: issue.message }];
+  }
+}
+
+function typeMessage(issue: Issue & { readonly code: "invalid_type" }): string {
+  if (issue.input === undefined && /received undefined/.test(issue.message)) return "is missing";
+  return issue.message;
+}
+
+/** The alternative that came nearest says best what is wrong. */
+function unionPlaces(issue: Issue & { readonly code: "invalid_union" }, path: readonly PropertyKey[]): ProblemPlace[] {
+  const nearest = issue.errors.reduce<readonly Issue[]>(
+    (best, errors) => (best.length === 0 || (errors.length > 0 && errors.length < best.length) ? errors : best),
+    [],
+  );
+  if (nearest.length > 0) return nearest.flatMap((inner) => placesOf(inner, path));
+  const options = "options" in issue && Array.isArray(issue.options) ? issue.options : [];
+  const message = options.length === 0 ? "has none of the allowed forms" : `must be one of ${options.join(", ")}`;
+  return [{ pointer: pointerOf(path), message }];
+}
+
+/** RFC 6901. */
+function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

@@ -1,0 +1,52 @@
+/** The bearer token: made on the first start, kept beside the journal for whoever may read that directory, and nowhere else. */
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import path from "node:path";
+import { OperationalError } from "../operational-error.ts";
+
+const TOKEN_FILE = "token";
+/** 256 bits, so that guessing is hopeless at any rate of requests. */
+const TOKEN_BYTES = 32;
+const TOKEN_FORM = /^[A-Za-z0-9_-]{32,200}$/;
+
+export function tokenPath(home: string): string {
+  return path.join(home, TOKEN_FILE);
+}
+
+/** Reads the token of `home`, or makes one that only its owner can read. */
+export function loadToken(home: string): string {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const file = tokenPath(home);
+  try {
+    return create(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const token = readFileSync(file, "utf8").trim();
+  if (!TOKEN_FORM.test(token)) {
+    throw new OperationalError(
+      "token-damaged",
+      `${file} does not hold a token. Remove it to have a new one made; clients then need the new one.`,
+    );
+  }
+  if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) {
+    throw new OperationalError(
+      "token-exposed",
+      `${file} can be read by others. Run: chmod 600 ${file} (or remove it, to have a new token made).`,
+    );
+  }
+  return token;
+}
+
+/** Exclusive, so that two starts at once agree on one token. */
+function create(file: string): string {
+  const descriptor = openSync(file, "wx", 0o600);
+  try {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    writeSync(descriptor, `${token}\n`);
+    fsyncSync(descriptor);
+    return token;
+  } finally {
+    closeSync(descriptor);
+  }
+}

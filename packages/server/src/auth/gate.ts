@@ -1,0 +1,134 @@
+/**
+ * Who may in: a bearer token for programs, a signed cookie for the browser, and for both only requests that were really meant
+ * for this server (its own names in `Host`, its own pages in `Origin`), whatever a web page elsewhere makes a browser send.
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
+import { refuse } from "@headroom/protocol";
+import type { ProblemError } from "@headroom/protocol";
+
+export interface GateOptions {
+  /** `null`: everybody may in; only for loopback. */
+  readonly token: string | null;
+  /** Names by which this server is reached, beside loopback and plain addresses. */
+  readonly hostNames: readonly string[];
+  readonly nowMs: () => number;
+}
+
+/** A login link is for now: it was printed to a terminal a moment ago. */
+export const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
+/** Two working weeks, so that a browser stays signed in over a holiday weekend but not for ever. */
+const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
+/** Links that were made and not used; the oldest gives way. */
+const LOGIN_CODES_MAX = 100;
+
+export interface LoginCode {
+  readonly code: string;
+  readonly expiresAtMs: number;
+}
+
+export class Gate {
+  readonly #token: Buffer | null;
+  readonly #cookieKey: Buffer;
+  readonly #cookieName: string;
+  readonly #hostNames: ReadonlySet<string>;
+  readonly #nowMs: () => number;
+  readonly #codes = new Map<string, number>();
+
+  constructor({ token, hostNames, nowMs }: GateOptions) {
+    this.#token = token === null ? null : Buffer.from(token);
+    this.#cookieKey = token === null ? randomBytes(32) : createHash("sha256").update(`session:${token}`).digest();
+    // Cookies do not tell ports apart, so two control planes on one host need two names.
+    this.#cookieName = `headroom_${createHash("sha256").update(this.#cookieKey).digest("hex").slice(0, 8)}`;
+    this.#hostNames = new Set(["localhost", ...hostNames.map((name) => name.toLowerCase())]);
+    this.#nowMs = nowMs;
+  }
+
+  /** What is wrong with where a request says it goes and comes from; `null`: nothing. */
+  misdirected(headers: IncomingHttpHeaders): ProblemError | null {
+    const { host, origin } = headers;
+    const name = hostName(host);
+    // DNS rebinding needs a name of the attacker's in `Host`; a plain address cannot be rebound.
+    if (name === null || (isIP(name) === 0 && !this.#hostNames.has(name))) {
+      return refuse(
+        "forbiddenHost",
+        "Use the address that the control plane printed, or start it with --host-name for another name.",
+      );
+    }
+    if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
+      return refuse("forbiddenOrigin", "Pages of other sites may not talk to the control plane.");
+    }
+    return null;
+  }
+
+  /** Who asks; `null`: nobody we know. */
+  actor(headers: IncomingHttpHeaders): string | null {
+    if (this.#token === null) return "anonymous";
+    const { authorization, cookie } = headers;
+    if (authorization !== undefined) return this.#bearerMatches(this.#token, authorization) ? "token" : null;
+    return cookie !== undefined && this.#cookieIsValid(cookie) ? "console" : null;
+  }
+
+  newLoginCode(): LoginCode {
+    for (const oldest of this.#codes.keys()) {
+      if (this.#codes.size < LOGIN_CODES_MAX) break;
+      this.#codes.delete(oldest);
+    }
+    const code = randomBytes(24).toString("base64url");
+    const expiresAtMs = this.#nowMs() + LOGIN_CODE_LIFETIME_MS;
+    this.#codes.set(digestOf(code), expiresAtMs);
+    return { code, expiresAtMs };
+  }
+
+  /** The `Set-Cookie` for a code that is used now for the first time; `null` for any other. */
+  redeem(code: string): string | null {
+    const key = digestOf(code);
+    const expiresAtMs = this.#codes.get(key);
+    this.#codes.delete(key);
+    if (expiresAtMs === undefined || expiresAtMs < this.#nowMs()) return null;
+    const untilMs = this.#nowMs() + SESSION_LIFETIME_MS;
+    const maxAgeS = SESSION_LIFETIME_MS / 1000;
+    return `${this.#cookieName}=${untilMs}.${this.#signature(untilMs)}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict`;
+  }
+
+  #bearerMatches(token: Buffer, authorization: string): boolean {
+    if (!/^bearer /i.test(authorization)) return false;
+    const given = Buffer.from(authorization.slice(7).trim());
+    return given.length === token.length && timingSafeEqual(given, token);
+  }
+
+  /** Signed rather than remembered, so that a restart signs nobody out; a new token signs everybody out. */
+  #cookieIsValid(cookie: string): boolean {
+    for (const pair of cookie.split(";")) {
+      const [name, value = ""] = pair.trim().split("=", 2);
+      if (name !== this.#cookieName) continue;
+      const [until = "", signature = ""] = value.split(".", 2);
+      if (!/^[0-9]{1,15}$/.test(until) || Number(until) < this.#nowMs()) continue;
+      const expected = Buffer.from(this.#signature(Number(until)));
+      const given = Buffer.from(signature);
+      if (given.length === expected.length && timingSafeEqual(given, expected)) return true;
+    }
+    return false;
+  }
+
+  #signature(untilMs: number): string {
+    return createHmac("sha256", this.#cookieKey).update(String(untilMs)).digest("base64url");
+  }
+}
+
+/** Looked up by digest: comparing digests of guesses tells nothing about the code, however long it takes. */
+function digestOf(code: string): string {
+  return createHash("sha256").update(code).digest("hex");
+}
+
+/** The name in a `Host` header without its port, lower case; `null` where there is none. */
+function hostName(host: string | undefined): string | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? "");
+  return match === null ? null : (match[1] ?? match[2] ?? "").toLowerCase();
+}
+
+/** Whether a listening address can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,72 @@
+/** What executors find becomes the fleet: their sites and pools where nobody declared them yet, their nodes as observations. */
+import type { Node, NodeSpec, Observation, ReadonlyState } from "@headroom/engine";
+import type { Executor, Inventory } from "@headroom/executors";
+import type { DriverLog } from "./driver/batch-driver.ts";
+import type { Driver } from "./driver/driver.ts";
+import { OperationalError } from "./operational-error.ts";
+
+/** Hardware changes by hand: a minute later is soon enough, and asking costs a process on machines with accelerators. */
+const INVENTORY_INTERVAL_MS = 60_000;
+
+/** Declares what is missing and reports the nodes. What somebody declared differently stays as they declared it. */
+export async function registerMachine(driver: Driver, executors: readonly Executor[]): Promise<void> {
+  for (const executor of executors) {
+    const inventory = await executor.inventory();
+    const missing = await driver.read(({ state }) => undeclared(state, inventory));
+    if (missing.sites.length + missing.pools.length > 0) {
+      const command = {
+        kind: "apply",
+        ...missing,
+        teams: [],
+        workloads: [],
+        actor: "start",
+        idempotencyKey: null,
+      } as const;
+      const reply = await driver.command(command);
+      if (reply.kind === "rejected") {
+        const facts = JSON.stringify(reply.rejection);
+        throw new OperationalError("machine-not-registered", `This machine cannot be added to the fleet: ${facts}.`);
+      }
+    }
+    await observeChanges(driver, inventory);
+  }
+}
+
+/** Looks again from time to time; returns how to stop that. */
+export function watchInventory(driver: Driver, executors: readonly Executor[], log: DriverLog): () => void {
+  const look = async (): Promise<void> => {
+    for (const executor of executors) await observeChanges(driver, await executor.inventory());
+  };
+  const timer = setInterval(() => {
+    look().catch((error: unknown) => {
+      log.warn(`the nodes could not be listed: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }, INVENTORY_INTERVAL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inventory, "sites" | "pools"> {
+  return {
+    sites: sites.filter(({ name }) => !state.sites.has(name)),
+    pools: pools.filter(({ name }) => !state.pools.has(name)),
+  };
+}
+
+/** Reports only what differs: an inventory in which nothing changed leaves no trace. */
+async function observeChanges(driver: Driver, { nodes }: Inventory): Promise<void> {
+  const changed = await driver.read(({ state }) => nodes.filter((node) => differs(state.nodes.get(node.id), node)));
+  for (const node of changed) driver.observe({ kind: "nodeSeen", node } satisfies Observation);
+}
+
+function differs(known: Node | undefined, seen: NodeSpec): boolean {
+  return (
+    known === undefined ||
+    known.health === "lost" ||
+    known.pool !== seen.pool ||
+    known.acceleratorCount !== seen.acceleratorCount ||
+    known.coresMilli !== seen.coresMilli ||
+    known.memoryMib !== seen.memoryMib ||
+    known.fabric.join("/") !== seen.fabric.join("/")
+  );
+}

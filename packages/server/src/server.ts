@@ -1,0 +1,233 @@
+/**
+ * The control plane, put together: journal, driver, executor, API. Starting refuses with an `OperationalError` that says what
+ * to do, and leaves nothing behind when it does; closing leaves the work running.
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import path from "node:path";
+import { presets } from "@headroom/engine";
+import { createLocalExecutor } from "@headroom/executors";
+import type { Executor, LocalExecutorOptions } from "@headroom/executors";
+import { createApi } from "./api/app.ts";
+import type { Api } from "./api/app.ts";
+import type { ControlPlane } from "./api/control-plane.ts";
+import { loadToken } from "./auth/access-token.ts";
+import { Gate, isLoopback } from "./auth/gate.ts";
+import type { DriverLog } from "./driver/batch-driver.ts";
+import type { Driver } from "./driver/driver.ts";
+import { openDriver } from "./driver/open-driver.ts";
+import type { OpenDriverOptions } from "./driver/open-driver.ts";
+import { registerMachine, watchInventory } from "./machine-registration.ts";
+import { OperationalError } from "./operational-error.ts";
+
+export interface ControlPlaneOptions {
+  /** The state directory: journal, token, attempts. */
+  readonly home: string;
+  /** Default `127.0.0.1`. */
+  readonly host?: string;
+  /** Default 7070; 0 takes any free one. */
+  readonly port?: number;
+  /** `off` lets everybody in who reaches the port; loopback only. Default `token`. */
+  readonly auth?: "token" | "off";
+  /** Further names by which browsers reach this server, e.g. behind a proxy. */
+  readonly hostNames?: readonly string[];
+  /** The machine as a fleet: declared slots and the like. */
+  readonly local?: Omit<LocalExecutorOptions, "homeDir">;
+  /** Where the built console lies; default: there is none. */
+  readonly consoleDir?: string | null;
+  /** A preset to put in force; default: whatever was in force before. */
+  readonly policy?: string;
+  readonly log?: DriverLog;
+  /** The journal failed: end the process. Default: exits with 1. */
+  readonly onFatal?: (error: Error) => void;
+  /** For tests and benchmarks: how the driver is opened beside that. */
+  readonly driver?: Pick<OpenDriverOptions, "journal" | "snapshots" | "digestEveryEvents" | "onPoint">;
+  /** Instead of the local executor. */
+  readonly executors?: readonly Executor[];
+}
+
+export interface RunningControlPlane {
+  /** `http://127.0.0.1:7070`. */
+  readonly url: string;
+  /** `null` where `auth` is off. */
+  readonly token: string | null;
+  readonly driver: Driver;
+  /** Opens the console in a browser, once and within minutes. */
+  loginUrl(): string;
+  /** Ends streams and requests, finishes what was accepted, releases the directory. What runs goes on. Idempotent. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_PORT = 7070;
+const SERVER_FILE = "server.json";
+
+const stderrLog: DriverLog = {
+  info: () => undefined,
+  warn: (message) => void process.stderr.write(`warning: ${message}\n`),
+  error: (message) => void process.stderr.write(`error: ${message}\n`),
+};
+
+export async function startControlPlane(options: ControlPlaneOptions): Promise<RunningControlPlane> {
+  const { home, host = "127.0.0.1", port = DEFAULT_PORT, auth = "token", log = stderrLog } = options;
+  refuseExposure(host, auth);
+  prepareHome(home);
+  const executors = options.executors ?? [localExecutor(options, log)];
+  let driver: Driver | null = null;
+  let api: Api | null = null;
+  let url = "";
+  try {
+    driver = await openDriver({
+      ...options.driver,
+      directory: path.join(home, "journal"),
+      executors,
+      log,
+      onFatal: (error) => (options.onFatal ?? exitNow)(error),
+    });
+    const token = auth === "off" ? null : loadToken(home);
+    const plane = controlPlane(options, { driver, executors, token, log, address: () => url });
+    await registerMachine(driver, executors);
+    await choosePolicy(driver, options.policy);
+    api = createApi({ plane, consoleDir: options.consoleDir ?? null });
+    url = await listen(api, host, port);
+    const stopWatching = watchInventory(driver, executors, log);
+    announce(home, url);
+    return running({ home, url, token, plane, api, executors, stopWatching });
+  } catch (error) {
+    await api?.app.close();
+    await driver?.close();
+    await Promise.all(executors.map((executor) => executor.close()));
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly driver: Driver;
+  readonly executors: readonly Executor[];
+  readonly token: string | null;
+  readonly log: DriverLog;
+  address(): string;
+}
+
+function controlPlane({ host, hostNames = [] }: ControlPlaneOptions, opened: Opened): ControlPlane {
+  const { driver, executors, token, log } = opened;
+  const nowMs = (): number => Date.now();
+  const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
+  return {
+    driver,
+    executors: new Map(executors.map((executor) => [executor.kind, executor])),
+    gate: new Gate({ token, hostNames: own, nowMs }),
+    log,
+    version: productVersion(),
+    startedAtMs: nowMs(),
+    address: () => opened.address(),
+    nowMs,
+  };
+}
+
+interface Started {
+  readonly home: string;
+  readonly url: string;
+  readonly token: string | null;
+  readonly plane: ControlPlane;
+  readonly api: Api;
+  readonly executors: readonly Executor[];
+  stopWatching(): void;
+}
+
+function running({ home, url, token, plane, api, executors, stopWatching }: Started): RunningControlPlane {
+  let closing: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    stopWatching();
+    api.closeStreams();
+    await api.app.close();
+    await plane.driver.close();
+    await Promise.all(executors.map((executor) => executor.close()));
+    rmSync(path.join(home, SERVER_FILE), { force: true });
+  };
+  return {
+    url,
+    token,
+    driver: plane.driver,
+    loginUrl: () => `${url}/login?code=${plane.gate.newLoginCode().code}`,
+    close: () => (closing ??= close()),
+  };
+}
+
+function refuseExposure(host: string, auth: "token" | "off"): void {
+  if (auth === "token" || isLoopback(host)) return;
+  throw new OperationalError(
+    "auth-off-exposed",
+    `Without authentication the control plane listens on this machine only, and ${host} can be reached from others: whoever reaches it could run anything. Leave --auth off out, or listen on 127.0.0.1.`,
+  );
+}
+
+function prepareHome(home: string): void {
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OperationalError("unusable-home", `The state directory ${home} cannot be used: ${reason}.`, {
+      cause: error,
+    });
+  }
+}
+
+function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {
+  return createLocalExecutor({ onProblem: (message) => log.warn(message), ...local, homeDir: path.resolve(home) });
+}
+
+async function choosePolicy(driver: Driver, name: string | undefined): Promise<void> {
+  if (name === undefined) return;
+  const policy = presets.get(name);
+  if (policy === undefined) {
+    const known = [...presets.keys()].join(", ");
+    throw new OperationalError("unknown-policy", `There is no policy preset ${name}. There are: ${known}.`);
+  }
+  const current = await driver.read(({ state }) => state.policy.name);
+  if (current !== name) await driver.command({ kind: "setPolicy", policy, actor: "start", idempotencyKey: null });
+}
+
+async function listen({ app }: Api, host: string, port: number): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const place = `${host}:${port}`;
+    if (code === "EADDRINUSE") {
+      const advice = "Stop what listens there, or choose another port with --port.";
+      throw new OperationalError("port-in-use", `${place} is in use by another program. ${advice}`, { cause: error });
+    }
+    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      throw new OperationalError(
+        "address-unusable",
+        `Cannot listen on ${place}: ${code}. Choose another --host or --port.`,
+        {
+          cause: error,
+        },
+      );
+    }
+    throw error;
+  }
+  const address = app.server.address() as AddressInfo;
+  const shown = host === "0.0.0.0" || host === "::" ? hostname() : host;
+  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
+}
+
+/** So that the CLI finds the control plane of a directory; written whole or not at all. */
+function announce(home: string, url: string): void {
+  const file = path.join(home, SERVER_FILE);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+function productVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(path.join(import.meta.dirname, "../package.json"), "utf8"));
+  return (manifest as { readonly version: string }).version;
+}
+
+function exitNow(error: Error): void {
+  process.stderr.write(`The control plane ends: ${error.message}\n`);
+  process.exit(1);
+}
