@@ -63,7 +63,10 @@ class EngineCore implements Engine {
     const { state } = this.#world;
     const text = JSON.stringify(events);
     hashInto(this.#chain, text);
-    return new ClosedGroup({ firstSequence: state.sequence - events.length + 1, count: events.length, text }, this.#chain);
+    return new ClosedGroup(
+      { firstSequence: state.sequence - events.length + 1, count: events.length, text },
+      this.#chain,
+    );
   }
 
   advance(): void {
@@ -151,11 +154,15 @@ function foldGroup(world: World, group: JournalGroup): void {
   const { state } = world;
   const expected = state.sequence + 1;
   if (group.firstSequence !== expected) {
-    throw new InvariantError(`the journal is damaged: a group starts at sequence ${group.firstSequence}, expected ${expected}`);
+    throw new InvariantError(
+      `the journal is damaged: a group starts at sequence ${group.firstSequence}, expected ${expected}`,
+    );
   }
   const chain = chainAfter(state.chain, group.text);
   if (chain !== group.chain) {
-    throw new InvariantError(`the journal is damaged at sequence ${expected}: the hash chain gives ${chain}, the journal says ${group.chain}`);
+    throw new InvariantError(
+      `the journal is damaged at sequence ${expected}: the hash chain gives ${chain}, the journal says ${group.chain}`,
+    );
   }
   let events: readonly Event[];
   try {
@@ -163,7 +170,10 @@ function foldGroup(world: World, group: JournalGroup): void {
   } catch (cause) {
     throw new InvariantError(`the journal is damaged at sequence ${expected}: not JSON`, { cause });
   }
-  invariant(events.length === group.count, `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`);
+  invariant(
+    events.length === group.count,
+    `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`,
+  );
   for (const event of events) applyEvent(world, event);
   state.chain = chain;
 }

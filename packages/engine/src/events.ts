@@ -5,7 +5,14 @@
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
-import type { AttemptOutcome, EndReason, StopReason, WorkerAllocation, WorkerExit, WorkloadSpec } from "./model/workload.ts";
+import type {
+  AttemptOutcome,
+  EndReason,
+  StopReason,
+  WorkerAllocation,
+  WorkerExit,
+  WorkloadSpec,
+} from "./model/workload.ts";
 import type { CommandResult } from "./replies.ts";
 import type { Policy } from "./policy/policy.ts";
 
@@ -33,7 +40,11 @@ export type GovernanceEvent =
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
 export type WorkloadEvent =
-  | (Fact<"workloadSubmitted"> & { readonly workloadId: WorkloadId; readonly spec: WorkloadSpec; readonly actor: string })
+  | (Fact<"workloadSubmitted"> & {
+      readonly workloadId: WorkloadId;
+      readonly spec: WorkloadSpec;
+      readonly actor: string;
+    })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
       readonly workloadId: WorkloadId;

@@ -49,7 +49,12 @@ export type Signal =
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  | { readonly kind: "checkpointReported"; readonly attemptId: AttemptId; readonly step: number; readonly path: string };
+  | {
+      readonly kind: "checkpointReported";
+      readonly attemptId: AttemptId;
+      readonly step: number;
+      readonly path: string;
+    };
 
 export type Tick = { readonly kind: "tick" };
 

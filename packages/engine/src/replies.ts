@@ -28,7 +28,12 @@ export type Rejection =
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
   | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
-  | { readonly code: "tooLarge"; readonly workers: number; readonly placeableWorkers: number; readonly acceleratorsPerWorker: number }
+  | {
+      readonly code: "tooLarge";
+      readonly workers: number;
+      readonly placeableWorkers: number;
+      readonly acceleratorsPerWorker: number;
+    }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
   | { readonly code: "idempotencyKeyReused"; readonly key: string };
 

@@ -7,12 +7,39 @@ import type { EventKind } from "./events.ts";
 
 export type BlockedReason =
   /** The fleet as it is up now could not hold the gang even if it were empty. */
-  | { readonly kind: "exceedsFleet"; readonly acceleratorTypes: readonly string[]; readonly workers: number; readonly placeableWorkers: number; readonly neededCount: number; readonly fleetCount: number }
+  | {
+      readonly kind: "exceedsFleet";
+      readonly acceleratorTypes: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+      readonly neededCount: number;
+      readonly fleetCount: number;
+    }
   /** Fewer free accelerators than needed, over all nodes that may be used. */
-  | { readonly kind: "acceleratorShortfall"; readonly acceleratorTypes: readonly string[]; readonly neededCount: number; readonly freeCount: number; readonly fleetCount: number }
+  | {
+      readonly kind: "acceleratorShortfall";
+      readonly acceleratorTypes: readonly string[];
+      readonly neededCount: number;
+      readonly freeCount: number;
+      readonly fleetCount: number;
+    }
   /** Enough in sum, but too scattered, or short of cores or memory beside them. */
-  | { readonly kind: "workerShortfall"; readonly workers: number; readonly placeableWorkers: number; readonly binding: "accelerators" | "cores" | "memory"; readonly neededPerWorker: number; readonly freeCount: number }
-  | { readonly kind: "teamLimit"; readonly team: string; readonly acceleratorType: string; readonly limitCount: number; readonly usedCount: number; readonly neededCount: number }
+  | {
+      readonly kind: "workerShortfall";
+      readonly workers: number;
+      readonly placeableWorkers: number;
+      readonly binding: "accelerators" | "cores" | "memory";
+      readonly neededPerWorker: number;
+      readonly freeCount: number;
+    }
+  | {
+      readonly kind: "teamLimit";
+      readonly team: string;
+      readonly acceleratorType: string;
+      readonly limitCount: number;
+      readonly usedCount: number;
+      readonly neededCount: number;
+    }
   /** The policy starts nothing past the head of the queue, and the head does not fit. */
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };

@@ -112,7 +112,10 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   workload.revision = state.sequence;
   if (event.outcome === "failed") {
-    workload.failureCounts = new Map(workload.failureCounts).set(attempt.task, (workload.failureCounts.get(attempt.task) ?? 0) + 1);
+    workload.failureCounts = new Map(workload.failureCounts).set(
+      attempt.task,
+      (workload.failureCounts.get(attempt.task) ?? 0) + 1,
+    );
   }
   if (event.retryAtMs !== null) {
     const wasReady = readyTask(workload, event.atMs) !== null;
@@ -130,7 +133,11 @@ function removeFrom(attempts: AttemptId[], id: AttemptId): void {
   else attempts.splice(index, 1);
 }
 
-function keepEnded(kept: readonly EndedAttempt[], attempt: AttemptEntity, event: AttemptEvent & { readonly kind: "attemptEnded" }): readonly EndedAttempt[] {
+function keepEnded(
+  kept: readonly EndedAttempt[],
+  attempt: AttemptEntity,
+  event: AttemptEvent & { readonly kind: "attemptEnded" },
+): readonly EndedAttempt[] {
   const ended: EndedAttempt = {
     id: attempt.id,
     task: attempt.task,

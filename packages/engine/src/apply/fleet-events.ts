@@ -61,7 +61,12 @@ function change(world: World, spec: NodeSpec): void {
   const { state, capacity } = world;
   const node = state.nodes.get(spec.id);
   invariant(node !== undefined, `no node ${spec.id}`);
-  Object.assign(node, { fabric: spec.fabric, acceleratorCount: spec.acceleratorCount, coresMilli: spec.coresMilli, memoryMib: spec.memoryMib });
+  Object.assign(node, {
+    fabric: spec.fabric,
+    acceleratorCount: spec.acceleratorCount,
+    coresMilli: spec.coresMilli,
+    memoryMib: spec.memoryMib,
+  });
   node.revision = state.sequence;
   capacity.resize(node);
 }

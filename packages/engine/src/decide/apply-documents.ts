@@ -23,16 +23,25 @@ export function apply(batch: Batch, command: Apply): Decision {
   const { state } = batch.world;
   const fact = { version: 1, atMs: batch.nowMs } as const;
   const changes: ApplyChange[] = [];
-  const define = (kind: "site" | "pool" | "team", wanted: { readonly name: string }, known: unknown, emit: () => void): void => {
+  const define = (
+    kind: "site" | "pool" | "team",
+    wanted: { readonly name: string },
+    known: unknown,
+    emit: () => void,
+  ): void => {
     const action = actionOf(known, wanted);
     if (action !== "unchanged") emit();
     changes.push({ kind, name: wanted.name, action, workloadId: null });
   };
-  for (const site of command.sites) define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
-  for (const pool of command.pools) define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
-  for (const team of parentsFirst(command.teams)) define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
+  for (const site of command.sites)
+    define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
+  for (const pool of command.pools)
+    define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
+  for (const team of parentsFirst(command.teams))
+    define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
   const newest = newestNamed(batch.world, command.workloads);
-  for (const spec of command.workloads) changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
+  for (const spec of command.workloads)
+    changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
   return done({ kind: "applied", changes });
 }
 
@@ -42,18 +51,30 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
   if (objection !== null) return refused(objection);
   const { state } = world;
   const newest = newestNamed(world, documents.workloads);
-  const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({ kind, name, action, workloadId: null });
+  const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({
+    kind,
+    name,
+    action,
+    workloadId: null,
+  });
   const workloads = documents.workloads.map((spec): ApplyChange => {
     const known = newest.get(nameOf(spec));
     const action = actionOf(known?.spec, spec);
-    return { kind: "workload", name: spec.name, action, workloadId: action === "unchanged" ? (known?.id ?? null) : null };
+    return {
+      kind: "workload",
+      name: spec.name,
+      action,
+      workloadId: action === "unchanged" ? (known?.id ?? null) : null,
+    };
   });
   return done({
     kind: "applied",
     changes: [
       ...documents.sites.map((site) => plan("site", site.name, actionOf(state.sites.get(site.name), site))),
       ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
-      ...parentsFirst(documents.teams).map((team) => plan("team", team.name, actionOf(state.teams.get(team.name), team))),
+      ...parentsFirst(documents.teams).map((team) =>
+        plan("team", team.name, actionOf(state.teams.get(team.name), team)),
+      ),
       ...workloads,
     ],
   });
@@ -115,11 +136,13 @@ function duplicateName({ sites, pools, teams, workloads }: ApplyDocuments): Reje
 
 function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Rejection | null {
   for (const pool of pools) {
-    if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site)) return { code: "unknownSite", site: pool.site };
+    if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site))
+      return { code: "unknownSite", site: pool.site };
     const known = state.pools.get(pool.name);
     const inUse = known !== undefined && [...state.nodes.values()].some((node) => node.pool === pool.name);
     // The nodes of a pool are filed under its type and run under its executor: those stay while it has nodes.
-    if (inUse && known.acceleratorType !== pool.acceleratorType) return { code: "poolInUse", pool: pool.name, field: "accelerator" };
+    if (inUse && known.acceleratorType !== pool.acceleratorType)
+      return { code: "poolInUse", pool: pool.name, field: "accelerator" };
     if (inUse && known.executor !== pool.executor) return { code: "poolInUse", pool: pool.name, field: "executor" };
   }
   return null;
@@ -131,7 +154,7 @@ function teamObjection({ state }: World, teams: readonly Team[]): Rejection | nu
   for (const team of teams) after.set(team.name, team);
   for (const team of teams) {
     const path: TeamName[] = [team.name];
-    for (let at = team.parent; at !== null; ) {
+    for (let at = team.parent; at !== null;) {
       if (path.includes(at)) return { code: "teamCycle", teams: [...path.slice(path.indexOf(at)), at] };
       const parent = after.get(at);
       if (parent === undefined) return { code: "unknownTeam", team: at };
@@ -149,7 +172,10 @@ function parentsFirst(teams: readonly Team[]): readonly Team[] {
     const parent = team.parent === null ? undefined : byName.get(team.parent);
     return parent === undefined ? 0 : 1 + depth(parent);
   };
-  return teams.map((team) => ({ team, depth: depth(team) })).toSorted((left, right) => left.depth - right.depth).map(({ team }) => team);
+  return teams
+    .map((team) => ({ team, depth: depth(team) }))
+    .toSorted((left, right) => left.depth - right.depth)
+    .map(({ team }) => team);
 }
 
 function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {

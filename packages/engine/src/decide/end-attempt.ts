@@ -13,12 +13,28 @@ export interface AttemptEnd {
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
-  batch.emit({ kind: "attemptEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome: end.outcome, exit: end.exit, detail: end.detail, retryAtMs });
+  batch.emit({
+    kind: "attemptEnded",
+    version: 1,
+    atMs: batch.nowMs,
+    attemptId: attempt.id,
+    outcome: end.outcome,
+    exit: end.exit,
+    detail: end.detail,
+    retryAtMs,
+  });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
 /** When a task that did not succeed may be tried again; `null` if it is given up. */
-function retryAt(batch: Batch, { workload, attempt, outcome }: { workload: Workload; attempt: Attempt; outcome: Exclude<AttemptOutcome, "succeeded"> }): number | null {
+function retryAt(
+  batch: Batch,
+  {
+    workload,
+    attempt,
+    outcome,
+  }: { workload: Workload; attempt: Attempt; outcome: Exclude<AttemptOutcome, "succeeded"> },
+): number | null {
   if (workload.stopRequested) return null;
   const { retries } = workload.spec;
   switch (outcome) {
@@ -56,6 +72,7 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
   const { failedCount } = workload;
   if (failedCount === 0) return { kind: "allTasksSucceeded" };
   if (workload.spec.kind === "batch") return { kind: "tasksFailed", failedCount };
-  if (attempt.stop?.reason === "walltimeExceeded") return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
+  if (attempt.stop?.reason === "walltimeExceeded")
+    return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
   return { kind: "retriesExhausted", failures: workload.failureCounts.get(attempt.task) ?? 0, exit: end.exit };
 }

@@ -12,20 +12,27 @@ export function removeTeam(batch: Batch, team: TeamName): Decision {
   const { state } = batch.world;
   if (!state.teams.has(team)) return refused({ code: "unknownTeam", team });
   const children = [...state.teams.values()].filter(({ parent }) => parent === team).length;
-  const workloads = [...state.workloads.values()].filter((workload) => workload.spec.team === team && workload.endedAtMs === null).length;
-  if (children > 0 || workloads > 0 || team === DEFAULT_TEAM) return refused({ code: "teamInUse", team, workloads, children });
+  const workloads = [...state.workloads.values()].filter(
+    (workload) => workload.spec.team === team && workload.endedAtMs === null,
+  ).length;
+  if (children > 0 || workloads > 0 || team === DEFAULT_TEAM)
+    return refused({ code: "teamInUse", team, workloads, children });
   batch.emit({ kind: "teamRemoved", version: 1, atMs: batch.nowMs, team });
   return done({ kind: "teamRemoved", team });
 }
 
-export function drainNode(batch: Batch, { nodeId, actor, running }: Command & { readonly kind: "drainNode" }): Decision {
+export function drainNode(
+  batch: Batch,
+  { nodeId, actor, running }: Command & { readonly kind: "drainNode" },
+): Decision {
   const { state, capacity } = batch.world;
   const node = state.nodes.get(nodeId);
   if (node === undefined) return refused({ code: "unknownNode", nodeId });
   if (!node.draining) batch.emit({ kind: "nodeDrainStarted", version: 1, atMs: batch.nowMs, nodeId, actor });
   if (running === "requeue") {
     const attempts = [...capacity.slot(nodeId).attempts].flatMap((id) => state.attempts.get(id) ?? []);
-    for (const attempt of attempts.toSorted((left, right) => left.placedSequence - right.placedSequence)) requestStop(batch, attempt, "nodeDrained");
+    for (const attempt of attempts.toSorted((left, right) => left.placedSequence - right.placedSequence))
+      requestStop(batch, attempt, "nodeDrained");
   }
   return done({ kind: "nodeDraining", nodeId });
 }
@@ -38,6 +45,7 @@ export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly
 }
 
 export function setPolicy(batch: Batch, policy: Policy): Decision {
-  if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy)) batch.emit({ kind: "policySet", version: 1, atMs: batch.nowMs, policy });
+  if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy))
+    batch.emit({ kind: "policySet", version: 1, atMs: batch.nowMs, policy });
   return done({ kind: "policySet", name: policy.name });
 }

@@ -38,7 +38,11 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
     case "attemptExited":
       return exitAttempt(batch, attempt, observation.exits);
     case "attemptLost":
-      return endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: observation.detail });
+      return endAttempt(batch, attempt, {
+        outcome: attempt.stop === null ? "lost" : "stopped",
+        exit: null,
+        detail: observation.detail,
+      });
     default:
       unreachable(observation);
   }
@@ -71,7 +75,8 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib } = known;
   const changed = canonicalJson({ id, pool, fabric, acceleratorCount, coresMilli, memoryMib }) !== canonicalJson(spec);
   // Amounts of a node change only while it holds nothing; the executor reports again at its next look.
-  if (changed && pool === spec.pool && capacity.slot(spec.id).attempts.size === 0) batch.emit({ kind: "nodeChanged", version: 1, atMs, node: spec });
+  if (changed && pool === spec.pool && capacity.slot(spec.id).attempts.size === 0)
+    batch.emit({ kind: "nodeChanged", version: 1, atMs, node: spec });
 }
 
 /**
@@ -88,7 +93,12 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
     .toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {
     const goneEverywhere = attempt.workers.every((worker) => state.nodes.get(worker.node)?.health === "lost");
-    if (goneEverywhere) endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, detail: `node ${nodeId} was lost: ${detail}` });
+    if (goneEverywhere)
+      endAttempt(batch, attempt, {
+        outcome: attempt.stop === null ? "lost" : "stopped",
+        exit: null,
+        detail: `node ${nodeId} was lost: ${detail}`,
+      });
     else requestStop(batch, attempt, "nodeLost");
   }
 }

@@ -17,9 +17,26 @@ function effectsOf({ state }: World, attempt: AttemptEntity): Effect[] {
   const { id: attemptId, workloadId, task, number, workers, placedSequence: sequence } = attempt;
   const { executor } = pool;
   const effects: Effect[] = [];
-  if (attempt.startedAtMs === null) effects.push({ kind: "launchGang", executor, attemptId, workloadId, task, number, spec: workload.spec, workers, sequence });
+  if (attempt.startedAtMs === null)
+    effects.push({
+      kind: "launchGang",
+      executor,
+      attemptId,
+      workloadId,
+      task,
+      number,
+      spec: workload.spec,
+      workers,
+      sequence,
+    });
   if (attempt.stop !== null) {
-    effects.push({ kind: "stopGang", executor, attemptId, graceTimeoutMs: workload.spec.graceTimeoutMs, reason: attempt.stop.reason });
+    effects.push({
+      kind: "stopGang",
+      executor,
+      attemptId,
+      graceTimeoutMs: workload.spec.graceTimeoutMs,
+      reason: attempt.stop.reason,
+    });
   }
   return effects;
 }

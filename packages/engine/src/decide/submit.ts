@@ -24,15 +24,25 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
 }
 
 /** Why a spec cannot be taken in under these teams; `null` if it can. */
-export function submissionObjection(world: World, spec: WorkloadSpec, teams: { has(team: WorkloadSpec["team"]): boolean }): Rejection | null {
+export function submissionObjection(
+  world: World,
+  spec: WorkloadSpec,
+  teams: { has(team: WorkloadSpec["team"]): boolean },
+): Rejection | null {
   const { state, capacity } = world;
   if (!teams.has(spec.team)) return { code: "unknownTeam", team: spec.team };
   const waitingCount = state.submittedCount - state.endedCount;
-  if (waitingCount >= WAITING_WORKLOADS_MAX) return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  if (waitingCount >= WAITING_WORKLOADS_MAX)
+    return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
   const { gang, acceleratorTypes } = spec;
   if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, gang, acceleratorTypes)) {
     const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));
-    return { code: "tooLarge", workers: gang.workers, placeableWorkers: Math.max(0, ...workers), acceleratorsPerWorker: gang.accelerators };
+    return {
+      code: "tooLarge",
+      workers: gang.workers,
+      placeableWorkers: Math.max(0, ...workers),
+      acceleratorsPerWorker: gang.accelerators,
+    };
   }
   return null;
 }
@@ -44,7 +54,7 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
   if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
   if (!workload.stopRequested) {
     batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
-    for (const attemptId of [...workload.activeAttempts]) {
+    for (const attemptId of workload.activeAttempts) {
       const attempt = state.attempts.get(attemptId);
       if (attempt !== undefined) requestStop(batch, attempt, "cancelled");
     }

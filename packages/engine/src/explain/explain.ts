@@ -16,26 +16,44 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 
 /** Kinds of event after which something that did not fit may fit. */
-const FREEING: readonly EventKind[] = ["attemptEnded", "nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed", "policySet"];
+const FREEING: readonly EventKind[] = [
+  "attemptEnded",
+  "nodeJoined",
+  "nodeChanged",
+  "nodeReturned",
+  "nodeResumed",
+  "policySet",
+];
 
-const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({ kind: "blocked", reasons, wakeOn });
+const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
+  kind: "blocked",
+  reasons,
+  wakeOn,
+});
 
 export function explain(engine: Engine, id: WorkloadId): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
-  if (workload === undefined || workload.endedAtMs !== null || waitingTaskCount(workload) === 0) return { kind: "notWaiting" };
+  if (workload === undefined || workload.endedAtMs !== null || waitingTaskCount(workload) === 0)
+    return { kind: "notWaiting" };
   const nowMs = clockOf(engine);
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const found = world.queue.classOf(workload);
   const own = explainClass(world, found);
   const behind = explainHead(world, workload);
   if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
-  return behind === null ? { kind: "placeable" } : blocked([...FREEING, "workloadEnded", "workloadStopRequested"], behind);
+  return behind === null
+    ? { kind: "placeable" }
+    : blocked([...FREEING, "workloadEnded", "workloadStopRequested"], behind);
 }
 
 function explainBackoff(workload: Workload): Verdict {
   const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
-  return blocked([], { kind: "backoff", untilMs: next.notBeforeMs, failures: workload.failureCounts.get(next.task) ?? 0 });
+  return blocked([], {
+    kind: "backoff",
+    untilMs: next.notBeforeMs,
+    failures: workload.failureCounts.get(next.task) ?? 0,
+  });
 }
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
@@ -45,17 +63,31 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   const types = world.capacity.acceptable(acceleratorTypes);
   const neededCount = gang.workers * gang.accelerators;
   const fleetCount = sum(types, (type) => type.usableCount);
-  const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({ kind: "blocked" as const, reasons, wakeOn });
+  const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
+    kind: "blocked" as const,
+    reasons,
+    wakeOn,
+  });
   if (!couldEverFit(world, found)) {
     const placeable = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
-    const reason = { kind: "exceedsFleet", acceleratorTypes, workers: gang.workers, placeableWorkers: placeable, neededCount, fleetCount } as const;
+    const reason = {
+      kind: "exceedsFleet",
+      acceleratorTypes,
+      workers: gang.workers,
+      placeableWorkers: placeable,
+      neededCount,
+      fleetCount,
+    } as const;
     return result([reason], ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"]);
   }
   const limits = types.flatMap((type) => limitReason(world, found, type) ?? []);
   if (limits.length === types.length) return result(limits, ["attemptEnded", "teamDefined"]);
   const freeCount = sum(types, (type) => type.freeCount);
   if (Math.max(...types.map((type) => type.freeCount)) < neededCount) {
-    return result([{ kind: "acceleratorShortfall", acceleratorTypes, neededCount, freeCount, fleetCount }, ...limits], FREEING);
+    return result(
+      [{ kind: "acceleratorShortfall", acceleratorTypes, neededCount, freeCount, fleetCount }, ...limits],
+      FREEING,
+    );
   }
   return result([workerShortfall(types, gang), ...limits], FREEING);
 }
@@ -72,9 +104,16 @@ function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): Blocke
     .map((type) => ({ type, placeable: placeableWorkers(type, gang) }))
     .reduce((left, right) => (right.placeable > left.placeable ? right : left));
   const without = (changes: Partial<GangSpec>): number => placeableWorkers(best.type, { ...gang, ...changes });
-  const base = { kind: "workerShortfall", workers: gang.workers, placeableWorkers: best.placeable, freeCount: best.type.freeCount } as const;
-  if (without({ coresMilli: 0 }) > best.placeable) return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
-  if (without({ memoryMib: 0 }) > best.placeable) return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
+  const base = {
+    kind: "workerShortfall",
+    workers: gang.workers,
+    placeableWorkers: best.placeable,
+    freeCount: best.type.freeCount,
+  } as const;
+  if (without({ coresMilli: 0 }) > best.placeable)
+    return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
+  if (without({ memoryMib: 0 }) > best.placeable)
+    return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
   return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
 }
 
@@ -93,4 +132,5 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   return head === null || aheadCount === 0 ? null : { kind: "behindHead", headWorkloadId: head.id, aheadCount };
 }
 
-const sum = <T>(items: readonly T[], amount: (item: T) => number): number => items.reduce((total, item) => total + amount(item), 0);
+const sum = <T>(items: readonly T[], amount: (item: T) => number): number =>
+  items.reduce((total, item) => total + amount(item), 0);

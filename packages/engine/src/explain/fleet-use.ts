@@ -4,7 +4,15 @@ import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import type { Engine } from "../ready.ts";
 
 /** Attempts that hold something on the node, and what is left of it. */
-export function nodeUse(engine: Engine, id: NodeId): { readonly attempts: readonly AttemptId[]; readonly freeCount: number; readonly coresFreeMilli: number; readonly memoryFreeMib: number } {
+export function nodeUse(
+  engine: Engine,
+  id: NodeId,
+): {
+  readonly attempts: readonly AttemptId[];
+  readonly freeCount: number;
+  readonly coresFreeMilli: number;
+  readonly memoryFreeMib: number;
+} {
   const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = worldOf(engine).capacity.slot(id);
   return { attempts: [...attempts], freeCount, coresFreeMilli, memoryFreeMib };
 }

@@ -8,7 +8,10 @@ import { waitingTaskCount } from "../state/ready-task.ts";
  * Waiting workloads with a task that may start now, in the order in which the policy considers them, from `offset` on.
  * Those in back-off are not in it. Costs what the page holds and what it skips.
  */
-export function queuePage(engine: Engine, { offset, limit }: { readonly offset: number; readonly limit: number }): readonly Workload[] {
+export function queuePage(
+  engine: Engine,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): readonly Workload[] {
   const { queue } = worldOf(engine);
   const heads = [...queue.classes()].flatMap(({ waiting }) => {
     const rest = waiting.from(0);
@@ -19,7 +22,13 @@ export function queuePage(engine: Engine, { offset, limit }: { readonly offset: 
   for (let position = 0; heads.length > 0 && page.length < limit; position++) {
     let best = 0;
     for (let index = 1; index < heads.length; index++) {
-      if (queue.compare((heads[index] as (typeof heads)[number]).workload, (heads[best] as (typeof heads)[number]).workload) < 0) best = index;
+      if (
+        queue.compare(
+          (heads[index] as (typeof heads)[number]).workload,
+          (heads[best] as (typeof heads)[number]).workload,
+        ) < 0
+      )
+        best = index;
     }
     const head = heads[best] as (typeof heads)[number];
     if (position >= offset) page.push(head.workload);
@@ -40,7 +49,11 @@ export function queuePosition(engine: Engine, { id }: Pick<Workload, "id">): num
 }
 
 /** Totals over everything that may start now; costs one step for each workload that waits. */
-export function waitingSummary(engine: Engine): { readonly workloads: number; readonly tasks: number; readonly accelerators: number } {
+export function waitingSummary(engine: Engine): {
+  readonly workloads: number;
+  readonly tasks: number;
+  readonly accelerators: number;
+} {
   let workloads = 0;
   let tasks = 0;
   let accelerators = 0;

@@ -3,7 +3,6 @@ import type { Policy } from "./policy.ts";
 
 /** The total order in which a policy considers what waits; it ends in the order of submission, so no two compare equal. */
 export function workloadOrder(policy: Policy): (left: Workload, right: Workload) => number {
-
   // `submitted` decides everything, so the keys after it cannot matter.
   const cut = policy.order.indexOf("submitted");
   const deciding = cut < 0 ? policy.order : policy.order.slice(0, cut);

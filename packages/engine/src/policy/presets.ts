@@ -2,7 +2,13 @@
 import type { Policy } from "./policy.ts";
 
 const presetList = [
-  { name: "default", order: ["priority", "submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
+  {
+    name: "default",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+  },
   /** Strict order of submission; the head blocks. */
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
   /** Order of submission; starts whatever fits. Large gangs can starve: that is what it measures. */

@@ -33,7 +33,7 @@ export function placeWaiting(batch: Batch): void {
 }
 
 /** Grows whenever something that did not fit may fit now. */
-export const opening = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
+const opening = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
 const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === opening(world);
 
@@ -90,7 +90,17 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
   const number = attemptNumber(workload, task);
   const id = attemptIdOf(workload.id, task, number, workload.spec.kind);
   const { acceleratorType, workers } = placement;
-  batch.emit({ kind: "gangPlaced", version: 1, atMs: nowMs, attemptId: id, workloadId: workload.id, task, number, acceleratorType, workers });
+  batch.emit({
+    kind: "gangPlaced",
+    version: 1,
+    atMs: nowMs,
+    attemptId: id,
+    workloadId: workload.id,
+    task,
+    number,
+    acceleratorType,
+    workers,
+  });
   batch.effects.push({
     kind: "launchGang",
     executor: world.state.pools.get(world.capacity.slot(firstNode(placement)).node.pool)?.executor ?? "local",

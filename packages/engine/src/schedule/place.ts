@@ -14,7 +14,10 @@ export interface Placement {
 }
 
 /** The most preferred type that holds the whole gang and whose limits its team keeps; `null` if none does. */
-export function findPlacement({ capacity, teamUse, state }: World, { team, gang, acceleratorTypes }: PlacementClass): Placement | null {
+export function findPlacement(
+  { capacity, teamUse, state }: World,
+  { team, gang, acceleratorTypes }: PlacementClass,
+): Placement | null {
   const neededCount = gang.workers * gang.accelerators;
   for (const type of capacity.acceptable(acceleratorTypes)) {
     if (type.freeCount < neededCount || teamUse.limitReached(team, type.type, neededCount) !== null) continue;
@@ -24,7 +27,11 @@ export function findPlacement({ capacity, teamUse, state }: World, { team, gang,
   return null;
 }
 
-function placeOnType(type: TypeCapacity, gang: GangSpec, order: Policy["placement"]): readonly WorkerAllocation[] | null {
+function placeOnType(
+  type: TypeCapacity,
+  gang: GangSpec,
+  order: Policy["placement"],
+): readonly WorkerAllocation[] | null {
   if (gang.workers === 1) return placeOne(type, gang, order);
   const workers: WorkerAllocation[] = [];
   visitNodes(type, gang, order, (slot) => {
@@ -62,7 +69,12 @@ export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
 }
 
 /** Usable nodes with enough free accelerators for one worker, in the policy's order, while `visit` returns true. */
-function visitNodes(type: TypeCapacity, gang: GangSpec, order: Policy["placement"], visit: (slot: NodeSlot) => boolean): void {
+function visitNodes(
+  type: TypeCapacity,
+  gang: GangSpec,
+  order: Policy["placement"],
+  visit: (slot: NodeSlot) => boolean,
+): void {
   const most = type.perNodeMax;
   for (let step = gang.accelerators; step <= most; step++) {
     const free = order === "pack" ? step : most - (step - gang.accelerators);

@@ -6,7 +6,9 @@ export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value instanceof Map) {
-    const entries = [...(value as Map<string | number, unknown>)].toSorted(([left], [right]) => compareText(String(left), String(right)));
+    const entries = [...(value as Map<string | number, unknown>)].toSorted(([left], [right]) =>
+      compareText(String(left), String(right)),
+    );
     return canonicalJson(entries);
   }
   const record = value as Readonly<Record<string, unknown>>;

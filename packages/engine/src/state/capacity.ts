@@ -27,7 +27,8 @@ export class NodeSlot {
     this.node = node;
     this.position = position;
     this.free = new Int32Array((node.acceleratorCount + 31) >>> 5);
-    for (let index = 0; index < node.acceleratorCount; index++) this.free[index >>> 5] = (this.free[index >>> 5] as number) | (1 << (index & 31));
+    for (let index = 0; index < node.acceleratorCount; index++)
+      this.free[index >>> 5] = (this.free[index >>> 5] as number) | (1 << (index & 31));
     this.totalCount = node.acceleratorCount;
     this.freeCount = node.acceleratorCount;
     this.coresFreeMilli = node.coresMilli;
@@ -64,7 +65,10 @@ export class NodeSlot {
         last = index;
       }
     }
-    invariant(taken === count, `node ${this.node.id} has ${passed + taken} free accelerators, ${skip + count} were promised`);
+    invariant(
+      taken === count,
+      `node ${this.node.id} has ${passed + taken} free accelerators, ${skip + count} were promised`,
+    );
     return first >= 0 ? appendRange(set, first, last) : set;
   }
 
@@ -205,10 +209,16 @@ export class Capacity {
           count++;
         }
       });
-      invariant(count === gang.accelerators, `${attempt} was given ${count} accelerators on ${worker.node}, needs ${gang.accelerators}`);
+      invariant(
+        count === gang.accelerators,
+        `${attempt} was given ${count} accelerators on ${worker.node}, needs ${gang.accelerators}`,
+      );
       slot.coresFreeMilli -= gang.coresMilli;
       slot.memoryFreeMib -= gang.memoryMib;
-      invariant(slot.coresFreeMilli >= 0 && slot.memoryFreeMib >= 0, `node ${worker.node} is over-committed by ${attempt}`);
+      invariant(
+        slot.coresFreeMilli >= 0 && slot.memoryFreeMib >= 0,
+        `node ${worker.node} is over-committed by ${attempt}`,
+      );
       slot.attempts.add(attempt);
       this.#typeOf(slot).refile(slot, slot.freeCount - count);
     }
@@ -219,7 +229,8 @@ export class Capacity {
       const slot = this.slot(worker.node);
       let count = 0;
       forEachRange(worker.accelerators, (first, last) => {
-        for (let index = first; index <= last; index++) slot.free[index >>> 5] = (slot.free[index >>> 5] as number) | (1 << (index & 31));
+        for (let index = first; index <= last; index++)
+          slot.free[index >>> 5] = (slot.free[index >>> 5] as number) | (1 << (index & 31));
         count += last - first + 1;
       });
       slot.coresFreeMilli += gang.coresMilli;

@@ -34,7 +34,10 @@ function tableDigest<T extends Digested>(entities: Iterable<T>, plain: (entity: 
   let d = 0;
   let count = 0;
   for (const entity of entities) {
-    const lanes = entity.digestLanes !== null && entity.digestRevision === entity.revision ? entity.digestLanes : hashEntity(entity, plain);
+    const lanes =
+      entity.digestLanes !== null && entity.digestRevision === entity.revision
+        ? entity.digestLanes
+        : hashEntity(entity, plain);
     a = (a + lanes.a) | 0;
     b = (b + lanes.b) | 0;
     c = (c + lanes.c) | 0;

@@ -6,7 +6,12 @@ import { hashInto } from "./hash.ts";
  */
 export function draw(seed: number, sequence: number, purpose: string): number {
   // Sequences may exceed 32 bits; both halves take part.
-  const lanes = { a: seed | 0, b: sequence | 0, c: Math.floor(sequence / 4294967296) | 0, d: Math.floor(seed / 4294967296) | 0 };
+  const lanes = {
+    a: seed | 0,
+    b: sequence | 0,
+    c: Math.floor(sequence / 4294967296) | 0,
+    d: Math.floor(seed / 4294967296) | 0,
+  };
   hashInto(lanes, purpose);
   return lanes.a >>> 0;
 }

@@ -93,7 +93,8 @@ const hexByte = (word: number, shift: number): string => HEX_BYTES[(word >>> shi
 const hexWord = (word: number): string => hexByte(word, 24) + hexByte(word, 16) + hexByte(word, 8) + hexByte(word, 0);
 
 /** 32 hex digits. */
-export const lanesToHex = (lanes: Lanes): string => hexWord(lanes.a) + hexWord(lanes.b) + hexWord(lanes.c) + hexWord(lanes.d);
+export const lanesToHex = (lanes: Lanes): string =>
+  hexWord(lanes.a) + hexWord(lanes.b) + hexWord(lanes.c) + hexWord(lanes.d);
 
 /** The inverse of `lanesToHex`. */
 export function lanesFromHex(hex: string): Lanes {

@@ -10,7 +10,7 @@ import { emptyState } from "./world.ts";
 import type { State, WorkloadEntity } from "./world.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
-export const SNAPSHOT_FORMAT = 1;
+const SNAPSHOT_FORMAT = 1;
 
 export function encodeSnapshot(state: State): Uint8Array {
   return utf8Encode(
@@ -45,7 +45,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
 }
 
 const NO_BOOKKEEPING = { digestRevision: 0, digestLanes: null } as const;
-const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] => values.map((value) => [keyOf(value), value]);
+const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] =>
+  values.map((value) => [keyOf(value), value]);
 
 /** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */
 export function decodeSnapshot(bytes: Uint8Array): State {
@@ -55,7 +56,8 @@ export function decodeSnapshot(bytes: Uint8Array): State {
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
-  if (stored.format !== SNAPSHOT_FORMAT) throw new InvariantError(`the snapshot has format ${String(stored.format)}, this version reads ${SNAPSHOT_FORMAT}`);
+  if (stored.format !== SNAPSHOT_FORMAT)
+    throw new InvariantError(`the snapshot has format ${String(stored.format)}, this version reads ${SNAPSHOT_FORMAT}`);
   const workloads = stored.workloads.map((workload): WorkloadEntity => ({
     ...workload,
     failureCounts: new Map(workload.failureCounts),
@@ -74,10 +76,20 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     endedCount,
     sites: new Map(keyed(stored.sites, ({ name }) => name)),
     pools: new Map(keyed(stored.pools, ({ name }) => name)),
-    nodes: new Map(keyed(stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING })), ({ id }) => id)),
+    nodes: new Map(
+      keyed(
+        stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING })),
+        ({ id }) => id,
+      ),
+    ),
     teams: new Map(keyed(stored.teams, ({ name }) => name)),
     workloads: new Map(keyed(workloads, ({ id }) => id)),
-    attempts: new Map(keyed(stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING })), ({ id }) => id)),
+    attempts: new Map(
+      keyed(
+        stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING })),
+        ({ id }) => id,
+      ),
+    ),
     answers: new Map(stored.answers),
   };
 }

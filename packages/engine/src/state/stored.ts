@@ -2,7 +2,10 @@
 import type { AttemptEntity, Digested, NodeEntity, WorkloadEntity } from "./world.ts";
 
 type Entries = readonly (readonly [number, number])[];
-export type StoredWorkload = Omit<WorkloadEntity, "digestRevision" | "digestLanes" | "placementClass" | "failureCounts" | "attemptCounts"> & {
+export type StoredWorkload = Omit<
+  WorkloadEntity,
+  "digestRevision" | "digestLanes" | "placementClass" | "failureCounts" | "attemptCounts"
+> & {
   readonly failureCounts: Entries;
   readonly attemptCounts: Entries;
 };
@@ -10,7 +13,8 @@ export type Stored<T extends Digested> = Omit<T, "digestRevision" | "digestLanes
 export type StoredAttempt = Stored<AttemptEntity>;
 export type StoredNode = Stored<NodeEntity>;
 
-const byKey = (counts: ReadonlyMap<number, number>): Entries => (counts.size === 0 ? [] : [...counts].toSorted(([left], [right]) => left - right));
+const byKey = (counts: ReadonlyMap<number, number>): Entries =>
+  counts.size === 0 ? [] : [...counts].toSorted(([left], [right]) => left - right);
 
 export function storeWorkload(entity: WorkloadEntity): StoredWorkload {
   const { digestRevision: _revision, digestLanes: _lanes, placementClass: _class, ...plain } = entity;

@@ -60,10 +60,11 @@ export class TeamUse {
 
   /** The first limit, from the team up, that `count` more accelerators of a type would pass. */
   limitReached(team: TeamName, type: string, count: number): LimitReached | null {
-    for (let at: TeamName | null = team; at !== null; ) {
+    for (let at: TeamName | null = team; at !== null;) {
       const found: Team | undefined = this.#teams.get(at);
       const limitCount = found?.limit[type];
-      if (limitCount !== undefined && this.used(at, type) + count > limitCount) return { team: at, limitCount, usedCount: this.used(at, type) };
+      if (limitCount !== undefined && this.used(at, type) + count > limitCount)
+        return { team: at, limitCount, usedCount: this.used(at, type) };
       at = found?.parent ?? null;
     }
     return null;

@@ -112,9 +112,19 @@ export function indexState(state: State): World {
     workload.placementClass = null;
     if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
     for (const retry of workload.retries) {
-      if (retry.notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
+      if (retry.notBeforeMs > state.nowMs)
+        timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
     }
   }
   const endedKept = ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal).map(({ id }) => id);
-  return { state, capacity, queue, teamUse, timers, recent: { workload: null, attempt: null }, endedKept, endedDropped: 0 };
+  return {
+    state,
+    capacity,
+    queue,
+    teamUse,
+    timers,
+    recent: { workload: null, attempt: null },
+    endedKept,
+    endedDropped: 0,
+  };
 }

@@ -10,11 +10,20 @@ export function verifyPlacement({ state }: World, workload: Workload, placement:
   const { gang, acceleratorTypes } = workload.spec;
   const { workers, acceleratorType } = placement;
   invariant(workers.length === gang.workers, `${workload.id} was given ${workers.length} of ${gang.workers} workers`);
-  invariant(acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType), `${workload.id} was given type ${acceleratorType}`);
+  invariant(
+    acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    `${workload.id} was given type ${acceleratorType}`,
+  );
   for (const worker of workers) {
     const node = state.nodes.get(worker.node);
-    invariant(node !== undefined && node.health === "up" && !node.draining, `${workload.id} was placed on node ${worker.node}, which takes no work`);
+    invariant(
+      node !== undefined && node.health === "up" && !node.draining,
+      `${workload.id} was placed on node ${worker.node}, which takes no work`,
+    );
     invariant(node.acceleratorType === acceleratorType, `${workload.id} mixes accelerator types`);
-    invariant(acceleratorCount(worker.accelerators) === gang.accelerators, `${workload.id} was given ${worker.accelerators} on ${worker.node}`);
+    invariant(
+      acceleratorCount(worker.accelerators) === gang.accelerators,
+      `${workload.id} was given ${worker.accelerators} on ${worker.node}`,
+    );
   }
 }
