@@ -134,10 +134,16 @@ class Http {
       return await this.#options.fetch(baseUrl + urlOf(operation, call), request);
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      const reason = error instanceof Error ? String(error.cause ?? error.message) : String(error);
+      const reason = messageOf(error);
       throw refuse("unreachable", `The control plane at ${baseUrl} does not answer (${reason}). Is it running?`);
     }
   }
+}
+
+/** The platform's `fetch` says "fetch failed" and keeps what happened as the cause. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return "no reason given";
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
 /** Talks to the control plane at `baseUrl`. */

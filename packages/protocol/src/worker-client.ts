@@ -124,7 +124,7 @@ class WorkerCalls {
 }
 
 function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason ?? "aborted"));
+  return reason instanceof Error ? reason : new Error(typeof reason === "string" ? reason : "the call was aborted");
 }
 
 /** A client whose control plane answers at the other end of `port`; `serveWorkerClient` is that end. */

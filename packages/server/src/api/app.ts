@@ -36,7 +36,7 @@ const CONNECTIONS_MAX = 4_096;
 const PARAM_CHARS_MAX = 1_200;
 
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
-type AnswerHandler = (plane: ControlPlane, call: AnyCall) => Promise<unknown> | unknown;
+type AnswerHandler = (plane: ControlPlane, call: AnyCall) => unknown;
 type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) => Promise<AsyncIterable<object>>;
 
 export interface Api {
@@ -201,7 +201,7 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
       return handle(plane, name === "events" ? resumed(call, request.raw) : call, signal);
     };
     streams
-      .send(target, source, () => reply.hijack())
+      .send(target, source, () => void reply.hijack())
       .catch((error: unknown) => {
         if (reply.sent) plane.log.error(`a stream failed: ${error instanceof Error ? error.stack : String(error)}`);
         else sendProblem(request, reply, error, plane.log);
@@ -234,7 +234,7 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: Plai
   });
   app.get("/v1/metrics", { config: { operation: "metrics" } }, async (request, reply) => {
     try {
-      const status = (await handlers.status(plane, {} as never)) as Awaited<ReturnType<typeof handlers.status>>;
+      const status = await handlers.status(plane, {} as never);
       const measured = { status, driver: plane.driver.status(), requests, openStreams: streams.openCount };
       return await reply.type(EXPOSITION_CONTENT_TYPE).send(expose(metricFamilies(measured)));
     } catch (error) {

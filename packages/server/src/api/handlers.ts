@@ -74,7 +74,7 @@ async function command<Kind extends CommandResult["kind"]>(
   wanted: Wanted,
   kind: Kind,
 ): Promise<CommandResult & { readonly kind: Kind }> {
-  const reply = await driver.command({ ...wanted, actor, idempotencyKey } as CommandRequest);
+  const reply = await driver.command({ ...wanted, actor, idempotencyKey });
   if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
   if (reply.result.kind !== kind) throw new Error(`a ${wanted.kind} was answered with ${reply.result.kind}`);
   return reply.result as CommandResult & { readonly kind: Kind };
