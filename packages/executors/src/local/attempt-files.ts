@@ -10,7 +10,7 @@
  *   exit.json     supervisor     the end; a hard link too, so that the first record stands
  *                                (or the control plane, for an attempt whose supervisor is dead and whose processes are gone)
  *
- * Beside them `progress.jsonl`, written by the workers, and `worker-<n>/` with the logs. The formats carry a version, since
+ * Beside them `progress.jsonl`, written by the workers, and `worker-<n>/` with the logs (made before the launch record). The formats carry a version, since
  * a supervisor of an older release may run for weeks under a newer control plane.
  */
 import {
@@ -70,6 +70,7 @@ export interface RunningRecord {
 
 export interface StopRecord {
   readonly version: 1;
+  readonly requestedAtMs: number;
   readonly graceTimeoutMs: number;
   readonly reason: StopReason;
 }

@@ -22,6 +22,13 @@ export class EffectQueue {
     void this.#drain(key);
   }
 
+  /** Resolves when what was asked for one attempt so far is done. */
+  settled(key: string): Promise<void> {
+    const waiting = this.#byKey.get(key);
+    if (waiting === undefined || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => waiting.push(async () => resolve()));
+  }
+
   /** What has not begun is dropped: the engine asks again after a restart. */
   async close(): Promise<void> {
     this.#closed = true;

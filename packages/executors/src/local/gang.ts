@@ -2,7 +2,6 @@
  * One gang from its start to its end, inside the supervisor. All workers start or none does; when one fails, the others are
  * stopped, so that the gang can start again as a whole; one that is done lets the others finish.
  */
-import { mkdirSync } from "node:fs";
 import type { WorkerExit } from "@headroom/engine";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { environmentMarkOf, ringBell, workerDirOf, writeRecord } from "./attempt-files.ts";
@@ -55,7 +54,6 @@ export class Gang {
   async start(): Promise<void> {
     const masterPort = await chooseFreePort(this.#launch.attemptId);
     const workerDirs = this.#launch.environments.map((_, worker) => workerDirOf(this.#attemptDir, worker));
-    for (const workerDir of workerDirs) mkdirSync(workerDir, { recursive: true, mode: 0o700 });
     const pipes = await createPipes(workerDirs);
     for (const [index, environment] of this.#launch.environments.entries()) {
       const own = pipes[index];

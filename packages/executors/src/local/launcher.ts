@@ -8,7 +8,15 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
-import { progressFileOf, supervisorLogOf, syncDirectory, writeRecord, writeRecordDurably } from "./attempt-files.ts";
+import {
+  progressFileOf,
+  readRecord,
+  supervisorLogOf,
+  syncDirectory,
+  workerDirOf,
+  writeRecord,
+  writeRecordDurably,
+} from "./attempt-files.ts";
 import { inspectAttempt, voidAttempt } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import { attemptDirName, taskDirName } from "./attempt-names.ts";
@@ -67,8 +75,7 @@ export class Launcher {
       this.#setup.monitor.notice(name);
       return;
     }
-    const { graceTimeoutMs, reason } = effect;
-    writeRecord(attemptDir, "stop.json", { version: 1, graceTimeoutMs, reason });
+    requestStop(attemptDir, effect);
     const claimed = inspectAttempt(attemptDir, this.#setup.bootId);
     // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
     if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
@@ -90,7 +97,9 @@ export class Launcher {
    */
   async #recordLaunch(attemptDir: string, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
-    await mkdir(attemptDir, { recursive: true, mode: 0o700 });
+    for (const worker of effect.workers.keys()) {
+      await mkdir(workerDirOf(attemptDir, worker), { recursive: true, mode: 0o700 });
+    }
     const checkpointDir = spec.checkpointDir ?? path.join(this.#setup.homeDir, "checkpoints", taskDirName(effect));
     if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
     const devices = await Promise.all(effect.workers.map((worker) => this.#setup.devicesOf(worker)));
@@ -175,6 +184,14 @@ export class Launcher {
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail);
   }
+}
+
+/** The supervisor may see only the last of several requests, so the one that ends the grace first stays. */
+function requestStop(attemptDir: string, { graceTimeoutMs, reason }: StopGang): void {
+  const requestedAtMs = Date.now();
+  const before = readRecord(attemptDir, "stop.json");
+  if (before !== null && before.requestedAtMs + before.graceTimeoutMs <= requestedAtMs + graceTimeoutMs) return;
+  writeRecord(attemptDir, "stop.json", { version: 1, requestedAtMs, graceTimeoutMs, reason });
 }
 
 /** A directory that cannot be made is the workload's to find: it may not want one. */

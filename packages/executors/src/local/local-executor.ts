@@ -113,6 +113,8 @@ class LocalExecutor implements Executor {
   }
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
+    // Whoever asks in the moment of the launch means the logs to come.
+    await this.#queue.settled(attemptId);
     const attemptDir = this.#dirOf(attemptId);
     const launch = readRecord(attemptDir, "launch.json");
     if (launch === null) {

@@ -1,0 +1,165 @@
+/** What a conformance case works with: an executor on an empty home, effects to give it, and a scratch directory. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { AttemptId, ExecutorKind, LaunchGang, StopGang, WorkloadSpec } from "@headroom/engine";
+import { attemptId, nodeId, teamName, workloadId } from "@headroom/engine";
+import type { Executor, LogChunk, LogRequest } from "../executor.ts";
+import { Observer } from "./observer.ts";
+
+/** How to make the executor under test. */
+export interface ConformanceSubject {
+  readonly kind: ExecutorKind;
+  /** A new instance on a home that may have been used by others before it, which logs rotate at 64 KiB and 3 files. */
+  open(homeDir: string): Executor;
+}
+
+export interface LaunchOptions {
+  readonly workers?: number;
+  readonly accelerators?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly dir?: string | null;
+  readonly graceTimeoutMs?: number;
+  readonly checkpointDir?: string;
+}
+
+export class ConformanceWorld {
+  readonly scratchDir: string;
+  readonly #subject: ConformanceSubject;
+  readonly #root: string;
+  readonly #open: Executor[] = [];
+  readonly #launched: AttemptId[] = [];
+  #count = 0;
+
+  static async create(subject: ConformanceSubject): Promise<ConformanceWorld> {
+    return new ConformanceWorld(subject, await mkdtemp(path.join(tmpdir(), "headroom-conformance-")));
+  }
+
+  constructor(subject: ConformanceSubject, root: string) {
+    this.#subject = subject;
+    this.#root = root;
+    this.scratchDir = root;
+  }
+
+  get homeDir(): string {
+    return path.join(this.#root, "home");
+  }
+
+  open(): Executor {
+    const executor = this.#subject.open(this.homeDir);
+    this.#open.push(executor);
+    return executor;
+  }
+
+  watched(): { readonly executor: Executor; readonly observer: Observer } {
+    const executor = this.open();
+    return { executor, observer: new Observer(executor) };
+  }
+
+  /** A launch of `run` under an id of its own. */
+  launch(run: string, options: LaunchOptions = {}): LaunchGang {
+    this.#count += 1;
+    const id = attemptId(`w${this.#count}.1`);
+    this.#launched.push(id);
+    const accelerators = options.accelerators ?? Array.from({ length: options.workers ?? 1 }, () => "");
+    return {
+      kind: "launchGang",
+      executor: this.#subject.kind,
+      attemptId: id,
+      workloadId: workloadId(`w${this.#count}`),
+      task: 0,
+      number: 1,
+      spec: specOf(run, options, accelerators.length),
+      workers: accelerators.map((set) => ({ node: nodeId("conformance"), accelerators: set })),
+      sequence: 100 + this.#count,
+    };
+  }
+
+  stop(launch: LaunchGang, graceTimeoutMs: number): StopGang {
+    return {
+      kind: "stopGang",
+      executor: launch.executor,
+      attemptId: launch.attemptId,
+      graceTimeoutMs,
+      reason: "cancelled",
+    };
+  }
+
+  /** The lines of a file in the scratch directory that workloads append to. */
+  async marks(name: string): Promise<string[]> {
+    const text = await readFile(path.join(this.scratchDir, name), "utf8").catch(() => "");
+    return text.split("\n").filter((line) => line !== "");
+  }
+
+  /** Stops what a failed case may have left, and removes everything. */
+  async dispose(): Promise<void> {
+    const last = this.open();
+    const active = new Set(
+      (await last.attempts())
+        .filter(({ phase }) => phase.kind === "running" || phase.kind === "launching")
+        .map((known) => known.attemptId),
+    );
+    const observer = new Observer(last);
+    for (const id of active) {
+      last.perform({
+        kind: "stopGang",
+        executor: this.#subject.kind,
+        attemptId: id,
+        graceTimeoutMs: 0,
+        reason: "cancelled",
+      });
+    }
+    await Promise.all([...active].map((id) => observer.end(id)));
+    await Promise.all(this.#open.map((executor) => executor.close()));
+    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+const everything: LogRequest = { worker: null, stream: null, start: { kind: "oldest" }, follow: false };
+
+export async function readAll(
+  executor: Executor,
+  id: AttemptId,
+  request: Partial<LogRequest> = {},
+): Promise<LogChunk[]> {
+  const chunks: LogChunk[] = [];
+  const never = new AbortController().signal;
+  for await (const chunk of executor.logs(id, { ...everything, ...request }, never)) chunks.push(chunk);
+  return chunks;
+}
+
+export async function readText(executor: Executor, id: AttemptId, request: Partial<LogRequest> = {}): Promise<string> {
+  return (await readAll(executor, id, request)).map(({ text }) => text).join("");
+}
+
+/** Follows a worker's output until it holds `text`: how a test knows that a workload has come to a certain point. */
+export async function outputHas(executor: Executor, id: AttemptId, text: string, worker = 0): Promise<void> {
+  const abort = new AbortController();
+  let seen = "";
+  const request: LogRequest = { worker, stream: "stdout", start: { kind: "oldest" }, follow: true };
+  for await (const chunk of executor.logs(id, request, abort.signal)) {
+    seen += chunk.text;
+    if (seen.includes(text)) return;
+  }
+  throw new Error(
+    `worker ${worker} of ${id} ended without writing ${JSON.stringify(text)}; it wrote ${JSON.stringify(seen)}`,
+  );
+}
+
+function specOf(run: string, options: LaunchOptions, workers: number): WorkloadSpec {
+  return {
+    kind: "train",
+    name: "conformance",
+    team: teamName("tests"),
+    run,
+    dir: options.dir ?? null,
+    env: options.env ?? {},
+    gang: { workers, accelerators: options.accelerators === undefined ? 0 : 1, coresMilli: 0, memoryMib: 0 },
+    acceleratorTypes: [],
+    priority: 0,
+    walltimeMs: null,
+    retries: { max: 0, backoffMs: 0, backoffMaxMs: 0 },
+    graceTimeoutMs: options.graceTimeoutMs ?? 5_000,
+    checkpointDir: options.checkpointDir ?? null,
+  };
+}

@@ -1,0 +1,212 @@
+/** Workers together: their environment, and that a gang lives and dies as one. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import type { ConformanceCase } from "./conformance.ts";
+import { outputHas, readText } from "./conformance-world.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+function parseEnvironment(text: string): Environment {
+  return Object.fromEntries(
+    text.split("\n").flatMap((line) => {
+      const at = line.indexOf("=");
+      return at > 0 ? [[line.slice(0, at), line.slice(at + 1)]] : [];
+    }),
+  );
+}
+
+/** What the shell itself adds to the environment of what it runs. */
+const SHELL_NAMES = ["PWD", "OLDPWD", "_", "SHLVL"];
+const SESSION_NAMES = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+const CONTRACT_NAMES = [
+  "RANK",
+  "WORLD_SIZE",
+  "LOCAL_RANK",
+  "LOCAL_WORLD_SIZE",
+  "GROUP_RANK",
+  "NODE_RANK",
+  "NNODES",
+  "NPROC_PER_NODE",
+  "MASTER_ADDR",
+  "MASTER_PORT",
+  "CUDA_DEVICE_ORDER",
+  "CUDA_VISIBLE_DEVICES",
+  "ROCR_VISIBLE_DEVICES",
+  "HEADROOM_WORKLOAD_ID",
+  "HEADROOM_WORKLOAD_NAME",
+  "HEADROOM_ATTEMPT_ID",
+  "HEADROOM_TASK_INDEX",
+  "HEADROOM_CHECKPOINT_DIR",
+  "HEADROOM_PROGRESS_FILE",
+];
+
+const environmentCases: ConformanceCase[] = [
+  {
+    name: "a worker's environment holds the session, the workload's own and the contract, and nothing else",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      process.env["HEADROOM_TOKEN"] = "secret";
+      process.env["npm_config_conformance"] = "leak";
+      process.env["NODE_OPTIONS_CONFORMANCE"] = "leak";
+      const launch = world.launch("env", { env: { MODEL: "small", RANK: "77" } });
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      for (const name of ["HEADROOM_TOKEN", "npm_config_conformance", "NODE_OPTIONS_CONFORMANCE"])
+        delete process.env[name];
+      const environment = parseEnvironment(await readText(executor, launch.attemptId));
+      const allowed = new Set([...SHELL_NAMES, ...SESSION_NAMES, ...CONTRACT_NAMES, "MODEL"]);
+      assert.deepEqual(
+        Object.keys(environment).filter((name) => !allowed.has(name)),
+        [],
+      );
+      assert.deepEqual(
+        CONTRACT_NAMES.filter((name) => !(name in environment)),
+        [],
+      );
+      assert.equal(environment["MODEL"], "small");
+      assert.equal(environment["RANK"], "0");
+      assert.equal(environment["HEADROOM_ATTEMPT_ID"], launch.attemptId);
+      assert.equal(environment["HEADROOM_WORKLOAD_ID"], launch.workloadId);
+      assert.equal(environment["CUDA_VISIBLE_DEVICES"], "");
+      assert.ok(!environment["PATH"]?.includes("node_modules/.bin"));
+    },
+  },
+  {
+    name: "each worker knows its rank, its accelerators and where to meet the others",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch("env", { accelerators: ["0-1", "2", "5,7"] });
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      const workers = await Promise.all(
+        [0, 1, 2].map(async (worker) => parseEnvironment(await readText(executor, launch.attemptId, { worker }))),
+      );
+      const column = (name: string): (string | undefined)[] => workers.map((environment) => environment[name]);
+      assert.deepEqual(column("RANK"), ["0", "1", "2"]);
+      assert.deepEqual(column("LOCAL_RANK"), ["0", "1", "2"]);
+      assert.deepEqual(column("NODE_RANK"), ["0", "1", "2"]);
+      assert.deepEqual(column("WORLD_SIZE"), ["3", "3", "3"]);
+      assert.deepEqual(column("NNODES"), ["3", "3", "3"]);
+      assert.deepEqual(column("CUDA_VISIBLE_DEVICES"), ["0,1", "2", "5,7"]);
+      assert.equal(new Set(column("MASTER_PORT")).size, 1);
+      assert.ok(Number(workers[0]?.["MASTER_PORT"]) > 1023);
+    },
+  },
+  {
+    name: "checkpoints of a workload outlive its attempts, and a directory of its own choice is respected",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const first = world.launch('echo 1 > "$HEADROOM_CHECKPOINT_DIR/step"');
+      executor.perform(first);
+      await observer.exits(first.attemptId);
+      await executor.forget(first.attemptId);
+      const second = { ...world.launch('cat "$HEADROOM_CHECKPOINT_DIR/step"'), workloadId: first.workloadId };
+      executor.perform(second);
+      await observer.exits(second.attemptId);
+      assert.equal(await readText(executor, second.attemptId), "1\n");
+      const own = path.join(world.scratchDir, "own");
+      const third = world.launch('cd "$HEADROOM_CHECKPOINT_DIR" && pwd', { checkpointDir: own });
+      executor.perform(third);
+      await observer.exits(third.attemptId);
+      assert.equal(await readText(executor, third.attemptId), `${own}\n`);
+    },
+  },
+];
+
+const byRank = (scripts: readonly string[]): string =>
+  `case $RANK in ${scripts.map((script, rank) => `${rank}) ${script};;`).join(" ")} esac`;
+
+const unityCases: ConformanceCase[] = [
+  {
+    name: "when one worker fails the others are stopped, and its exit comes first",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const waiting = "trap 'exit 8' TERM; touch $HEADROOM_CHECKPOINT_DIR/$RANK; while :; do sleep 0.02; done";
+      const failing =
+        "until [ -e $HEADROOM_CHECKPOINT_DIR/0 ] && [ -e $HEADROOM_CHECKPOINT_DIR/2 ]; do sleep 0.02; done; exit 3";
+      const launch = world.launch(byRank([waiting, failing, waiting]));
+      executor.perform({ ...launch, workers: [launch.workers, launch.workers, launch.workers].flat() });
+      const exits = await observer.exits(launch.attemptId);
+      assert.deepEqual(exits[0], { kind: "exited", worker: 1, code: 3 });
+      assert.deepEqual(
+        exits.slice(1).toSorted((a, b) => a.worker - b.worker),
+        [0, 2].map((worker) => ({ kind: "exited", worker, code: 8 })),
+      );
+    },
+  },
+  {
+    name: "a worker that outlasts the grace after another failed is killed",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const deaf = "trap '' TERM; touch $HEADROOM_CHECKPOINT_DIR/deaf; while :; do sleep 0.02; done";
+      const failing = "until [ -e $HEADROOM_CHECKPOINT_DIR/deaf ]; do sleep 0.02; done; kill -SEGV $$";
+      const launch = world.launch(byRank([deaf, failing]), { workers: 2, graceTimeoutMs: 200 });
+      executor.perform(launch);
+      assert.deepEqual(await observer.exits(launch.attemptId), [
+        { kind: "signalled", worker: 1, signal: "SIGSEGV" },
+        { kind: "signalled", worker: 0, signal: "SIGKILL" },
+      ]);
+    },
+  },
+  {
+    name: "a worker that is done lets the others finish",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch(byRank(["exit 0", "sleep 0.5; echo last; exit 0"]), { workers: 2 });
+      executor.perform(launch);
+      assert.deepEqual(await observer.exits(launch.attemptId), [
+        { kind: "exited", worker: 0, code: 0 },
+        { kind: "exited", worker: 1, code: 0 },
+      ]);
+      assert.equal(await readText(executor, launch.attemptId, { worker: 1 }), "last\n");
+    },
+  },
+  {
+    name: "what a worker leaves running is gone when its end is told, in its group or out of it",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const pids = "$HEADROOM_CHECKPOINT_DIR/pids";
+      const launch = world.launch(
+        `sleep 600 & echo $! >> ${pids}; setsid /bin/sh -c 'echo $$ >> ${pids}; echo escaped; exec sleep 600' & wait_for() { until [ $(wc -l < ${pids}) = 2 ]; do sleep 0.02; done; }; wait_for; cat ${pids}`,
+      );
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      const text = await readText(executor, launch.attemptId);
+      const left = text
+        .split("\n")
+        .map(Number)
+        .filter((pid) => pid > 0);
+      assert.equal(left.length, 2);
+      for (const pid of left) assert.equal(isRunning(pid), false, `process ${pid} runs on`);
+    },
+  },
+  {
+    name: "a stop reaches every worker of a gang and all they started",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch("trap 'exit 0' TERM; sleep 600 & echo pid $!; wait; wait", { workers: 3 });
+      executor.perform(launch);
+      for (const worker of [0, 1, 2]) await outputHas(executor, launch.attemptId, "pid", worker);
+      executor.perform(world.stop(launch, 30_000));
+      const exits = await observer.exits(launch.attemptId);
+      assert.deepEqual(
+        exits.map(({ worker }) => worker).toSorted((a, b) => a - b),
+        [0, 1, 2],
+      );
+      const pids = (await readText(executor, launch.attemptId)).match(/\d+/g) ?? [];
+      assert.deepEqual(
+        pids.map((pid) => isRunning(Number(pid))),
+        [false, false, false],
+      );
+    },
+  },
+];
+
+/** A zombie that nobody reaps still takes signals, so the question goes to somebody who knows the states. */
+function isRunning(pid: number): boolean {
+  const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
+  return state !== "" && !state.startsWith("Z");
+}
+
+export const gangCases: readonly ConformanceCase[] = [...environmentCases, ...unityCases];
