@@ -1,0 +1,78 @@
+/** A fleet that is always full: what is placed runs for a moment and ends, so that the engine goes on deciding under load. */
+import { draw, nodeId, poolName, siteName } from "@headroom/engine";
+import type { AttemptId, Effect } from "@headroom/engine";
+import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
+
+const NODES = 64;
+const ACCELERATORS_PER_NODE = 8;
+/** Whole nodes, 64 of them, each held for 200 to 400 ms: about 200 gangs end and start every second. */
+const RUN_MIN_MS = 200;
+const RUN_SPREAD_MS = 200;
+
+export class BusyExecutor implements Executor {
+  readonly kind = "simulated";
+  endedCount = 0;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #listener: (input: ExecutorInput) => void = () => undefined;
+  #launched = 0;
+
+  inventory(): Promise<Inventory> {
+    const site = { name: siteName("bench"), fabricLevels: [] };
+    const pool = {
+      name: poolName("bench"),
+      site: site.name,
+      executor: this.kind,
+      acceleratorType: "H100",
+      priceMicroUsdPerHour: 0,
+    } as const;
+    const nodes = Array.from({ length: NODES }, (_, index) => ({
+      id: nodeId(`node-${index}`),
+      pool: pool.name,
+      fabric: [],
+      acceleratorCount: ACCELERATORS_PER_NODE,
+      coresMilli: 128_000,
+      memoryMib: 1_048_576,
+    }));
+    return Promise.resolve({ sites: [site], pools: [pool], nodes });
+  }
+
+  attempts(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  perform(effect: Effect): void {
+    if (effect.kind !== "launchGang") return;
+    const { attemptId } = effect;
+    setImmediate(() => this.#listener({ kind: "attemptRunning", attemptId }));
+    const runMs = RUN_MIN_MS + (draw(7, ++this.#launched, "run") % RUN_SPREAD_MS);
+    const timer = setTimeout(() => this.#end(attemptId, timer), runMs);
+    this.#timers.add(timer);
+  }
+
+  watch(listener: (input: ExecutorInput) => void): void {
+    this.#listener = listener;
+  }
+
+  async *logs(): AsyncGenerator<never> {
+    // Nothing is ever written.
+  }
+
+  usage(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  forget(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    return Promise.resolve();
+  }
+
+  #end(attemptId: AttemptId, timer: NodeJS.Timeout): void {
+    this.#timers.delete(timer);
+    this.endedCount++;
+    this.#listener({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] });
+  }
+}

@@ -1,0 +1,143 @@
+/** The control plane under test, in a process of its own: the real driver, engine and API, over a real or a stubbed journal. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import path from "node:path";
+import { createEngine, teamName, waitingSummary } from "@headroom/engine";
+import type { ExecutorKind } from "@headroom/engine";
+import type { Executor } from "@headroom/executors";
+import { createApi } from "../src/api/app.ts";
+import { Gate } from "../src/auth/gate.ts";
+import { BatchDriver } from "../src/driver/batch-driver.ts";
+import type { DriverLog } from "../src/driver/batch-driver.ts";
+import type { Driver } from "../src/driver/driver.ts";
+import { openDriver } from "../src/driver/open-driver.ts";
+import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
+import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
+import { registerMachine } from "../src/machine-registration.ts";
+import { BusyExecutor } from "./busy-executor.ts";
+import type { ControlPlaneConfig, ControlPlaneFigures, ControlPlaneReady } from "./messages.ts";
+import { StubbedJournal } from "./stubbed-journal.ts";
+
+/** Histograms of the loop's delay include the interval at which they sample. */
+const LOOP_SAMPLE_MS = 5;
+const token = "benchmark-token-benchmark-token-benchmark";
+const log: DriverLog = { info: () => undefined, warn: console.warn, error: console.error };
+const onFatal = (error: Error): void => {
+  console.error(error);
+  process.exit(1);
+};
+
+const config = JSON.parse(process.argv[2] ?? "{}") as ControlPlaneConfig;
+const executor = new BusyExecutor();
+const driver = await open(config);
+await registerMachine(driver, [executor]);
+await preload(driver, config.waitingCount);
+const plane = {
+  driver,
+  executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
+  gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
+  log,
+  version: "bench",
+  startedAtMs: Date.now(),
+  address: () => "",
+  nowMs: () => Date.now(),
+};
+const { app } = createApi({ plane, consoleDir: null });
+await app.listen({ host: "127.0.0.1", port: 0 });
+const address = app.server.address();
+if (address === null || typeof address === "string") throw new Error("no port");
+
+let stop = await begin();
+process.on("message", (message) => void answer(message));
+tell({ port: address.port, token } satisfies ControlPlaneReady);
+
+function tell(message: object): void {
+  if (process.send === undefined) throw new Error("started by submit.bench.ts only");
+  process.send(message);
+}
+
+async function answer(message: unknown): Promise<void> {
+  if (message === "begin") stop = await begin();
+  if (message === "end") tell(await stop());
+  if (message !== "close") return;
+  await app.close();
+  await driver.close();
+  await executor.close();
+  process.disconnect();
+}
+
+async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
+  if (journal === "durable") {
+    return openDriver({ directory: path.join(home, "journal"), executors: [executor], log, onFatal });
+  }
+  const stubbed = new BatchDriver({
+    engine: createEngine(),
+    journal: new StubbedJournal(),
+    executors: [executor],
+    clock: new SteadyClock(systemClock, 0),
+    log,
+    onFatal,
+    onPoint: () => undefined,
+    snapshots: { ...snapshotDefaults, everyEvents: Number.MAX_SAFE_INTEGER, everyMs: Number.MAX_SAFE_INTEGER },
+    digestEveryEvents: null,
+    restoredSnapshotSequence: 0,
+    recoveryMs: 0,
+  });
+  executor.watch((input) => stubbed.observe(input));
+  stubbed.start([]);
+  return stubbed;
+}
+
+/** Fills the queue through the driver, as fast as it takes it. */
+async function preload(target: Driver, count: number): Promise<void> {
+  const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
+  const gang = { workers: 1, accelerators: 8, coresMilli: 0, memoryMib: 0 };
+  const retries = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
+  const rest = { priority: 0, retries, graceTimeoutMs: 1_000, checkpointDir: null };
+  for (let first = 0; first < count; first += 2_000) {
+    const batch = Array.from({ length: Math.min(2_000, count - first) }, (_, index) =>
+      target.command({
+        kind: "submitWorkload",
+        spec: { kind: "train", name: `preload-${first + index}`, ...common, gang, ...rest },
+        actor: "bench",
+        idempotencyKey: null,
+      }),
+    );
+    await Promise.all(batch);
+  }
+}
+
+/** Starts measuring; what it returns ends it and tells the figures of the time between. */
+async function begin(): Promise<() => Promise<ControlPlaneFigures>> {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  delay.enable();
+  const cpu = process.cpuUsage();
+  const before = driver.status();
+  const { submittedCount, waitingBefore } = await driver.read((engine) => ({
+    submittedCount: engine.state.submittedCount,
+    waitingBefore: waitingSummary(engine).workloads,
+  }));
+  const endedBefore = executor.endedCount;
+  return async () => {
+    delay.disable();
+    const used = process.cpuUsage(cpu);
+    const after = driver.status();
+    const state = await driver.read((engine) => ({
+      submittedCount: engine.state.submittedCount,
+      waitingAfter: waitingSummary(engine).workloads,
+    }));
+    return {
+      submittedCount: state.submittedCount - submittedCount,
+      endedCount: executor.endedCount - endedBefore,
+      waitingBefore,
+      waitingAfter: state.waitingAfter,
+      syncCount: after.syncCount - before.syncCount,
+      commandCount: after.commandCount - before.commandCount,
+      loopDelayP99Ms: Math.max(0, delay.percentile(99) / 1e6 - LOOP_SAMPLE_MS),
+      loopDelayMaxMs: Math.max(0, delay.max / 1e6 - LOOP_SAMPLE_MS),
+      syncP50Ms: after.sync.p50Ms,
+      decideP99Ms: after.decide.p99Ms,
+      cpuS: (used.user + used.system) / 1e6,
+      rssMib: Math.round(process.memoryUsage().rss / 1_048_576),
+    };
+  };
+}

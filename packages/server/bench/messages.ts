@@ -1,0 +1,45 @@
+/** What the processes of the benchmark tell each other. */
+
+export type JournalKind = "durable" | "stubbed";
+
+export interface ControlPlaneConfig {
+  readonly home: string;
+  readonly journal: JournalKind;
+  readonly waitingCount: number;
+}
+
+export interface ControlPlaneReady {
+  readonly port: number;
+  readonly token: string;
+}
+
+/** Over the measured time only. */
+export interface ControlPlaneFigures {
+  readonly submittedCount: number;
+  readonly endedCount: number;
+  readonly waitingBefore: number;
+  readonly waitingAfter: number;
+  readonly syncCount: number;
+  readonly commandCount: number;
+  readonly loopDelayP99Ms: number;
+  readonly loopDelayMaxMs: number;
+  readonly syncP50Ms: number;
+  readonly decideP99Ms: number;
+  readonly cpuS: number;
+  readonly rssMib: number;
+}
+
+export interface LoadConfig {
+  readonly port: number;
+  readonly token: string;
+  readonly connections: number;
+  readonly durationMs: number;
+}
+
+export interface LoadFigures {
+  readonly acknowledgedCount: number;
+  readonly refusedCount: number;
+  readonly elapsedMs: number;
+  readonly latencyP50Ms: number;
+  readonly latencyP99Ms: number;
+}

@@ -1,0 +1,27 @@
+import type { Append, AppendReceipt, Journal } from "../src/journal/journal.ts";
+
+/** Acknowledges at once and keeps nothing: what the same route costs without durability. */
+export class StubbedJournal implements Journal {
+  readonly journalId = "stubbed";
+  readonly directory = "";
+
+  append(_append: Append): Promise<AppendReceipt> {
+    return Promise.resolve({ syncMs: 0, journalBytes: 0 });
+  }
+
+  readGroups(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  snapshotInBackground(): Promise<never> {
+    return Promise.reject(new Error("there is nothing to make a snapshot of"));
+  }
+
+  writeSnapshot(): never {
+    throw new Error("there is nothing to make a snapshot of");
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
