@@ -14,7 +14,8 @@ import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
 import { BusyExecutor } from "./busy-executor.ts";
-import type { ControlPlaneConfig, ControlPlaneFigures, ControlPlaneReady } from "./messages.ts";
+import { tellParent } from "./messages.ts";
+import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
 import { StubbedJournal } from "./stubbed-journal.ts";
 
 /** Histograms of the loop's delay include the interval at which they sample. */
@@ -48,16 +49,11 @@ if (address === null || typeof address === "string") throw new Error("no port");
 
 let stop = await begin();
 process.on("message", (message) => void answer(message));
-tell({ port: address.port, token } satisfies ControlPlaneReady);
-
-function tell(message: object): void {
-  if (process.send === undefined) throw new Error("started by submit.bench.ts only");
-  process.send(message);
-}
+tellParent({ port: address.port, token });
 
 async function answer(message: unknown): Promise<void> {
   if (message === "begin") stop = await begin();
-  if (message === "end") tell(await stop());
+  if (message === "end") tellParent(await stop());
   if (message !== "close") return;
   await app.close();
   await driver.close();

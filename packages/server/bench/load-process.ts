@@ -4,7 +4,8 @@
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import type { LoadConfig, LoadFigures } from "./messages.ts";
+import { tellParent } from "./messages.ts";
+import type { LoadConfig } from "./messages.ts";
 
 const DIGITS = 10;
 const BUCKET_MS = 0.1;
@@ -109,13 +110,11 @@ setTimeout(() => {
   isOver = true;
 }, config.durationMs);
 await Promise.all(sockets.map(run));
-const figures: LoadFigures = {
+tellParent({
   acknowledgedCount,
   refusedCount,
   elapsedMs: performance.now() - beganMs,
   latencyP50Ms: percentile(0.5),
   latencyP99Ms: percentile(0.99),
-};
-if (process.send === undefined) throw new Error("started by submit.bench.ts only");
-process.send(figures);
+});
 process.disconnect();
