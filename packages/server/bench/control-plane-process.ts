@@ -58,7 +58,7 @@ async function answer(message: unknown): Promise<void> {
   await app.close();
   await driver.close();
   await executor.close();
-  process.disconnect();
+  process.disconnect?.();
 }
 
 async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {

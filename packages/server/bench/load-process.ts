@@ -117,4 +117,4 @@ tellParent({
   latencyP50Ms: percentile(0.5),
   latencyP99Ms: percentile(0.99),
 });
-process.disconnect();
+process.disconnect?.();
