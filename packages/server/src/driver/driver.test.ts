@@ -105,7 +105,7 @@ describe("the driver", () => {
 
   it("shows a read nothing that is not durable", async () => {
     const seen: number[] = [];
-    let holding = Promise.withResolvers<void>();
+    const holding = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     let isHolding = false;
     const { driver } = await opened({

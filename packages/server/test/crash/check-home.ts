@@ -46,6 +46,8 @@ export interface HomeCheck {
   readonly digestCount: number;
   readonly eventCount: number;
   readonly roundCount: number;
+  /** Attempts that are recorded as lost: none, where what runs outlives the control plane. */
+  readonly lostAttemptCount: number;
 }
 
 /** Folds everything from the first event, compares all digests, and decides everything again from the recorded inputs. */
@@ -57,9 +59,11 @@ export function checkHome(home: string, acknowledged: Acknowledged): HomeCheck {
     const again = redecideJournal(directory);
     if (again.sequence !== sequence || again.chain !== chain)
       violations.push(`decided again, it ends at ${again.sequence} ${again.chain}`);
-    return { violations, digestCount, eventCount: sequence, roundCount: again.roundCount };
+    const ended = [...engine.state.workloads.values()].flatMap(({ endedAttempts }) => endedAttempts);
+    const lostAttemptCount = ended.filter(({ outcome }) => outcome === "lost").length;
+    return { violations, digestCount, eventCount: sequence, roundCount: again.roundCount, lostAttemptCount };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return { violations: [said], digestCount: 0, eventCount: 0, roundCount: 0 };
+    return { violations: [said], digestCount: 0, eventCount: 0, roundCount: 0, lostAttemptCount: 0 };
   }
 }

@@ -3,7 +3,7 @@
  * can kill itself at a named point of the driver's loop. Replies are written with one write call each, so that a trace of
  * system calls shows what had been acknowledged at any instant.
  */
-import { writeSync } from "node:fs";
+import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createLocalExecutor } from "@headroom/executors";
 import type { Executor } from "@headroom/executors";
@@ -11,7 +11,7 @@ import type { Driver } from "../../src/driver/driver.ts";
 import { openDriver } from "../../src/driver/open-driver.ts";
 import { FileExecutor } from "../../src/driver/testing/file-executor.ts";
 import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
-import type { FaultHook } from "../../src/faults/fault-points.ts";
+import type { FaultHook, FaultPoint } from "../../src/faults/fault-points.ts";
 import type { ClientLine, ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
 
 const options = JSON.parse(process.argv[2] ?? "") as ControlPlaneOptions;
@@ -20,16 +20,18 @@ function say(line: ControlPlaneLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-function killHook({ kill }: ControlPlaneOptions): FaultHook {
-  if (kill === null) return () => undefined;
+function hook({ kill, marksPoints }: ControlPlaneOptions): FaultHook {
+  const marks = marksPoints ? openSync("/dev/null", "w") : null;
   let seen = 0;
-  return (point) => {
-    if (point !== kill.point || ++seen !== kill.count) return undefined;
-    // Answers leave in a turn of the loop of their own: what comes after the reply comes after that.
-    if (point === "after-reply-before-launch") return new Promise<void>((resolve) => setImmediate(resolve)).then(die);
-    return die();
+  const arrive = (point: FaultPoint): void => {
+    if (marks !== null) writeSync(marks, point);
+    if (kill !== null && point === kill.point && ++seen === kill.count) die();
   };
+  // Answers leave in a turn of the loop of their own: what comes after the reply comes after that.
+  return (point) => (point === "after-reply-before-launch" ? nextTurn().then(() => arrive(point)) : arrive(point));
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function die(): void {
   const untilMs = performance.now() + (options.kill?.delayMicros ?? 0) / 1000;
@@ -70,7 +72,7 @@ async function run(): Promise<void> {
       say({ kind: "fatal", message: error.message });
       process.exit(1);
     },
-    onPoint: killHook(options),
+    onPoint: hook(options),
     // Small, so that runs of seconds go through checkpoints, snapshots and digests many times.
     journal: { synchronous: options.synchronous, checkpointBytes: 64 * 1024 },
     snapshots: { everyEvents: 150, pauseMinMs: 0 },

@@ -163,7 +163,7 @@ export class ControlPlaneProcess {
 
   /** Asks again for what was not answered, and for nothing else. */
   retryUnanswered(): void {
-    for (const [key, request] of [...this.#ledger.unanswered]) this.#send(key, request);
+    for (const [key, request] of this.#ledger.unanswered) this.#send(key, request);
   }
 
   #open(): string[] {
@@ -182,14 +182,14 @@ export class ControlPlaneProcess {
   }
 
   #fill(): void {
-    while (
-      this.#isLoading &&
-      this.#inFlight.size < this.#load.inFlight &&
-      this.#open().length + this.#inFlight.size < this.#load.openMax
-    ) {
+    const { inFlight, openMax } = this.#load;
+    while (this.#isLoading && this.#inFlight.size < inFlight && this.#open().length + this.#inFlight.size < openMax) {
       const key = this.#ledger.newKey();
       this.#send(key, this.#next(key));
     }
+    // Full, and perhaps of work that holds every slot: nothing would ever end by itself.
+    const held = this.#inFlight.size > 0 ? undefined : this.#open().find((id) => this.#ledger.holds(id));
+    if (this.#isLoading && held !== undefined) this.#send(this.#ledger.newKey(), stop(held));
   }
 
   #send(key: string, request: CommandRequest): void {

@@ -47,7 +47,7 @@ function loadOf({ seed, executor }: KillPlan, home: string): Load {
 
 /** One home: killed `killCount` times, started again each time, then left to finish and checked. */
 export async function runKills(plan: KillPlan): Promise<KillReport> {
-  const { seed, killCount } = plan;
+  const { seed, executor, killCount } = plan;
   const home = temporaryDirectory();
   const ledger = new Ledger();
   const load = loadOf(plan, home);
@@ -60,18 +60,20 @@ export async function runKills(plan: KillPlan): Promise<KillReport> {
     await finish(plan, { home, ledger, load });
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
     const check = checkHome(home, { names, stopped: ledger.stopped });
-    const violations = [...ledger.violations, ...check.violations];
-    const { digestCount, eventCount, roundCount } = check;
+    const { violations, lostAttemptCount, ...counts } = check;
+    if (executor === "local" && lostAttemptCount > 0) {
+      ledger.violations.push(
+        `${lostAttemptCount} attempts were lost, although their supervisors outlive the control plane`,
+      );
+    }
     return {
       seed,
-      executor: plan.executor,
+      executor,
       kills,
       acknowledgedCount: ledger.submitted.size + ledger.stopped.size,
       startCount: countLines(home),
-      eventCount,
-      roundCount,
-      digestCount,
-      violations,
+      ...counts,
+      violations: [...ledger.violations, ...violations],
     };
   } finally {
     removeDirectory(home);
@@ -94,7 +96,7 @@ async function oneLife(
   const count = 1 + (draw(seed, life, "count") % countMax);
   const delayMicros = target === "in-append" ? draw(seed, life, "delay") % 1500 : 0;
   const kill = target === RANDOM ? null : { point: target, count, delayMicros };
-  const options: ControlPlaneOptions = { home, executor, synchronous: "full", kill };
+  const options: ControlPlaneOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
   const process = new ControlPlaneProcess(options, ledger, load);
   if (target === RANDOM) {
     // Now and then before it is ready: recovery is interrupted too.
@@ -114,7 +116,11 @@ async function oneLife(
 }
 
 async function finish({ executor }: KillPlan, { home, ledger, load }: Scene): Promise<void> {
-  const process = new ControlPlaneProcess({ home, executor, synchronous: "full", kill: null }, ledger, load);
+  const process = new ControlPlaneProcess(
+    { home, executor, synchronous: "full", marksPoints: false, kill: null },
+    ledger,
+    load,
+  );
   await process.ready;
   process.retryUnanswered();
   await process.allEnded();

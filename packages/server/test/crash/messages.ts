@@ -7,6 +7,8 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
+  /** Leave a write to /dev/null at each point, so that it shows in a trace of system calls. */
+  readonly marksPoints: boolean;
   /** The `count`-th time at that point, after `delayMicros`, the process kills itself. */
   readonly kill: { readonly point: FaultPoint; readonly count: number; readonly delayMicros: number } | null;
 }

@@ -1,0 +1,225 @@
+/**
+ * Power cuts: a loaded control plane is recorded at the level of system calls through several lives of one journal; then,
+ * for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new control plane
+ * has to start from that.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { draw } from "@headroom/engine";
+import type { Reply } from "@headroom/engine";
+import { openHome, removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
+import { submit, testSpec } from "../../src/driver/testing/requests.ts";
+import type { FaultPoint } from "../../src/faults/fault-points.ts";
+import { checkHome, lostOf } from "./check-home.ts";
+import type { Acknowledged } from "./check-home.ts";
+import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
+import type { Load } from "./crash-client.ts";
+import type { ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
+import { RecordedDisk } from "./recorded-disk.ts";
+import type { Fate } from "./recorded-disk.ts";
+import { parseTrace, tracedCalls } from "./system-calls.ts";
+import type { SystemCall } from "./system-calls.ts";
+
+export interface Recording {
+  readonly seed: number;
+  readonly calls: readonly SystemCall[];
+  readonly disk: RecordedDisk;
+  /** Idempotency keys, which are the names, by workload id. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+export interface RecordingPlan {
+  readonly seed: number;
+  readonly synchronous: "full" | "off";
+}
+
+/** Two lives that end in a kill, so that recovery writes over what was left, and one that ends cleanly. */
+const lives: readonly { readonly point: FaultPoint; readonly countMax: number }[] = [
+  { point: "in-append", countMax: 40 },
+  { point: "after-append-before-reply", countMax: 60 },
+];
+/** Replies before the last life is closed. */
+const LAST_REPLIES = 150;
+
+/** Runs the control plane under strace and reads what it did to its home. */
+export async function record({ seed, synchronous }: RecordingPlan): Promise<Recording> {
+  const base = temporaryDirectory();
+  const home = path.join(base, "home");
+  mkdirSync(home);
+  const ledger = new Ledger();
+  const load: Load = { seed, inFlight: 24, openMax: 120, run: "true", env: {}, holdOneIn: 20 };
+  const calls: SystemCall[] = [];
+  try {
+    for (let life = 0; life <= lives.length; life++) {
+      const trace = path.join(base, `trace-${life}`);
+      const planned = lives[life];
+      const kill =
+        planned === undefined
+          ? null
+          : { point: planned.point, count: 20 + (draw(seed, life, "count") % planned.countMax), delayMicros: 200 };
+      const options: ControlPlaneOptions = { home, executor: "file", synchronous, marksPoints: true, kill };
+      const process = new ControlPlaneProcess(options, ledger, load, strace(trace));
+      if (kill === null) process.afterReplies(LAST_REPLIES, () => process.close());
+      await process.ready;
+      process.startLoad();
+      const end = await process.end;
+      process.stopLoad();
+      if (end.fatal !== null || (kill === null ? end.code !== 0 : end.killedAt === null))
+        throw new Error(`the recorded life ended with ${JSON.stringify(end)}`);
+      append(calls, parseTrace(readFileSync(trace, "utf8"), [home, "/dev/null"]));
+    }
+    const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
+    return { seed, calls, disk: new RecordedDisk(home, calls), names };
+  } finally {
+    removeDirectory(base);
+  }
+}
+
+/** `-y` names the file behind each descriptor, `-xx` prints every byte in hex, `-s` does not shorten. */
+function strace(trace: string): readonly string[] {
+  return [
+    "strace",
+    "-f",
+    "-qq",
+    "--seccomp-bpf",
+    "-y",
+    "-xx",
+    "-s",
+    "16777216",
+    "-e",
+    `trace=${tracedCalls.join(",")}`,
+    "-o",
+    trace,
+  ];
+}
+
+/** Line numbers go on from one life to the next. */
+function append(calls: SystemCall[], more: readonly SystemCall[]): void {
+  const offset = calls.reduce(
+    (last, { enter, exit }) => Math.max(last, enter + 1, Number.isFinite(exit) ? exit + 1 : 0),
+    0,
+  );
+  for (const call of more) calls.push({ ...call, enter: call.enter + offset, exit: call.exit + offset });
+}
+
+export interface CutPoint {
+  /** A fault point, `reply`, or `random`. */
+  readonly label: string;
+  /** The cut comes right after this line of the trace. */
+  readonly at: number;
+}
+
+const isReply = (call: SystemCall): call is SystemCall & { readonly kind: "write" } =>
+  call.kind === "write" && call.descriptor === 1 && call.data.toString().startsWith('{"kind":"reply"');
+
+/** So many instants of the recording: a third at named points, a third right after an answer, a third anywhere. */
+export function chooseCuts({ seed, calls, disk }: Recording, count: number): CutPoint[] {
+  const marks = calls.flatMap((call) =>
+    call.kind === "write" && call.path === "/dev/null" ? [{ label: call.data.toString(), at: call.exit }] : [],
+  );
+  const points = [...new Set(marks.map(({ label }) => label))].toSorted();
+  const replies = calls.flatMap((call) => (isReply(call) ? [{ label: "reply", at: call.exit }] : []));
+  const anywhere = disk.instants.map((at) => ({ label: "random", at }));
+  return Array.from({ length: count }, (_, index) => {
+    const ofPoint = marks.filter(({ label }) => label === points[Math.floor(index / 3) % points.length]);
+    const candidates = [ofPoint, replies, anywhere][index % 3] ?? anywhere;
+    return candidates[draw(seed, index, "cut") % candidates.length] ?? { label: "random", at: 0 };
+  });
+}
+
+/** A quarter loses all that was not synced, a quarter nothing, the rest is anything between. */
+function fateOf(seed: number, index: number): Fate {
+  const mode = draw(seed, index, "mode") % 4;
+  let drawn = 0;
+  const next = (): number => draw(seed, ++drawn, `fate-${index}`);
+  if (mode === 0) return { names: () => 0, write: () => "dropped", sectorKept: () => false };
+  if (mode === 1) return { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
+  const outcomes = ["kept", "dropped", "torn"] as const;
+  return {
+    names: (pending) => next() % (pending + 1),
+    write: () => outcomes[next() % 3] ?? "dropped",
+    sectorKept: () => next() % 2 === 0,
+  };
+}
+
+export interface CutResult {
+  readonly acknowledgedCount: number;
+  readonly startCount: number;
+  readonly recoveredSequence: number;
+  readonly digestCount: number;
+  readonly violations: readonly string[];
+}
+
+/** Whether recovery's own syncs reach a disk proves nothing more, and in memory they take no time. */
+const memoryDirectory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/** Rebuilds the home as the cut left it, starts from it, goes on working for a moment, and checks everything. */
+export async function cutAndRecover(recording: Recording, { at }: CutPoint, index: number): Promise<CutResult> {
+  const { calls, disk, names, seed } = recording;
+  const home = mkdtempSync(path.join(memoryDirectory, "headroom-cut-"));
+  try {
+    disk.rebuild(at, fateOf(seed, index), home);
+    const acknowledged = acknowledgedUntil(calls, names, at);
+    const starts = startsUntil(calls, at);
+    // What had started is known from the recording, whatever the disk remembers of it.
+    rmSync(path.join(home, "starts"), { force: true });
+    writeFileSync(path.join(home, "starts"), starts);
+    const { sequence, lost } = await recoverAndWork(home, acknowledged);
+    const check = checkHome(home, acknowledged);
+    return {
+      acknowledgedCount: acknowledged.names.size,
+      startCount: starts.split("\n").length - 1,
+      recoveredSequence: sequence,
+      digestCount: check.digestCount,
+      violations: [...lost, ...check.violations],
+    };
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    return { acknowledgedCount: 0, startCount: 0, recoveredSequence: 0, digestCount: 0, violations: [said] };
+  } finally {
+    removeDirectory(home);
+  }
+}
+
+async function recoverAndWork(home: string, acknowledged: Acknowledged): Promise<{ sequence: number; lost: string[] }> {
+  const { driver, executor, close, fatal } = await openHome(home, { slots: 4, runMs: 1, digestEveryEvents: 40 });
+  const { sequence } = driver.status();
+  const lost = await driver.read(({ state }) => lostOf(state, acknowledged));
+  const { sites, pools, nodes } = await executor.inventory();
+  await driver.command({ kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
+  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+  // It needs no slot, so it starts at once, and by then every launch that was asked again has been performed.
+  const gang = { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 };
+  const reply = await driver.command(submit(testSpec("after-the-cut", { gang }), "after-the-cut"));
+  const id = reply.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
+  if (id === null) lost.push(`after the cut a submission was rejected: ${JSON.stringify(reply)}`);
+  const abort = new AbortController();
+  for await (const { event } of driver.events(1, abort.signal))
+    if (event.kind === "workloadEnded" && event.workloadId === id) abort.abort();
+  await close();
+  return { sequence, lost: [...lost, ...fatal.map(({ message }) => message)] };
+}
+
+function acknowledgedUntil(calls: readonly SystemCall[], names: ReadonlyMap<string, string>, at: number): Acknowledged {
+  const known = new Map<string, string>();
+  const stopped = new Set<string>();
+  for (const call of calls) {
+    if (!isReply(call) || call.enter > at) continue;
+    const line = JSON.parse(call.data.toString()) as ControlPlaneLine & { readonly reply: Reply };
+    if (line.reply.kind !== "accepted") continue;
+    const { result } = line.reply;
+    if (result.kind === "workloadSubmitted")
+      known.set(result.workloadId, names.get(result.workloadId) ?? "a name that the client never heard of");
+    if (result.kind === "workloadStopping") stopped.add(result.workloadId);
+  }
+  return { names: known, stopped };
+}
+
+function startsUntil(calls: readonly SystemCall[], at: number): string {
+  return calls
+    .flatMap((call) =>
+      call.kind === "write" && path.basename(call.path) === "starts" && call.enter <= at ? [call.data.toString()] : [],
+    )
+    .join("");
+}

@@ -1,0 +1,265 @@
+/**
+ * A disk as recorded system calls leave it, and as it could look after a power cut at any instant of the recording. What
+ * was synced is there. Of what was not, any write may be there, missing or torn at 512-byte sectors, in any combination;
+ * of a directory that was not synced, the newest names, removals and renames may be missing (in order, as journaling
+ * file systems keep them). A file's own sync does not make its name durable: POSIX does not promise it.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { SystemCall } from "./system-calls.ts";
+
+const SECTOR_BYTES = 512;
+const UNKNOWN_EXIT = Number.POSITIVE_INFINITY;
+
+interface Span {
+  readonly enter: number;
+  readonly exit: number;
+}
+
+type FileChange = Span &
+  (
+    | { readonly kind: "write"; readonly offset: number; readonly data: Buffer }
+    | { readonly kind: "truncate"; readonly length: number }
+  );
+
+interface RecordedFile {
+  readonly kind: "file";
+  readonly changes: FileChange[];
+  readonly syncs: Span[];
+  /** Size as the running system sees it. */
+  size: number;
+}
+
+type NameChange = Span & (
+  | { readonly kind: "add"; readonly name: string; readonly node: RecordedNode }
+  | { readonly kind: "remove"; readonly name: string }
+  | { readonly kind: "rename"; readonly name: string; readonly to: string }
+); // prettier-ignore
+
+interface RecordedDirectory {
+  readonly kind: "directory";
+  readonly changes: NameChange[];
+  readonly syncs: Span[];
+  /** Names as the running system sees them. */
+  readonly names: Map<string, RecordedNode>;
+}
+
+type RecordedNode = RecordedFile | RecordedDirectory;
+
+/** What becomes of what was not synced. */
+export interface Fate {
+  /** How many of `pendingCount` changes of a directory survive, oldest first. */
+  names(pendingCount: number): number;
+  write(): "kept" | "dropped" | "torn";
+  /** Of a torn write. */
+  sectorKept(): boolean;
+}
+
+const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [], syncs: [], names: new Map() });
+
+export class RecordedDisk {
+  readonly #root: string;
+  readonly #tree: RecordedDirectory = newDirectory();
+  readonly #positions = new Map<string, number | "append">();
+  /** Line numbers at which something changed. */
+  readonly instants: number[] = [];
+
+  /** `root` was empty and durable when the recording began. */
+  constructor(root: string, calls: readonly SystemCall[]) {
+    this.#root = root;
+    for (const call of calls) {
+      if (call.path !== root && !call.path.startsWith(`${root}/`)) continue;
+      this.#apply(call);
+      this.instants.push(call.enter);
+      if (call.exit !== UNKNOWN_EXIT) this.instants.push(call.exit);
+    }
+  }
+
+  #apply(call: SystemCall): void {
+    const { enter, exit } = call;
+    switch (call.kind) {
+      case "open":
+        return this.#open(call);
+      case "write":
+        return this.#write(call);
+      case "sync":
+        this.#find(call.path)?.syncs.push({ enter, exit });
+        return;
+      case "truncate":
+        return this.#truncate(this.#file(call.path), call.length, { enter, exit });
+      case "mkdir":
+        return this.#add(call.path, newDirectory(), { enter, exit });
+      case "unlink": {
+        const parent = this.#parent(call.path);
+        const name = path.basename(call.path);
+        parent.names.delete(name);
+        parent.changes.push({ enter, exit, kind: "remove", name });
+        return;
+      }
+      case "rename": {
+        const parent = this.#parent(call.path);
+        if (parent !== this.#parent(call.to)) throw new Error(`${call.path} is renamed into another directory`);
+        const [name, to] = [path.basename(call.path), path.basename(call.to)];
+        const node = parent.names.get(name);
+        if (node === undefined) throw new Error(`${call.path} is renamed before it was made`);
+        parent.names.delete(name);
+        parent.names.set(to, node);
+        parent.changes.push({ enter, exit, kind: "rename", name, to });
+        return;
+      }
+      default:
+        return call satisfies never;
+    }
+  }
+
+  #open(call: SystemCall & { readonly kind: "open" }): void {
+    const { path: name, flags, descriptor, enter, exit } = call;
+    let node = this.#find(name);
+    if (node === undefined) {
+      if (!flags.has("O_CREAT")) throw new Error(`${name} is opened before it was made`);
+      node = { kind: "file", changes: [], syncs: [], size: 0 };
+      this.#add(name, node, { enter, exit });
+    }
+    if (flags.has("O_TRUNC") && node.kind === "file" && node.size > 0) this.#truncate(node, 0, { enter, exit });
+    this.#positions.set(`${descriptor} ${name}`, flags.has("O_APPEND") ? "append" : 0);
+  }
+
+  #write({ path: name, descriptor, offset, data, enter, exit }: SystemCall & { readonly kind: "write" }): void {
+    const file = this.#file(name);
+    const position = this.#positions.get(`${descriptor} ${name}`) ?? 0;
+    const at = offset ?? (position === "append" ? file.size : position);
+    if (offset === null && position !== "append") this.#positions.set(`${descriptor} ${name}`, at + data.length);
+    file.changes.push({ enter, exit, kind: "write", offset: at, data });
+    file.size = Math.max(file.size, at + data.length);
+  }
+
+  #truncate(file: RecordedFile, length: number, span: Span): void {
+    file.changes.push({ ...span, kind: "truncate", length });
+    file.size = length;
+  }
+
+  #add(name: string, node: RecordedNode, span: Span): void {
+    const parent = this.#parent(name);
+    parent.names.set(path.basename(name), node);
+    parent.changes.push({ ...span, kind: "add", name: path.basename(name), node });
+  }
+
+  #find(name: string): RecordedNode | undefined {
+    let node: RecordedNode | undefined = this.#tree;
+    for (const part of path.relative(this.#root, name).split("/")) {
+      if (part === "") continue;
+      node = node?.kind === "directory" ? node.names.get(part) : undefined;
+    }
+    return node;
+  }
+
+  #parent(name: string): RecordedDirectory {
+    const node = this.#find(path.dirname(name));
+    if (node?.kind !== "directory") throw new Error(`the directory of ${name} was never made`);
+    return node;
+  }
+
+  #file(name: string): RecordedFile {
+    const node = this.#find(name);
+    if (node?.kind !== "file") throw new Error(`${name} was never made`);
+    return node;
+  }
+
+  /** Writes to `target` (an empty directory) what a power cut right after line `at` of the trace could have left. */
+  rebuild(at: number, fate: Fate, target: string): void {
+    rebuildDirectory(this.#tree, { at, fate }, target);
+  }
+}
+
+interface Cut {
+  readonly at: number;
+  readonly fate: Fate;
+}
+
+/** The start of the newest sync that had returned: it covers what had returned before. */
+function syncedUntil(syncs: readonly Span[], at: number): number {
+  let newest = -1;
+  for (const { enter, exit } of syncs) if (exit <= at) newest = Math.max(newest, enter);
+  return newest;
+}
+
+function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string): void {
+  const happened = directory.changes.filter(({ enter }) => enter <= cut.at);
+  const synced = syncedUntil(directory.syncs, cut.at);
+  const durable = happened.findLastIndex(({ exit }) => exit < synced) + 1;
+  const survivors = happened.slice(0, durable + cut.fate.names(happened.length - durable));
+  const names = new Map<string, RecordedNode>();
+  for (const change of survivors) applyName(names, change);
+  for (const [name, node] of names) {
+    // Shared memory is rebuilt by whoever opens the database first; after a power cut it is empty at best.
+    if (name.endsWith("-shm")) continue;
+    const place = path.join(target, name);
+    if (node.kind === "file") writeFileSync(place, contentOf(node, cut));
+    else {
+      mkdirSync(place);
+      rebuildDirectory(node, cut, place);
+    }
+  }
+}
+
+function applyName(names: Map<string, RecordedNode>, change: NameChange): void {
+  if (change.kind === "add") names.set(change.name, change.node);
+  else if (change.kind === "remove") names.delete(change.name);
+  else {
+    const node = names.get(change.name);
+    names.delete(change.name);
+    if (node !== undefined) names.set(change.to, node);
+  }
+}
+
+function contentOf(file: RecordedFile, { at, fate }: Cut): Buffer {
+  const synced = syncedUntil(file.syncs, at);
+  const image = new FileImage();
+  for (const change of file.changes) {
+    if (change.enter > at) break;
+    const outcome = change.exit < synced ? "kept" : fate.write();
+    if (outcome === "dropped") continue;
+    if (change.kind === "truncate") image.truncate(change.length);
+    else if (outcome === "kept") image.write(change.offset, change.data);
+    else image.writeTorn(change.offset, change.data, fate);
+  }
+  return image.content();
+}
+
+/** A file's bytes as they are put together; holes are zeros. */
+class FileImage {
+  #buffer = Buffer.alloc(64 * 1024);
+  #length = 0;
+
+  content(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  truncate(length: number): void {
+    if (length < this.#length) this.#buffer.fill(0, length, this.#length);
+    this.#reserve(length);
+    this.#length = length;
+  }
+
+  write(offset: number, data: Buffer): void {
+    this.#reserve(offset + data.length);
+    data.copy(this.#buffer, offset);
+    this.#length = Math.max(this.#length, offset + data.length);
+  }
+
+  /** Sectors are where the disk has them: the write's first and last may be partial, and are kept or not as a whole. */
+  writeTorn(offset: number, data: Buffer, fate: Fate): void {
+    for (let from = 0; from < data.length;) {
+      const next = Math.min(data.length, (Math.floor((offset + from) / SECTOR_BYTES) + 1) * SECTOR_BYTES - offset);
+      if (fate.sectorKept()) this.write(offset + from, data.subarray(from, next));
+      from = next;
+    }
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#buffer.length) return;
+    const larger = Buffer.alloc(Math.max(length, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}

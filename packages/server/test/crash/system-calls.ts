@@ -1,0 +1,155 @@
+/** Reads what strace recorded (`-f -y -xx`): the calls that change files, each with when it was entered and left. */
+
+interface CallCommon {
+  /** Line numbers of the trace: what was entered later cannot have been seen by what had returned before. */
+  readonly enter: number;
+  readonly exit: number;
+}
+
+export type SystemCall =
+  | (CallCommon & {
+      readonly kind: "open";
+      readonly path: string;
+      readonly descriptor: number;
+      readonly flags: ReadonlySet<string>;
+    })
+  | (CallCommon & {
+      readonly kind: "write";
+      readonly path: string;
+      readonly descriptor: number;
+      readonly offset: number | null;
+      readonly data: Buffer;
+    })
+  | (CallCommon & { readonly kind: "sync"; readonly path: string })
+  | (CallCommon & { readonly kind: "truncate"; readonly path: string; readonly length: number })
+  | (CallCommon & { readonly kind: "rename"; readonly path: string; readonly to: string })
+  | (CallCommon & { readonly kind: "unlink" | "mkdir"; readonly path: string });
+
+/** What must be recorded, and what must not happen unseen: a call of this list that has no reader below is an error. */
+export const tracedCalls = [
+  "openat", "open", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range", "ftruncate",
+  "truncate", "fallocate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "copy_file_range",
+] as const; // prettier-ignore
+
+const STRING = String.raw`"((?:\\x[0-9a-f]{2})*)"`;
+const DESCRIPTOR = String.raw`(\d+)<([^>]*)>`;
+const patterns = {
+  openat: new RegExp(`^AT_FDCWD<[^>]*>, ${STRING}, ([A-Z_|]+)`),
+  write: new RegExp(`^${DESCRIPTOR}, ${STRING}, \\d+$`),
+  pwrite64: new RegExp(`^${DESCRIPTOR}, ${STRING}, \\d+, (\\d+)$`),
+  sync: new RegExp(`^${DESCRIPTOR}$`),
+  ftruncate: new RegExp(`^${DESCRIPTOR}, (\\d+)$`),
+  rename: new RegExp(`^${STRING}, ${STRING}$`),
+  path: new RegExp(`^${STRING}`),
+};
+
+function bytesOf(hex: string): Buffer {
+  return Buffer.from(hex.replaceAll("\\x", ""), "hex");
+}
+
+/** Paths are printed in hex, sockets and pipes are not. */
+function pathOf(text: string): string {
+  return text.startsWith("\\x") ? bytesOf(text).toString() : text;
+}
+
+/** Calls that touched anything under one of `roots`, and writes to standard output, in the order in which they were entered. */
+export function parseTrace(text: string, roots: readonly string[]): SystemCall[] {
+  const calls: SystemCall[] = [];
+  const unfinished = new Map<string, { readonly enter: number; readonly text: string }>();
+  const interesting = roots.map(hexOf);
+  text.split("\n").forEach((line, index) => {
+    const space = line.indexOf(" ");
+    const thread = line.slice(0, space);
+    const body = line.slice(space + 1).trimStart();
+    if (body.endsWith(" <unfinished ...>")) {
+      unfinished.set(thread, { enter: index, text: body.slice(0, -" <unfinished ...>".length) });
+      return;
+    }
+    const begun = body.startsWith("<... ") ? unfinished.get(thread) : undefined;
+    const whole = begun === undefined ? body : begun.text + body.slice(body.indexOf("resumed>") + "resumed>".length);
+    if (begun !== undefined) unfinished.delete(thread);
+    const isOutput = whole.startsWith("write(1<");
+    if (!isOutput && !interesting.some((root) => whole.includes(root))) return;
+    const call = parseCall(whole, { enter: begun?.enter ?? index, exit: index });
+    if (call !== null) calls.push(call);
+  });
+  // A kill leaves calls that never returned; their writes may have happened.
+  for (const { enter, text: begun } of unfinished.values()) {
+    if (!interesting.some((root) => begun.includes(root))) continue;
+    const call = parseCall(`${begun}) = ${writtenLength(begun)}`, { enter, exit: Number.POSITIVE_INFINITY });
+    if (call?.kind === "write") calls.push(call);
+  }
+  return calls.toSorted((a, b) => a.enter - b.enter);
+}
+
+function writtenLength(begun: string): number {
+  const data = /"((?:\\x[0-9a-f]{2})*)"/.exec(begun)?.[1] ?? "";
+  return data.length / 4;
+}
+
+const hexOf = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+
+function parseCall(whole: string, at: CallCommon): SystemCall | null {
+  const shape = /^(?<name>\w+)\((?<args>.*)\)\s+= (?<result>-?\d+)/s.exec(whole)?.groups;
+  if (shape === undefined) {
+    // A thread that was killed inside a call: it did not return.
+    if (/\)\s+= \?/.test(whole)) return null;
+    throw new Error(`not a system call: ${whole.slice(0, 200)}`);
+  }
+  const { name = "", args = "" } = shape;
+  const result = Number(shape["result"]);
+  return result < 0 ? null : readCall(name, args, result, at);
+}
+
+function readCall(name: string, args: string, result: number, at: CallCommon): SystemCall | null {
+  const match = (pattern: RegExp): string[] => {
+    const found = pattern.exec(args);
+    if (found === null) throw new Error(`${name} with arguments of an unknown shape: ${args.slice(0, 200)}`);
+    return found.slice(1).map((part) => part ?? "");
+  };
+  switch (name) {
+    case "openat": {
+      const [path = "", flags = ""] = match(patterns.openat);
+      return { ...at, kind: "open", path: pathOf(path), descriptor: result, flags: new Set(flags.split("|")) };
+    }
+    case "write": {
+      const [descriptor, path = "", data = ""] = match(patterns.write);
+      return {
+        ...at,
+        kind: "write",
+        path: pathOf(path),
+        descriptor: Number(descriptor),
+        offset: null,
+        data: bytesOf(data).subarray(0, result),
+      };
+    }
+    case "pwrite64": {
+      const [descriptor, path = "", data = "", offset] = match(patterns.pwrite64);
+      return {
+        ...at,
+        kind: "write",
+        path: pathOf(path),
+        descriptor: Number(descriptor),
+        offset: Number(offset),
+        data: bytesOf(data).subarray(0, result),
+      };
+    }
+    case "fsync":
+    case "fdatasync":
+      return { ...at, kind: "sync", path: pathOf(match(patterns.sync)[1] ?? "") };
+    case "ftruncate": {
+      const [, path = "", length] = match(patterns.ftruncate);
+      return { ...at, kind: "truncate", path: pathOf(path), length: Number(length) };
+    }
+    case "rename": {
+      const [path = "", to = ""] = match(patterns.rename);
+      return { ...at, kind: "rename", path: pathOf(path), to: pathOf(to) };
+    }
+    case "unlink":
+    case "mkdir":
+      return { ...at, kind: name, path: pathOf(match(patterns.path)[0] ?? "") };
+    default:
+      throw new Error(`the trace holds ${name}(${args.slice(0, 100)}), which the model of the disk does not know`);
+  }
+}
