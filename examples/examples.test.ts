@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parseYaml } from "../packages/cli/src/documents/yaml-source.ts";
 import { readDocument } from "../packages/protocol/src/documents/index.ts";
 
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
@@ -15,7 +15,9 @@ describe("the examples' workload files", () => {
   });
 
   it.each(files)("%s reads without a problem", (file) => {
-    const reading = readDocument(parse(readFileSync(join(import.meta.dirname, file), "utf8")));
+    const { documents, problems } = parseYaml(readFileSync(join(import.meta.dirname, file), "utf8"));
+    expect(problems).toEqual([]);
+    const reading = readDocument(documents[0]?.value);
     expect(reading.ok ? [] : reading.problems).toEqual([]);
   });
 });

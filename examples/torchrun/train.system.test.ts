@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
 
 /** Why the test cannot run here, or null. torchrun has its own Python, which need not be the first on the PATH. */
 const missing =
@@ -17,7 +17,8 @@ const missing =
     : "torchrun does not start (Debian: apt-get install python3-torch)";
 if (missing !== null) console.warn(`SKIPPED: the torchrun example was not tested: ${missing}`);
 
-const { run: command } = parse(readFileSync(join(import.meta.dirname, "train.yaml"), "utf8")) as { run: string };
+const workload = parseYaml(readFileSync(join(import.meta.dirname, "train.yaml"), "utf8")).documents[0]!;
+const { run: command } = workload.value as { run: string };
 const STEPS = 120;
 let root: string;
 let port: number;
