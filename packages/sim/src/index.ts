@@ -19,3 +19,6 @@ export * from "./trace/openb.ts";
 export * from "./trace/sacct.ts";
 export * from "./trace/swf.ts";
 export * from "./trace/trace.ts";
+export * from "./checkers/checker.ts";
+export * from "./checkers/feasibility.ts";
+export { Violation } from "./checkers/violation.ts";

@@ -60,6 +60,8 @@ export class TeamUse {
 
   /** The first limit, from the team up, that `count` more accelerators of a type would pass. */
   limitReached(team: TeamName, type: string, count: number): LimitReached | null {
+    // Work without accelerators passes no limit, not even one that was lowered below what the team holds.
+    if (count === 0) return null;
     for (let at: TeamName | null = team; at !== null;) {
       const found: Team | undefined = this.#teams.get(at);
       const limitCount = found?.limit[type];

@@ -12,12 +12,12 @@ import {
   type Command,
   type Engine,
   type Input,
+  type NodeId,
   type NodeSpec,
   type Observation,
   type Policy,
   type Ready,
   type Reply,
-  type Signal,
   type Team,
 } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
@@ -39,6 +39,7 @@ export interface SimulatedRound {
   readonly firstScripted: number;
   readonly scriptIndex: number;
   readonly ready: Ready;
+  readonly engine: Engine;
 }
 
 /** Whoever keeps the books of a run. It sees every round and is forked with the run. */
@@ -57,7 +58,16 @@ export interface SimulationOptions<Observer extends SimulationObserver> {
   /** `null`: no node is ever lost. */
   readonly nodeFaults: NodeFaults | null;
   readonly observer: Observer;
+  /** Where engines come from; left out: the real ones. Tests of the checkers hand in engines with planted bugs. */
+  readonly engines?: EngineSource;
 }
+
+export interface EngineSource {
+  create(): Engine;
+  restore(snapshot: Uint8Array): Engine;
+}
+
+const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
 /** Payloads of queue entries that are about nodes; the executor's are `attemptEntry`. */
 const nodeEntry = { fails: 2, returns: 3 } as const;
@@ -157,19 +167,47 @@ export class Simulation<Observer extends SimulationObserver> {
 
   /** Hands in a command now, outside the script, and answers what the engine replied. */
   command(command: Command): Reply | undefined {
-    const ready = this.#round([command], 1, this.#scriptIndex);
-    return ready.replies.find((reply) => reply.commandId === command.commandId);
+    return this.receive([command]).replies.find((reply) => reply.commandId === command.commandId);
   }
 
-  /** Hands in, now and outside the script, what processes say of themselves: the simulated executor's say nothing. */
-  signal(signals: readonly Signal[]): void {
-    this.#round(signals, signals.length, this.#scriptIndex);
+  /** Hands in inputs now, outside the script. What they say of nodes is only said: see `loseMachine`. */
+  receive(inputs: readonly Input[]): Ready {
+    return this.#round(inputs, inputs.length, this.#scriptIndex);
+  }
+
+  /** The machine dies with all that runs on it. Nobody tells the engine. */
+  loseMachine(nodeId: NodeId): void {
+    this.#executor.loseNode(nodeId);
+  }
+
+  /** The machine is there again, empty. Nobody tells the engine. */
+  returnMachine(nodeId: NodeId): void {
+    this.#executor.returnNode(nodeId, this.#nowMs);
+  }
+
+  /**
+   * A control plane that died after its journal was synced and before it performed what it had decided: the simulation with a
+   * restored engine, after the recovery that a live driver does. This one must not be used any more.
+   */
+  crashAfter(inputs: readonly Input[]): Simulation<Observer> {
+    const ready = this.engine.receive(inputs, this.#nowMs);
+    this.engine.advance();
+    this.observer.onRound({
+      inputs,
+      firstScripted: inputs.length,
+      scriptIndex: this.#scriptIndex,
+      ready,
+      engine: this.engine,
+    });
+    const recovered = this.fork();
+    recovered.#executor.perform(recovered.engine.outstandingEffects(), this.#nowMs);
+    return recovered;
   }
 
   /** A second simulation that goes on from here exactly as this one would, independently of it. */
   fork(): Simulation<Observer> {
     const queue = this.#queue.fork();
-    const parts = { engine: restoreEngine(this.engine.snapshot()), queue, executor: this.#executor.fork(queue) };
+    const parts = { engine: restored(this.#options, this.engine), queue, executor: this.#executor.fork(queue) };
     const copy = new Simulation(this.#options, parts, this.observer.fork());
     copy.#lossCounts.set(this.#lossCounts);
     copy.#downCount = this.#downCount;
@@ -209,7 +247,7 @@ export class Simulation<Observer extends SimulationObserver> {
   #round(inputs: readonly Input[], firstScripted: number, scriptIndex: number): Ready {
     const ready = this.engine.receive(inputs, this.#nowMs);
     this.engine.advance();
-    this.observer.onRound({ inputs, firstScripted, scriptIndex, ready });
+    this.observer.onRound({ inputs, firstScripted, scriptIndex, ready, engine: this.engine });
     this.#executor.perform(ready.effects, this.#nowMs);
     return ready;
   }
@@ -257,12 +295,20 @@ export class Simulation<Observer extends SimulationObserver> {
   }
 }
 
+function restored({ engines }: { readonly engines?: EngineSource }, engine: Engine): Engine {
+  return (engines ?? realEngines).restore(engine.snapshot());
+}
+
 /** A simulation whose fleet stands and whose script has not begun. */
 export function createSimulation<Observer extends SimulationObserver>(
   options: SimulationOptions<Observer>,
 ): Simulation<Observer> {
   const queue = new EventQueue();
-  const parts = { engine: createEngine(), queue, executor: new SimulatedExecutor(options.executor, queue) };
+  const parts = {
+    engine: (options.engines ?? realEngines).create(),
+    queue,
+    executor: new SimulatedExecutor(options.executor, queue),
+  };
   const simulation = new Simulation(options, parts, options.observer);
   simulation.setUp();
   return simulation;

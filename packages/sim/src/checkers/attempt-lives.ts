@@ -1,0 +1,168 @@
+/**
+ * The life of every attempt, followed from the events: placed, started at most once, asked to stop at most once, ended once,
+ * never heard of again. With it the promises that users see: no attempt runs past its walltime, no retry comes before its
+ * back-off is over or once the retries are used up, and whatever is decided is also asked of the executor, once.
+ */
+import type { AttemptId, Effect, Event, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { SimulatedRound } from "../run/simulation.ts";
+import { mustHold } from "./violation.ts";
+
+interface Life {
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly number: number;
+  startedAtMs: number | null;
+  stopping: boolean;
+}
+
+interface TaskBook {
+  attempts: number;
+  ownFailures: number;
+  isActive: boolean;
+  notBeforeMs: number;
+  isOver: boolean;
+}
+
+export class AttemptLives {
+  readonly #active = new Map<AttemptId, Life>();
+  readonly #ended = new Set<AttemptId>();
+  readonly #tasks = new Map<string, TaskBook>();
+  readonly #endedWorkloads = new Set<WorkloadId>();
+
+  onRound(round: SimulatedRound): void {
+    const { ready, engine } = round;
+    for (const event of ready.events) this.#onEvent(round, event);
+    for (const [attemptId, life] of this.#active) {
+      const walltimeMs = engine.state.workloads.get(life.workloadId)?.spec.walltimeMs ?? null;
+      if (life.startedAtMs === null || walltimeMs === null || life.stopping) continue;
+      const overMs = ready.atMs - life.startedAtMs - walltimeMs;
+      mustHold(overMs < 0, () => `${attemptId} has run for its walltime and ${overMs} ms, and nobody stops it`);
+    }
+    mustHold(
+      this.#active.size === engine.state.attempts.size,
+      () => "the events and the state name other active attempts",
+    );
+    checkEffects(ready.events, ready.effects);
+  }
+
+  fork(): AttemptLives {
+    const copy = new AttemptLives();
+    for (const [attemptId, life] of this.#active) copy.#active.set(attemptId, { ...life });
+    for (const [task, book] of this.#tasks) copy.#tasks.set(task, { ...book });
+    for (const attemptId of this.#ended) copy.#ended.add(attemptId);
+    for (const workloadId of this.#endedWorkloads) copy.#endedWorkloads.add(workloadId);
+    return copy;
+  }
+
+  #onEvent(round: SimulatedRound, event: Event): void {
+    switch (event.kind) {
+      case "gangPlaced":
+        return this.#place(event);
+      case "attemptStarted": {
+        const life = this.#lifeOf(event.attemptId);
+        mustHold(life.startedAtMs === null, () => `${event.attemptId} started twice`);
+        life.startedAtMs = event.atMs;
+        return;
+      }
+      case "attemptStopRequested": {
+        const life = this.#lifeOf(event.attemptId);
+        mustHold(!life.stopping, () => `${event.attemptId} was asked to stop twice`);
+        life.stopping = true;
+        return;
+      }
+      case "attemptEnded":
+        return this.#end(round, event);
+      case "workloadEnded":
+        mustHold(!this.#endedWorkloads.has(event.workloadId), () => `${event.workloadId} ended twice`);
+        this.#endedWorkloads.add(event.workloadId);
+        return;
+      default:
+    }
+  }
+
+  #place(event: Event & { readonly kind: "gangPlaced" }): void {
+    const { attemptId, workloadId, task, number } = event;
+    mustHold(!this.#ended.has(attemptId) && !this.#active.has(attemptId), () => `${attemptId} was placed twice`);
+    mustHold(!this.#endedWorkloads.has(workloadId), () => `${attemptId} was placed after ${workloadId} had ended`);
+    const book = this.#bookOf(workloadId, task);
+    mustHold(!book.isActive && !book.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
+    mustHold(
+      number === ++book.attempts,
+      () => `${attemptId} is attempt ${book.attempts} of its task and says ${number}`,
+    );
+    const isDue = event.atMs >= book.notBeforeMs;
+    mustHold(isDue, () => `${attemptId} was placed ${book.notBeforeMs - event.atMs} ms before its back-off was over`);
+    book.isActive = true;
+    this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false });
+  }
+
+  #end(round: SimulatedRound, event: Event & { readonly kind: "attemptEnded" }): void {
+    const { attemptId, outcome, retryAtMs, atMs } = event;
+    const life = this.#lifeOf(attemptId);
+    const workload = round.engine.state.workloads.get(life.workloadId);
+    const book = this.#bookOf(life.workloadId, life.task);
+    this.#active.delete(attemptId);
+    this.#ended.add(attemptId);
+    book.isActive = false;
+    book.isOver = retryAtMs === null;
+    book.notBeforeMs = retryAtMs ?? Number.POSITIVE_INFINITY;
+    if (outcome === "failed") book.ownFailures++;
+    mustHold(retryAtMs === null || retryAtMs >= atMs, () => `${attemptId} is to be retried before it ended`);
+    mustHold(outcome !== "succeeded" || retryAtMs === null, () => `${attemptId} succeeded and is to be tried again`);
+    mustHold(outcome !== "stopped" || life.stopping, () => `${attemptId} was stopped and nobody asked for it`);
+    if (workload === undefined) return;
+    const { retries } = workload.spec;
+    const isSpent = book.ownFailures > retries.max;
+    mustHold(
+      !isSpent || retryAtMs === null,
+      () => `${attemptId}: ${book.ownFailures} failures, ${retries.max} retries, and another is to come`,
+    );
+    if (outcome === "failed" && !isSpent && !workload.stopRequested) {
+      const waitMs = backoffMs(workload.spec, book.ownFailures);
+      mustHold(
+        retryAtMs === atMs + waitMs,
+        () => `${attemptId} is to be retried at ${retryAtMs}, not ${waitMs} ms after ${atMs}`,
+      );
+    }
+  }
+
+  #lifeOf(attemptId: AttemptId): Life {
+    const life = this.#active.get(attemptId);
+    mustHold(
+      life !== undefined,
+      () => `${attemptId} is not active${this.#ended.has(attemptId) ? ": it has ended" : ""}`,
+    );
+    return life;
+  }
+
+  #bookOf(workloadId: WorkloadId, task: number): TaskBook {
+    const key = `${workloadId} ${task}`;
+    let book = this.#tasks.get(key);
+    if (book === undefined) {
+      book = { attempts: 0, ownFailures: 0, isActive: false, notBeforeMs: 0, isOver: false };
+      this.#tasks.set(key, book);
+    }
+    return book;
+  }
+}
+
+function backoffMs({ retries }: WorkloadSpec, failures: number): number {
+  let waitMs = retries.backoffMs;
+  for (let failure = 1; failure < failures; failure++) waitMs = Math.min(2 * waitMs, retries.backoffMaxMs);
+  return Math.min(waitMs, retries.backoffMaxMs);
+}
+
+/** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */
+function checkEffects(events: readonly Event[], effects: readonly Effect[]): void {
+  const asked = effects.map((effect) =>
+    effect.kind === "launchGang"
+      ? `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`
+      : `stop ${effect.attemptId} ${effect.reason}`,
+  );
+  const decided = events.flatMap((event) => {
+    if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    return event.kind === "attemptStopRequested" ? [`stop ${event.attemptId} ${event.reason}`] : [];
+  });
+  const isSame = decided.toSorted().join("\n") === asked.toSorted().join("\n");
+  mustHold(isSame, () => `decided ${decided.join(", ")}; asked of executors ${asked.join(", ")}`);
+}

@@ -1,0 +1,153 @@
+/** What happens to a random world: users, operators, machines and bugs elsewhere, as inputs for the engine. */
+import {
+  attemptId,
+  commandId,
+  nodeId,
+  workloadId,
+  type Command,
+  type Input,
+  type NodeSpec,
+  type ReadonlyState,
+} from "@headroom/engine";
+import type { Luck } from "./luck.ts";
+import { randomAmounts, randomLimit, randomPolicy, randomSpec, type World } from "./world.ts";
+
+export interface Happening {
+  readonly inputs: readonly Input[];
+  /** Machines that really die or come back with it; what the inputs say of others is hearsay (a cut cable). */
+  readonly dies: readonly NodeSpec["id"][];
+  readonly returns: readonly NodeSpec["id"][];
+}
+
+export class Actions {
+  readonly #luck: Luck;
+  readonly #world: World;
+  readonly #salt: string;
+  #count = 0;
+  #keyed: Command | null = null;
+
+  constructor(luck: Luck, world: World, salt: string) {
+    this.#luck = luck;
+    this.#world = world;
+    this.#salt = salt;
+  }
+
+  /** One to four things at one instant. */
+  next(state: ReadonlyState): Happening {
+    const inputs: Input[] = [];
+    const dies: NodeSpec["id"][] = [];
+    const returns: NodeSpec["id"][] = [];
+    const count = this.#luck.pick([1, 1, 1, 2, 4]);
+    for (let each = 0; each < count; each++) {
+      const roll = this.#luck.below(100);
+      if (roll < 55) inputs.push(this.#submit());
+      else if (roll < 75) inputs.push(this.#node(state, dies, returns));
+      else if (roll < 83) inputs.push(this.#stop(state));
+      else if (roll < 90) inputs.push(this.#govern());
+      else inputs.push(this.#stranger(state));
+    }
+    return { inputs, dies, returns };
+  }
+
+  /** Everything that keeps work from running is put right. */
+  heal(state: ReadonlyState): Happening {
+    const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health === "lost");
+    const seen = this.#world.fleet.nodes.map((node): Input => ({ kind: "nodeSeen", node: currentSpec(state, node) }));
+    const resumed = this.#world.fleet.nodes.map(({ id }): Input => ({
+      ...this.#common(),
+      kind: "resumeNode",
+      nodeId: id,
+    }));
+    const teams = this.#world.teams.map((team) => ({ ...team, limit: {} }));
+    const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools: [], teams, workloads: [] };
+    return { inputs: [...seen, ...resumed, apply], dies: [], returns: lost.map(({ id }) => id) };
+  }
+
+  #common(): { commandId: Command["commandId"]; actor: string; idempotencyKey: string | null } {
+    return { commandId: commandId(`c${++this.#count}`), actor: "someone", idempotencyKey: null };
+  }
+
+  #submit(): Input {
+    if (this.#keyed !== null && this.#luck.chance(10)) {
+      return { ...this.#keyed, commandId: commandId(`c${++this.#count}`) };
+    }
+    const spec = randomSpec(this.#luck, this.#world, `w-${this.#count}${this.#salt}`);
+    const command: Command = { ...this.#common(), kind: "submitWorkload", spec };
+    if (!this.#luck.chance(10)) return command;
+    this.#keyed = { ...command, idempotencyKey: `key-${this.#count}` };
+    return this.#keyed;
+  }
+
+  #node(state: ReadonlyState, dies: NodeSpec["id"][], returns: NodeSpec["id"][]): Input {
+    const node = this.#luck.pick(this.#world.fleet.nodes);
+    const { id } = node;
+    switch (this.#luck.below(6)) {
+      case 0:
+        if (this.#luck.chance(70)) dies.push(id);
+        return { kind: "nodeUnreachable", nodeId: id, detail: "gone" };
+      case 1:
+      case 2:
+        returns.push(id);
+        return { kind: "nodeSeen", node: currentSpec(state, node) };
+      case 3:
+        return { ...this.#common(), kind: "drainNode", nodeId: id, running: this.#luck.pick(["wait", "requeue"]) };
+      case 4:
+        return { ...this.#common(), kind: "resumeNode", nodeId: id };
+      default:
+        returns.push(id);
+        return {
+          kind: "nodeSeen",
+          node: { ...node, ...randomAmounts(this.#luck, acceleratorTypeOf(this.#world, node)) },
+        };
+    }
+  }
+
+  #stop(state: ReadonlyState): Input {
+    const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
+    const id = open.length === 0 ? workloadId("w999999") : this.#luck.pick(open).id;
+    return { ...this.#common(), kind: "stopWorkload", workloadId: id };
+  }
+
+  #govern(): Input {
+    if (this.#luck.chance(40)) return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck) };
+    const team = { ...this.#luck.pick(this.#world.teams), limit: randomLimit(this.#luck) };
+    return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
+  }
+
+  /** Late, repeated or misdirected reports, and what processes say of themselves. */
+  #stranger(state: ReadonlyState): Input {
+    const known = [...state.attempts.keys()];
+    const id = known.length === 0 || this.#luck.chance(30) ? attemptId("w1.1") : this.#luck.pick(known);
+    switch (this.#luck.below(6)) {
+      case 0:
+        return { kind: "attemptRunning", attemptId: id };
+      case 1:
+        return { kind: "nodeUnreachable", nodeId: nodeId("nowhere"), detail: "?" };
+      case 2:
+        return { kind: "attemptLost", attemptId: id, detail: "its supervisor vanished" };
+      case 3:
+        return {
+          kind: "progressReported",
+          attemptId: id,
+          step: this.#luck.below(100),
+          totalSteps: 100,
+          metrics: { loss: 2 },
+        };
+      case 4:
+        return { kind: "checkpointReported", attemptId: id, step: this.#luck.below(100), path: `step${this.#salt}` };
+      default:
+        return { kind: "tick" };
+    }
+  }
+}
+
+function currentSpec(state: ReadonlyState, declared: NodeSpec): NodeSpec {
+  const node = state.nodes.get(declared.id);
+  if (node === undefined) return declared;
+  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib } = node;
+  return { id, pool, fabric, acceleratorCount, coresMilli, memoryMib };
+}
+
+function acceleratorTypeOf(world: World, node: NodeSpec): string {
+  return world.fleet.pools.find(({ name }) => name === node.pool)?.acceleratorType ?? "";
+}

@@ -1,0 +1,32 @@
+import { draw } from "@headroom/engine";
+
+/** A stream of draws for tests: one seed and one purpose give one stream. */
+export class Luck {
+  readonly #seed: number;
+  readonly #purpose: string;
+  #sequence = 0;
+
+  constructor(seed: number, purpose: string) {
+    this.#seed = seed;
+    this.#purpose = purpose;
+  }
+
+  /** A whole number from 0 to `bound - 1`. */
+  below(bound: number): number {
+    return Math.floor((draw(this.#seed, this.#sequence++, this.#purpose) / 2 ** 32) * bound);
+  }
+
+  between(min: number, max: number): number {
+    return min + this.below(max - min + 1);
+  }
+
+  chance(percent: number): boolean {
+    return this.below(100) < percent;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    const chosen = list[this.below(list.length)];
+    if (chosen === undefined) throw new Error("nothing to pick from");
+    return chosen;
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * One seed's life: a random world under random happenings, watched by the checkers at every round (safety); then everything is
+ * put right, and all that can run must come to its end and the system to rest (liveness).
+ */
+import { hashText, type Engine, type Input, type LaunchGang } from "@headroom/engine";
+import {
+  Checkers,
+  createSimulation,
+  drawBelow,
+  feasibility,
+  Violation,
+  type EngineSource,
+  type RunPlan,
+  type Script,
+  type Simulation,
+} from "@headroom/sim";
+import { Actions, type Happening } from "./actions.ts";
+import { Luck } from "./luck.ts";
+import { randomWorld, type World } from "./world.ts";
+
+/** `restored`: now and then the engine is replaced by one restored from its snapshot. `crashed`: so it is, and loses effects. */
+export type Restarts = "none" | "restored" | "crashed";
+
+export interface SeedRun {
+  readonly digest: string;
+  readonly chain: string;
+  readonly eventCount: number;
+  readonly groups: Checkers["groups"];
+  readonly engine: Engine;
+}
+
+export interface SeedOptions {
+  readonly seed: number;
+  readonly restarts: Restarts;
+  /** Appended to all names. */
+  readonly salt?: string;
+  readonly engines?: EngineSource;
+}
+
+/** Far more rounds than any world needs, so that one that never comes to rest is told from one that is long. */
+const roundsMax = 20_000;
+
+const emptyScript: Script = {
+  length: 0,
+  atMs: () => 0,
+  input: () => {
+    throw new Error("there is no script");
+  },
+};
+
+export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): SeedRun {
+  const world = nonEmptyWorld(seed, salt);
+  const actions = new Actions(new Luck(seed, "actions"), world, salt);
+  const time = new Luck(seed, "time");
+  const mishaps = new Luck(seed, "restarts");
+  let simulation = createSimulation({
+    startAtMs: 1000,
+    fleet: world.fleet,
+    teams: world.teams,
+    policy: world.policy,
+    script: emptyScript,
+    executor: { startupMs: world.startupMs, stopMs: world.stopMs, plan: (launch) => planOf(world, seed, salt, launch) },
+    nodeFaults: null,
+    observer: new Checkers(),
+    ...(engines === undefined ? {} : { engines }),
+  });
+  for (let action = 0; action < world.actionCount; action++) {
+    simulation = happen(simulation, actions.next(simulation.engine.state), restarts, mishaps);
+    runUntil(simulation, simulation.nowMs + time.below(world.gapMaxMs + 1));
+  }
+  simulation = happen(simulation, actions.heal(simulation.engine.state), "none", mishaps);
+  runUntil(simulation, Number.POSITIVE_INFINITY);
+  mustBeDone(simulation.engine);
+  mustRest(simulation);
+  const { engine, observer } = simulation;
+  const { sequence, chain } = engine.state;
+  return { digest: engine.digest(), chain, eventCount: sequence, groups: observer.groups, engine };
+}
+
+/** A fleet without nodes says nothing; the next draw of the same seed is taken. */
+function nonEmptyWorld(seed: number, salt: string): World {
+  for (let attempt = 0; ; attempt++) {
+    const world = randomWorld(new Luck(seed, `world ${attempt}`), salt);
+    if (world.fleet.nodes.length > 0) return world;
+  }
+}
+
+/** Drawn by the attempt's name without the salt, so that renaming changes nobody's fate. */
+function planOf(world: World, seed: number, salt: string, launch: LaunchGang): RunPlan {
+  const name = launch.spec.name.slice(0, launch.spec.name.length - salt.length);
+  const sequence = Number.parseInt(hashText(`${name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
+  const below = (bound: number, purpose: string): number => drawBelow({ seed, sequence, purpose }, bound);
+  const fails = below(100, "fails") < world.failurePercent;
+  return { durationMs: below(world.durationMaxMs + 1, "duration"), exitCode: fails ? below(3, "code") + 1 : 0 };
+}
+
+type Run = Simulation<Checkers>;
+
+function happen(simulation: Run, { inputs, dies, returns }: Happening, restarts: Restarts, mishaps: Luck): Run {
+  for (const nodeId of dies) simulation.loseMachine(nodeId);
+  for (const nodeId of returns) simulation.returnMachine(nodeId);
+  const isHit = mishaps.chance(25);
+  if (isHit && restarts === "crashed") return crash(simulation, inputs);
+  simulation.receive(inputs);
+  return isHit && restarts === "restored" ? simulation.fork() : simulation;
+}
+
+function crash(simulation: Run, inputs: readonly Input[]): Run {
+  const recovered = simulation.crashAfter(inputs);
+  if (recovered.engine.digest() !== simulation.engine.digest())
+    throw new Violation("a restored engine has another digest");
+  return recovered;
+}
+
+function runUntil(simulation: Run, untilMs: number): void {
+  if (!simulation.advance({ untilMs, maxRounds: roundsMax })) {
+    throw new Violation(`no rest after ${roundsMax} rounds, at ${simulation.nowMs} ms`);
+  }
+}
+
+/** Everything that the healed fleet could hold has come to its end. */
+function mustBeDone({ state }: Engine): void {
+  const { couldEver } = feasibility(state);
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs === null && couldEver(workload)) {
+      throw new Violation(`${workload.id} is ${workload.phase} for ever although the fleet could hold it`);
+    }
+  }
+}
+
+/** With no change but time nothing more happens (DESIGN §7.5). */
+function mustRest(simulation: Run): void {
+  const before = simulation.engine.state.sequence;
+  for (let round = 1; round <= 5; round++) {
+    simulation.advance({ untilMs: simulation.nowMs + 10 ** round, maxRounds: roundsMax });
+    simulation.receive([{ kind: "tick" }]);
+  }
+  const { sequence } = simulation.engine.state;
+  if (sequence !== before) throw new Violation(`at rest, and ${sequence - before} more events came with time alone`);
+}

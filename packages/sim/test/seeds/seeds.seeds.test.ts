@@ -1,0 +1,59 @@
+import { createEngine, explain, replayEngine, restoreEngine, type Engine } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { runSeed, type SeedRun } from "./run-seed.ts";
+
+const first = Number(process.env["HEADROOM_SEED"] ?? 1);
+const count = Number(process.env["HEADROOM_SEEDS"] ?? (process.env["HEADROOM_SEED"] === undefined ? 1000 : 1));
+const seeds = Array.from({ length: count }, (_, index) => first + index);
+
+/** Names the seed in whatever goes wrong with it. */
+function underSeed<T>(seed: number, what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${what}, seed ${seed}: ${message}\nagain with HEADROOM_SEED=${seed} npm run test:seeds`, {
+      cause,
+    });
+  }
+}
+
+/** Reading the whole journal gives the state, and so does a snapshot from the middle with what came after it. */
+function mustReplay({ engine, groups, digest }: SeedRun): void {
+  const whole = createEngine();
+  const half = createEngine();
+  const middle = groups.length >> 1;
+  replayEngine(whole, groups);
+  replayEngine(half, groups.slice(0, middle));
+  const rest = restoreEngine(half.snapshot());
+  replayEngine(rest, groups.slice(middle));
+  for (const replayed of [whole, rest]) {
+    expect(replayed.state.chain).toBe(engine.state.chain);
+    expect(replayed.digest()).toBe(digest);
+  }
+}
+
+/** Decisions and verdicts from indexes kept up to date equal those from indexes built from nothing (DESIGN §7.16). */
+function mustExplainAlike(engine: Engine): void {
+  const restored = restoreEngine(engine.snapshot());
+  for (const id of engine.state.workloads.keys()) expect(explain(restored, id)).toEqual(explain(engine, id));
+}
+
+describe("random worlds under random happenings", () => {
+  it(`keep every invariant and come to rest, restarted or not (${count} seeds from ${first})`, () => {
+    let events = 0;
+    for (const seed of seeds) {
+      const plain = underSeed(seed, "undisturbed", () => runSeed({ seed, restarts: "none" }));
+      events += plain.eventCount;
+      underSeed(seed, "replayed", () => mustReplay(plain));
+      underSeed(seed, "explained", () => mustExplainAlike(plain.engine));
+      const restored = underSeed(seed, "restored in mid-run", () => runSeed({ seed, restarts: "restored" }));
+      underSeed(seed, "restored in mid-run", () =>
+        expect([restored.chain, restored.digest]).toEqual([plain.chain, plain.digest]),
+      );
+      underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed" }));
+    }
+    process.stdout.write(`${count} seeds, ${events} events undisturbed\n`);
+    expect(events).toBeGreaterThan(20 * count);
+  });
+});
