@@ -41,6 +41,17 @@ export default defineConfig({
     // Objects made of closures have no `this` to lose, and interfaces cannot say which kind they are.
     "typescript/unbound-method": "off",
 
+    // Lists that are virtual, and the combobox of the ARIA Authoring Practices, need roles on plain elements.
+    "jsx-a11y/prefer-tag-over-role": "off",
+    "jsx-a11y/no-noninteractive-element-to-interactive-role": "off",
+    "jsx-a11y/no-interactive-element-to-noninteractive-role": "off",
+    // For the React compiler, which is not used here.
+    "react/incompatible-library": "off",
+    "react/use-memo": "off",
+    // TypeScript reports the same, and knows that `??=` reads.
+    "no-unused-private-class-members": "off",
+    "unicorn/no-new-array": "off",
+
     "vitest/no-focused-tests": "error",
     "vitest/valid-expect": ["error", { maxArgs: 2 }],
     "vitest/valid-title": ["error", { ignoreTypeOfTestName: true }],
