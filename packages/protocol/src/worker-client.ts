@@ -10,6 +10,8 @@ import { ProblemError, problemOf, type Problem } from "./problems.ts";
 export interface MessageEndpoint {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
+  /** Message ports hold their messages back until it is called; workers have no such thing. */
+  start?(): void;
 }
 
 type Request =
@@ -52,6 +54,7 @@ class WorkerCalls {
       const answer = event.data as Answer;
       this.#waiting.get(answer.id)?.receive(answer);
     });
+    port.start?.();
   }
 
   call(method: OperationName, given: readonly unknown[]): Promise<unknown> {
@@ -224,4 +227,5 @@ export function serveWorkerClient(port: MessageEndpoint, client: HeadroomClient)
     else call.cancellation.abort();
     call.wake();
   });
+  port.start?.();
 }

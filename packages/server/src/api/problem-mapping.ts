@@ -49,7 +49,11 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown,
 }
 
 export function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
-  const errors = error.issues.flatMap((issue) => placesOf(issue, [])).slice(0, PLACES_MAX);
+  const places = error.issues.flatMap((issue) => placesOf(issue, []));
+  const errors = [...new Map(places.map((place) => [`${place.pointer} ${place.message}`, place])).values()].slice(
+    0,
+    PLACES_MAX,
+  );
   const where = root === "?" ? "The address" : "The body";
   const first = errors[0];
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";

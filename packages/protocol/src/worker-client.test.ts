@@ -1,0 +1,98 @@
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, describe, expect, it } from "vitest";
+import type { HeadroomClient, LogQuery } from "./client.ts";
+import { operationNames } from "./operations.ts";
+import type { LogChunk } from "./output.ts";
+import { ProblemError, refuse } from "./problems.ts";
+import { createWorkerClient, serveWorkerClient, type MessageEndpoint } from "./worker-client.ts";
+
+const channels: MessageChannel[] = [];
+afterEach(() => {
+  for (const { port1 } of channels.splice(0)) port1.close();
+});
+
+/** Both ends of a real channel: what crosses it is cloned, as it is between a page and its worker. */
+function connected(served: Partial<HeadroomClient>): HeadroomClient {
+  const channel = new MessageChannel();
+  channels.push(channel);
+  serveWorkerClient(channel.port2 as unknown as MessageEndpoint, served as HeadroomClient);
+  return createWorkerClient(channel.port1 as unknown as MessageEndpoint);
+}
+
+const chunk = (worker: number): LogChunk => ({ attemptId: "a", worker, stream: "stdout", text: "x" });
+
+describe("the worker transport", () => {
+  it("has every method of the client", () => {
+    const client = connected({}) as unknown as Record<string, unknown>;
+    expect(operationNames.filter((name) => typeof client[name] !== "function")).toEqual([]);
+  });
+
+  it("carries arguments and answers", async () => {
+    const client = connected({
+      stopWorkload: (id, options) => Promise.resolve({ workloadId: `${id}/${options?.idempotencyKey}` }),
+    });
+    expect(await client.stopWorkload("w1", { idempotencyKey: "k" })).toEqual({ workloadId: "w1/k" });
+  });
+
+  it("carries refusals as what they are", async () => {
+    const client = connected({ getWorkload: (id) => Promise.reject(refuse("unknownWorkload", `no ${id}`)) });
+    const error: unknown = await client.getWorkload("w9").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({ code: "unknownWorkload", exitCode: 1, message: "no w9" });
+  });
+
+  it("gives up a call when its signal says so, on both sides", async () => {
+    const asked = Promise.withResolvers<void>();
+    const cancelled = Promise.withResolvers<void>();
+    const client = connected({
+      fleet: (options) => {
+        options?.signal?.addEventListener("abort", () => cancelled.resolve());
+        asked.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const abort = new AbortController();
+    const call = client.fleet({ signal: abort.signal });
+    await asked.promise;
+    abort.abort(new Error("enough"));
+    await expect(call).rejects.toThrow("enough");
+    await cancelled.promise;
+  });
+
+  it("lets a stream run ahead of its reader only so far, and stops it when the reader leaves", async () => {
+    let produced = 0;
+    const ended = Promise.withResolvers<void>();
+    async function* logs(_id: string, query?: LogQuery): AsyncGenerator<LogChunk> {
+      try {
+        while (query?.signal?.aborted !== true) yield chunk(produced++);
+      } finally {
+        ended.resolve();
+      }
+    }
+    const client = connected({ logs });
+    const seen: number[] = [];
+    for await (const { worker } of client.logs("w1", { follow: true })) {
+      seen.push(worker);
+      expect(produced).toBeLessThanOrEqual(seen.length + 65);
+      if (seen.length === 1_000) break;
+    }
+    await ended.promise;
+    expect(seen).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
+  });
+
+  it("ends a stream where its source ends or fails", async () => {
+    async function* logs(id: string): AsyncGenerator<LogChunk> {
+      yield chunk(1);
+      if (id === "broken") throw refuse("overloaded", "later");
+    }
+    const client = connected({ logs });
+    const whole: number[] = [];
+    for await (const { worker } of client.logs("w1")) whole.push(worker);
+    expect(whole).toEqual([1]);
+    const reading = async (): Promise<void> => {
+      for await (const { worker } of client.logs("broken")) whole.push(worker);
+    };
+    await expect(reading()).rejects.toMatchObject({ code: "overloaded" });
+    expect(whole).toEqual([1, 1]);
+  });
+});

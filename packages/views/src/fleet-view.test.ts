@@ -1,0 +1,101 @@
+import { nodeId } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { fleetView, nodeList, nodeView } from "./fleet-view.ts";
+import { teamList } from "./team-view.ts";
+import { SmallFleet } from "./testing/small-fleet.ts";
+import { workloadView } from "./workload-view.ts";
+
+describe("the fleet", () => {
+  it("tells free from held and from what nobody can have now", () => {
+    const fleet = SmallFleet.withNodes(3, 8);
+    fleet.submit("first", { gang: { workers: 2, accelerators: 3 } });
+    fleet.command({ kind: "drainNode", nodeId: nodeId("n1"), running: "wait" });
+    fleet.receive({ kind: "nodeUnreachable", nodeId: nodeId("n2"), detail: "no answer" });
+    const { nodes, accelerators, pools, acceleratorTypes } = fleetView(fleet.engine);
+    expect(nodes).toEqual({ total: 3, up: 2, lost: 1, draining: 1 });
+    expect(accelerators).toEqual({ total: 24, held: 6, free: 2, unavailable: 16 });
+    expect(pools[0]).toMatchObject({ name: "H100", nodes: 3, accelerators });
+    expect(acceleratorTypes).toEqual([{ type: "H100", accelerators }]);
+  });
+
+  it("shows who holds which accelerators of a node, and which are left", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const first = fleet.submit("first", { gang: { workers: 2, accelerators: 2, coresMilli: 3_000, memoryMib: 1_024 } });
+    const second = fleet.submit("second", { gang: { accelerators: 1 } });
+    fleet.finish(first, 0);
+    fleet.submit("third", { gang: { accelerators: 1 } });
+    const node = nodeView(fleet.engine, "n0");
+    expect(node?.holders.map(({ workloadName, accelerators, worker }) => [workloadName, accelerators, worker])).toEqual(
+      [
+        ["second", "4", 0],
+        ["third", "0", 0],
+      ],
+    );
+    expect(node?.holders[0]?.workloadId).toBe(second);
+    expect(node).toMatchObject({ freeAccelerators: "1-3,5-7", coresFreeMilli: 16_000, memoryFreeMib: 65_536 });
+    expect(nodeView(fleet.engine, "nowhere")).toBeNull();
+  });
+
+  it("comes in pages", () => {
+    const fleet = SmallFleet.withNodes(5, 1);
+    const first = nodeList(fleet.engine, { limit: 3 });
+    expect(first.items.map(({ id }) => id)).toEqual(["n0", "n1", "n2"]);
+    const rest = nodeList(fleet.engine, { limit: 3, cursor: first.nextCursor });
+    expect(rest.items.map(({ id }) => id)).toEqual(["n3", "n4"]);
+    expect(rest.nextCursor).toBeNull();
+  });
+});
+
+describe("teams", () => {
+  it("come by name with what they and those below them hold", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.team("research", null, { H100: 6 });
+    fleet.team("research/nlp", "research");
+    fleet.submit("first", { team: "research/nlp", gang: { accelerators: 3 } });
+    const page = teamList(fleet.engine, { limit: 2 });
+    expect(page.items).toEqual([
+      { name: "default", parent: null, limit: {}, held: {} },
+      { name: "research", parent: null, limit: { H100: 6 }, held: { H100: 3 } },
+    ]);
+    expect(teamList(fleet.engine, { cursor: page.nextCursor }).items).toEqual([
+      { name: "research/nlp", parent: "research", limit: {}, held: { H100: 3 } },
+    ]);
+  });
+});
+
+describe("a workload", () => {
+  it("is shown with its attempts, its retries and how it ended", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const id = fleet.submit("flaky");
+    fleet.finish(id, 7);
+    expect(workloadView(fleet.engine.state, id)).toMatchObject({
+      phase: "pending",
+      tasks: { total: 1, waiting: 1, active: 0, succeeded: 0, failed: 0 },
+      attempts: [{ phase: "ended", number: 1, outcome: "failed", exit: { kind: "exited", code: 7 } }],
+      retries: [{ task: 0, notBeforeMs: 9_000, failures: 1 }],
+    });
+    fleet.nowMs = 9_000;
+    fleet.receive({ kind: "tick" });
+    expect(workloadView(fleet.engine.state, id)?.attempts.map(({ phase }) => phase)).toEqual(["ended", "launching"]);
+    fleet.finish(id, 3);
+    expect(workloadView(fleet.engine.state, id)).toMatchObject({
+      phase: "failed",
+      endSentence: "It failed 2 times; the last time worker 0 exited with code 3.",
+    });
+  });
+
+  it("is a copy: what a view hands out can be changed without harm", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const id = fleet.submit("first");
+    const before = fleet.engine.digest();
+    const view = workloadView(fleet.engine.state, id);
+    view?.attempts.splice(0);
+    view?.spec.acceleratorTypes.push("changed");
+    if (view !== null) view.gang.workers = 99;
+    expect(workloadView(fleet.engine.state, id)).toMatchObject({
+      gang: { workers: 1 },
+      spec: { acceleratorTypes: [] },
+    });
+    expect(fleet.engine.digest()).toBe(before);
+  });
+});

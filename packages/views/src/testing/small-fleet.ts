@@ -1,0 +1,109 @@
+/** A real engine with a small fleet and a shorthand for what tests submit: nothing is pretended. */
+import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
+import type { Command, Engine, Input, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+
+type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team">> & {
+  readonly gang?: Partial<WorkloadSpec["gang"]>;
+  readonly taskCount?: number;
+  readonly team?: string;
+};
+
+export class SmallFleet {
+  readonly engine: Engine;
+  nowMs = 1_000;
+  #commands = 0;
+
+  constructor(engine: Engine = createEngine()) {
+    this.engine = engine;
+  }
+
+  /** Nodes `n0`, `n1`, … of one type with 16 cores and 64 GiB each. */
+  static withNodes(count: number, accelerators: number, type = "H100"): SmallFleet {
+    const fleet = new SmallFleet();
+    fleet.apply({
+      sites: [{ name: siteName("here"), fabricLevels: [] }],
+      pools: [
+        {
+          name: poolName(type),
+          site: siteName("here"),
+          executor: "simulated",
+          acceleratorType: type,
+          priceMicroUsdPerHour: 0,
+        },
+      ],
+    });
+    for (let index = 0; index < count; index++) {
+      const amounts = { acceleratorCount: accelerators, coresMilli: 16_000, memoryMib: 65_536 };
+      fleet.receive({
+        kind: "nodeSeen",
+        node: { id: nodeId(`n${index}`), pool: poolName(type), fabric: [], ...amounts },
+      });
+    }
+    return fleet;
+  }
+
+  receive(...inputs: readonly Input[]): ReturnType<Engine["receive"]> {
+    const ready = this.engine.receive(inputs, this.nowMs);
+    this.engine.advance();
+    return ready;
+  }
+
+  /** Sends one command and gives its result; a rejection fails the test. */
+  command(
+    wanted: Command extends infer Any
+      ? Any extends Command
+        ? Omit<Any, "commandId" | "actor" | "idempotencyKey">
+        : never
+      : never,
+  ) {
+    const command = { ...wanted, commandId: commandId(`c${++this.#commands}`), actor: "ann", idempotencyKey: null };
+    const [reply] = this.receive(command as Command).replies;
+    if (reply?.kind !== "accepted") throw new Error(`refused: ${JSON.stringify(reply)}`);
+    return reply.result;
+  }
+
+  apply(documents: Partial<Pick<Command & { kind: "apply" }, "sites" | "pools" | "teams" | "workloads">>): void {
+    this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
+  }
+
+  team(name: string, parent: string | null, limit: Team["limit"] = {}): void {
+    this.apply({ teams: [{ name: teamName(name), parent: parent === null ? null : teamName(parent), limit }] });
+  }
+
+  submit(name: string, changes: Changes = {}): WorkloadId {
+    const result = this.command({ kind: "submitWorkload", spec: specOf(name, changes) });
+    if (result.kind !== "workloadSubmitted") throw new Error("not submitted");
+    return result.workloadId;
+  }
+
+  stop(workloadId: WorkloadId): void {
+    this.command({ kind: "stopWorkload", workloadId });
+  }
+
+  /** The newest attempt of a workload starts and ends with an exit code. */
+  finish(id: WorkloadId, code: number): void {
+    const attemptId = this.engine.state.workloads.get(id)?.activeAttempts.at(-1);
+    if (attemptId === undefined) throw new Error(`${id} does not run`);
+    this.receive({ kind: "attemptRunning", attemptId });
+    this.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code }] });
+  }
+}
+
+export function specOf(name: string, { gang, taskCount, team = "default", ...changes }: Changes = {}): WorkloadSpec {
+  const common = {
+    name,
+    team: teamName(team),
+    run: "true",
+    dir: null,
+    env: {},
+    acceleratorTypes: [],
+    priority: 0,
+    walltimeMs: null,
+    retries: { max: 1, backoffMs: 8_000, backoffMaxMs: 60_000 },
+    graceTimeoutMs: 1_000,
+    checkpointDir: null,
+    ...changes,
+    gang: { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0, ...gang },
+  };
+  return taskCount === undefined ? { kind: "train", ...common } : { kind: "batch", taskCount, ...common };
+}

@@ -1,0 +1,115 @@
+import { presets } from "@headroom/engine";
+import type { Policy } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { SmallFleet } from "./testing/small-fleet.ts";
+import { queueView, verdictView } from "./verdict-view.ts";
+
+const sentence = (fleet: SmallFleet, id: string): string | undefined => verdictView(fleet.engine, id)?.sentence;
+
+describe("the sentence of a verdict", () => {
+  it("says what the whole fleet could not hold", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    const id = fleet.submit("wide", {
+      gang: { workers: 4, accelerators: 8, coresMilli: 500, memoryMib: 1_536 },
+      acceleratorTypes: ["H100"],
+    });
+    expect(sentence(fleet, id)).toBe(
+      "It needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers; even with nothing else running, the nodes that take work now have room for 2 of 4 workers.",
+    );
+  });
+
+  it("counts what is free", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.submit("first", { gang: { accelerators: 8 } });
+    fleet.submit("second", { gang: { accelerators: 6 } });
+    const id = fleet.submit("third", { gang: { workers: 2, accelerators: 4 } });
+    expect(sentence(fleet, id)).toBe("It needs 8 accelerators; 2 of 16 are free.");
+  });
+
+  it("tells scattered accelerators from missing cores and memory", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.submit("first", { gang: { accelerators: 4, coresMilli: 16_000, memoryMib: 1_024 } });
+    fleet.submit("second", { gang: { accelerators: 5, coresMilli: 2_000, memoryMib: 65_536 } });
+    const scattered = fleet.submit("scattered", { gang: { accelerators: 5 } });
+    expect(sentence(fleet, scattered)).toBe(
+      "It needs 5 accelerators on one node; 7 are free in all, but so scattered that there is room for 0 of 1 worker.",
+    );
+    const cores = fleet.submit("cores", { gang: { accelerators: 4, coresMilli: 1_000 } });
+    expect(sentence(fleet, cores)).toBe(
+      "It needs 4 accelerators and 1 core on one node; accelerators are free, but there are cores with them for only 0 of 1 worker.",
+    );
+  });
+
+  it("names the team whose limit is reached", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.team("research", null, { H100: 4 });
+    fleet.team("nlp", "research");
+    fleet.submit("first", { team: "nlp", gang: { accelerators: 3 } });
+    const id = fleet.submit("second", { team: "nlp", gang: { accelerators: 2 } });
+    expect(sentence(fleet, id)).toBe(
+      "Team research holds 3 of the 4 H100 accelerators that its limit allows, and this needs 2 more.",
+    );
+  });
+
+  it("names the head under a policy that starts nothing past it", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: presets.get("fifo") as Policy });
+    fleet.submit("running", { gang: { accelerators: 5 } });
+    fleet.submit("head", { gang: { accelerators: 4 } });
+    const id = fleet.submit("small", { gang: { accelerators: 1 } });
+    expect(sentence(fleet, id)).toBe(
+      "The policy fifo starts nothing before head, which is first in the queue and does not fit yet; 1 workload is ahead.",
+    );
+  });
+
+  it("says how long a retry waits", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const id = fleet.submit("flaky");
+    fleet.finish(id, 7);
+    expect(sentence(fleet, id)).toBe("It failed 1 time and is tried again in 8 s.");
+  });
+
+  it("says why something does not wait at all", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const id = fleet.submit("quick");
+    expect(sentence(fleet, id)).toBe("It does not wait: everything of it is placed.");
+    fleet.finish(id, 0);
+    expect(sentence(fleet, id)).toBe("It has ended: succeeded.");
+    expect(verdictView(fleet.engine, "w99")).toBeNull();
+  });
+});
+
+describe("the queue", () => {
+  it("is in the order of the policy, with the dominant reason and totals over everything", () => {
+    const fleet = SmallFleet.withNodes(1, 2);
+    fleet.submit("running", { gang: { accelerators: 2 } });
+    fleet.submit("low", { priority: -1 });
+    fleet.submit("high", { priority: 5, gang: { accelerators: 2 } });
+    fleet.submit("batch", { taskCount: 10 });
+    const page = queueView(fleet.engine, { limit: 2 });
+    expect(page.items.map(({ position, workload, reason }) => [position, workload.name, reason?.kind])).toEqual([
+      [0, "high", "acceleratorShortfall"],
+      [1, "batch", "acceleratorShortfall"],
+    ]);
+    expect(page.waiting).toEqual({ workloads: 3, tasks: 12, accelerators: 13 });
+    const rest = queueView(fleet.engine, { limit: 2, cursor: page.nextCursor });
+    expect(rest.items.map(({ position, workload }) => [position, workload.name])).toEqual([[2, "low"]]);
+    expect(rest.nextCursor).toBeNull();
+  });
+
+  it("hides nothing when those in front start between two pages", () => {
+    const fleet = SmallFleet.withNodes(1, 2);
+    const running = fleet.submit("running", { gang: { accelerators: 2 } });
+    for (let index = 0; index < 9; index++) fleet.submit(`waiting-${index}`);
+    const first = queueView(fleet.engine, { limit: 4 });
+    expect(first.items.at(-1)?.workload.name).toBe("waiting-3");
+    fleet.finish(running, 0);
+    const second = queueView(fleet.engine, { limit: 4, cursor: first.nextCursor });
+    expect(second.items.map(({ position, workload }) => [position, workload.name])).toEqual([
+      [2, "waiting-4"],
+      [3, "waiting-5"],
+      [4, "waiting-6"],
+      [5, "waiting-7"],
+    ]);
+  });
+});
