@@ -1,13 +1,14 @@
 /**
  * The directory of an attempt: the one thing that supervisor and control plane share. Each file has one writer and is
- * whole from the moment it exists. In the order in which they appear:
+ * whole from the moment it exists. Only launch and exit must survive a power cut: the launch names its boot, and whatever is
+ * missing of the others belongs to processes that are gone with it. In the order in which they appear:
  *
  *   launch.json   control plane  what to run; on disk (synced) before anything starts
  *   claim.json    who takes it   a hard link, so that exactly one process ever holds an attempt and nobody sees it half written
  *   workers.json  supervisor     pids of the workers, before any of them executes the workload's command
  *   running.json  supervisor     all workers have been let go
  *   stop.json     control plane  asks for a stop
- *   exit.json     supervisor     the end; a hard link too, so that the first record stands
+ *   exit.json     supervisor     the end (synced); a hard link too, so that the first record stands
  *                                (or the control plane, for an attempt whose supervisor is dead and whose processes are gone)
  *
  * Beside them `progress.jsonl`, written by the workers, and `worker-<n>/` with the logs (made before the launch record). The formats carry a version, since
@@ -115,12 +116,7 @@ export function readRecord<Name extends RecordName>(attemptDir: string, name: Na
 /** Replaces a record in one step. It survives the end of this process, not a power cut. */
 export function writeRecord<Name extends RecordName>(attemptDir: string, name: Name, record: Records[Name]): void {
   const temporary = temporaryPath(attemptDir, name);
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    writeFileSync(file, JSON.stringify(record));
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
   renameSync(temporary, path.join(attemptDir, name));
 }
 
@@ -142,16 +138,33 @@ export async function writeRecordDurably<Name extends RecordName>(
   await syncDirectory(attemptDir);
 }
 
-/** Creates a record that must not exist yet, whole and on disk. False when somebody else was first: theirs stands. */
+/** Creates a record that must not exist yet, whole. False when somebody else was first: theirs stands. */
 export function createRecord<Name extends RecordName>(attemptDir: string, name: Name, record: Records[Name]): boolean {
+  return linkRecord(attemptDir, name, { text: JSON.stringify(record), sync: () => {} });
+}
+
+/** As `createRecord`, and what was created is on disk. */
+export function createRecordDurably<Name extends RecordName>(
+  attemptDir: string,
+  name: Name,
+  record: Records[Name],
+): boolean {
+  return linkRecord(attemptDir, name, { text: JSON.stringify(record), sync: fsyncSync });
+}
+
+interface RecordText {
+  readonly text: string;
+  /** Called for the file and then for its directory. */
+  readonly sync: (file: number) => void;
+}
+
+/** A hard link to a finished file is both exclusive and whole (link(2)); O_EXCL alone would show it while it is written. */
+function linkRecord(attemptDir: string, name: string, { text, sync }: RecordText): boolean {
   const temporary = temporaryPath(attemptDir, name);
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    writeFileSync(file, JSON.stringify(record));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  withFile(openSync(temporary, "w", 0o600), (file) => {
+    writeFileSync(file, text);
+    sync(file);
+  });
   try {
     linkSync(temporary, path.join(attemptDir, name));
   } catch (error) {
@@ -160,13 +173,16 @@ export function createRecord<Name extends RecordName>(attemptDir: string, name: 
   } finally {
     unlinkSync(temporary);
   }
-  const directory = openSync(attemptDir, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  withFile(openSync(attemptDir, "r"), sync);
   return true;
+}
+
+function withFile(file: number, use: (file: number) => void): void {
+  try {
+    use(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Makes the names in a directory survive a power cut: syncing a file does not (fsync(2)). */
@@ -188,8 +204,9 @@ export function ringBell(attemptDir: string): void {
   utimesSync(attemptDir, now, now);
 }
 
+/** Also where a stray file stands in the place of a directory. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
 
 let temporaryCount = 0;

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { createRecord, environmentMarkOf, readRecord } from "./attempt-files.ts";
+import { createRecord, createRecordDurably, environmentMarkOf, readRecord } from "./attempt-files.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
@@ -63,5 +63,5 @@ export function voidAttempt(attemptDir: string, detail: string): boolean {
 }
 
 function recordLost(attemptDir: string, detail: string): void {
-  createRecord(attemptDir, "exit.json", { version: 1, kind: "lost", endedAtMs: Date.now(), detail });
+  createRecordDurably(attemptDir, "exit.json", { version: 1, kind: "lost", endedAtMs: Date.now(), detail });
 }

@@ -18,6 +18,8 @@ import { ProgressFile } from "./progress-file.ts";
 /** Every attempt is looked at once in this time, in slices, so that a thousand of them never hold up the event loop at once. */
 const SWEEP_MS = 1_000;
 const SWEEP_SLICES = 5;
+/** A look at the supervisor costs ten times one at the progress file, and its end rings the bell unless it was killed. */
+const SWEEPS_PER_LIFE_CHECK = 4;
 /** The newest progress wins; more often nobody reads it. */
 const PROGRESS_INTERVAL_MS = 2_000;
 /** At the start every attempt on disk is read; the event loop gets its turn after so many. */
@@ -41,6 +43,8 @@ export interface MonitorSetup {
   readonly attemptsDir: string;
   readonly bootId: string;
   readonly emit: (input: ExecutorInput) => void;
+  /** The attempt runs or has ended; may be said more than once. */
+  readonly onStarted: (name: string) => void;
   readonly onProblem: (message: string) => void;
 }
 
@@ -70,7 +74,6 @@ export class AttemptMonitor {
       this.#setup.onProblem(`Attempts are polled, the system has no watch for them: ${messageOf(error)}`);
     }
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS / SWEEP_SLICES);
-    this.#timer.unref();
     const names = readdirSync(this.#setup.attemptsDir).filter((name) => !name.startsWith("."));
     for (const [position, name] of names.entries()) {
       if (this.#closed) return;
@@ -96,6 +99,7 @@ export class AttemptMonitor {
     if (this.#closed || this.#ended.has(name)) return;
     this.#watched.delete(name);
     this.#ended.add(name);
+    this.#setup.onStarted(name);
     this.#setup.emit({ kind: "attemptLost", attemptId, detail });
   }
 
@@ -131,22 +135,15 @@ export class AttemptMonitor {
   }
 
   #sweep(): void {
-    this.#slice = (this.#slice + 1) % SWEEP_SLICES;
+    this.#slice += 1;
+    const sweep = Math.floor(this.#slice / SWEEP_SLICES);
     let position = 0;
     for (const watched of this.#watched.values()) {
-      if (position++ % SWEEP_SLICES === this.#slice && this.#needsExamination(watched)) this.notice(watched.name);
+      position += 1;
+      if (position % SWEEP_SLICES !== this.#slice % SWEEP_SLICES) continue;
+      const lifeIsDue = (sweep + position) % SWEEPS_PER_LIFE_CHECK === 0;
+      if (hasProgressed(watched) || (lifeIsDue && mayHaveEnded(watched))) this.notice(watched.name);
     }
-  }
-
-  #needsExamination(watched: Watched): boolean {
-    const { supervisor, progress } = watched;
-    if (supervisor === null || progress === null) return true;
-    return (
-      watched.pendingProgress !== null ||
-      progress.hasGrown() ||
-      existsSync(path.join(watched.dir, "exit.json")) ||
-      !isAlive(supervisor)
-    );
   }
 
   /** One at a time for one attempt; what is noticed meanwhile is looked at afterwards. */
@@ -202,6 +199,7 @@ export class AttemptMonitor {
   #tellRunning(watched: Watched, { attemptId }: LaunchRecord): void {
     if (watched.runningTold) return;
     watched.runningTold = true;
+    this.#setup.onStarted(watched.name);
     this.#emit({ kind: "attemptRunning", attemptId });
   }
 
@@ -235,6 +233,7 @@ export class AttemptMonitor {
     if (this.#closed) return;
     this.#watched.delete(watched.name);
     this.#ended.add(watched.name);
+    this.#setup.onStarted(watched.name);
     if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits });
     else this.#emit({ kind: "attemptLost", attemptId, detail: exit.detail });
   }
@@ -242,6 +241,15 @@ export class AttemptMonitor {
   #emit(input: ExecutorInput): void {
     if (!this.#closed) this.#setup.emit(input);
   }
+}
+
+function hasProgressed({ progress, pendingProgress }: Watched): boolean {
+  return pendingProgress !== null || (progress !== null && progress.hasGrown());
+}
+
+/** Also true for what does not run yet: that is looked at in full. */
+function mayHaveEnded({ supervisor, dir }: Watched): boolean {
+  return supervisor === null || existsSync(path.join(dir, "exit.json")) || !isAlive(supervisor);
 }
 
 function messageOf(error: unknown): string {

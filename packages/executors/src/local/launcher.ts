@@ -21,6 +21,7 @@ import { inspectAttempt, voidAttempt } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import { attemptDirName, taskDirName } from "./attempt-names.ts";
 import { isAlive } from "./process-table.ts";
+import type { StartSlots } from "./start-slots.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
 
@@ -30,6 +31,7 @@ export interface LauncherSetup {
   readonly bootId: string;
   readonly log: LogLimits;
   readonly monitor: AttemptMonitor;
+  readonly slots: StartSlots;
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
@@ -85,6 +87,7 @@ export class Launcher {
     const name = path.basename(attemptDir);
     const seen = inspectAttempt(attemptDir, this.#setup.bootId);
     if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#children.has(name)) {
+      if (!(await this.#setup.slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(attemptDir, effect);
       this.#startSupervisor(attemptDir, effect);
     }
@@ -142,6 +145,7 @@ export class Launcher {
       this.#children.set(name, child);
       const ended = (how: string): void => {
         this.#children.delete(name);
+        this.#setup.slots.release(name);
         this.#supervisorEnded(name, effect, how);
       };
       child.once("error", (error) => ended(error.message));

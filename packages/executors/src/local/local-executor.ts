@@ -18,6 +18,7 @@ import { Launcher } from "./launcher.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 import { readLogs } from "./log-reader.ts";
 import { readBootId } from "./process-table.ts";
+import { StartSlots } from "./start-slots.ts";
 import { sampleUsage } from "./usage.ts";
 import { visibleDevices } from "./worker-environment.ts";
 
@@ -38,6 +39,7 @@ class LocalExecutor implements Executor {
   readonly #monitor: AttemptMonitor;
   readonly #launcher: Launcher;
   readonly #queue = new EffectQueue();
+  readonly #slots = new StartSlots();
   /** What happened before anybody watched. */
   #untold: ExecutorInput[] | null = [];
   #listener: ((input: ExecutorInput) => void) | null = null;
@@ -62,6 +64,7 @@ class LocalExecutor implements Executor {
       attemptsDir: this.#attemptsDir,
       bootId: this.#bootId,
       emit: (input) => this.#emit(input),
+      onStarted: (name) => this.#slots.release(name),
       onProblem: options.onProblem ?? ((message) => process.emitWarning(message)),
     });
     this.#launcher = new Launcher({
@@ -73,6 +76,7 @@ class LocalExecutor implements Executor {
         filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
       },
       monitor: this.#monitor,
+      slots: this.#slots,
       devicesOf: async (worker) => visibleDevices(worker, await this.#devicesOf(worker.node)),
     });
   }
@@ -151,6 +155,7 @@ class LocalExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#slots.close();
     await this.#queue.close();
     await this.#monitor.close();
     await this.#started;

@@ -7,7 +7,14 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { createRecord, environmentMarkOf, isMissing, readRecord, ringBell } from "./attempt-files.ts";
+import {
+  createRecord,
+  createRecordDurably,
+  environmentMarkOf,
+  isMissing,
+  readRecord,
+  ringBell,
+} from "./attempt-files.ts";
 import { Gang } from "./gang.ts";
 import { identityOf } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
@@ -71,7 +78,7 @@ function lost(detail: string): ExitRecord {
 async function recordEnd(attemptDir: string, exit: ExitRecord): Promise<void> {
   for (;;) {
     try {
-      createRecord(attemptDir, "exit.json", exit);
+      createRecordDurably(attemptDir, "exit.json", exit);
       ringBell(attemptDir);
       return;
     } catch (error) {

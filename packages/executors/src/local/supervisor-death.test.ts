@@ -1,0 +1,193 @@
+/** What happens when supervisors are killed, machines restart and launches are interrupted: nothing starts twice. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { LaunchGang } from "@headroom/engine";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ConformanceWorld, outputHas } from "../conformance/conformance-world.ts";
+import { Observer } from "../conformance/observer.ts";
+import { environmentMarkOf, readRecord, writeRecord } from "./attempt-files.ts";
+import { createLocalExecutor } from "./local-executor.ts";
+import { identityOf, isAlive } from "./process-table.ts";
+import { findSurvivors } from "./worker-processes.ts";
+
+let world: ConformanceWorld;
+
+beforeEach(async () => {
+  world = await ConformanceWorld.create({
+    kind: "local",
+    open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared" }),
+  });
+});
+afterEach(() => world.dispose());
+
+const attemptDirOf = ({ attemptId }: LaunchGang): string => path.join(world.homeDir, "attempts", attemptId);
+
+function supervisorOf(launch: LaunchGang): number {
+  const claim = readRecord(attemptDirOf(launch), "claim.json");
+  if (claim?.kind !== "supervised") throw new Error("no supervisor has claimed it");
+  return claim.supervisor.pid;
+}
+
+/** A signal is on its way when `kill` returns: waits until the process is gone. */
+async function killSupervisor(launch: LaunchGang): Promise<void> {
+  const identity = identityOf(supervisorOf(launch));
+  process.kill(supervisorOf(launch), "SIGKILL");
+  while (identity !== null && isAlive(identity)) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function claimed(launch: LaunchGang): Promise<void> {
+  while (!existsSync(path.join(attemptDirOf(launch), "claim.json")))
+    await new Promise((resolve) => setImmediate(resolve));
+}
+
+const survivors = (launch: LaunchGang): number =>
+  findSurvivors(
+    readRecord(attemptDirOf(launch), "workers.json")?.workers ?? [],
+    environmentMarkOf(attemptDirOf(launch)),
+  ).length;
+
+/** Occupies the thread, so that the next line runs this much later and not when the event loop comes to it. */
+function spin(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+describe("a supervisor killed with SIGKILL", () => {
+  it("takes its workers with it before its attempt is called lost", async () => {
+    const { executor, observer } = world.watched();
+    const launch = world.launch("trap '' TERM HUP PIPE; setsid sleep 600 & echo ready; while :; do sleep 0.05; done", {
+      workers: 2,
+    });
+    executor.perform(launch);
+    for (const worker of [0, 1]) await outputHas(executor, launch.attemptId, "ready", worker);
+    expect(survivors(launch)).toBeGreaterThanOrEqual(4);
+    process.kill(supervisorOf(launch), "SIGKILL");
+    const end = await observer.end(launch.attemptId);
+    expect(survivors(launch)).toBe(0);
+    expect(end).toMatchObject({ kind: "attemptLost", detail: expect.stringContaining("vanished") });
+  });
+
+  it("is found by the next instance, which buries the attempt before it says so", async () => {
+    const first = world.watched();
+    const launch = world.launch("trap '' TERM; echo ready; while :; do sleep 0.05; done");
+    first.executor.perform(launch);
+    await outputHas(first.executor, launch.attemptId, "ready");
+    await first.executor.close();
+    await killSupervisor(launch);
+    const second = world.open();
+    const [known] = await second.attempts();
+    expect(known).toMatchObject({ attemptId: launch.attemptId, sequence: launch.sequence, phase: { kind: "lost" } });
+    expect(survivors(launch)).toBe(0);
+    expect(await new Observer(second).end(launch.attemptId)).toMatchObject({ kind: "attemptLost" });
+  });
+
+  it("at any moment of a start leaves nothing running and starts nothing twice", async () => {
+    const { executor, observer } = world.watched();
+    let startedCount = 0;
+    for (let halfMs = 0; halfMs < 24; halfMs++) {
+      const launch = world.launch(`echo started >> ${world.scratchDir}/$HEADROOM_ATTEMPT_ID; exec sleep 600`, {
+        workers: 2,
+      });
+      executor.perform(launch);
+      await claimed(launch);
+      spin(halfMs / 2);
+      process.kill(supervisorOf(launch), "SIGKILL");
+      const end = await observer.end(launch.attemptId);
+      expect(end.kind).toBe("attemptLost");
+      expect(survivors(launch)).toBe(0);
+      executor.perform(launch);
+      const marks = await world.marks(launch.attemptId);
+      expect(marks.length).toBeLessThanOrEqual(2);
+      startedCount += marks.length;
+    }
+    const witness = world.launch("exit 0");
+    executor.perform(witness);
+    await observer.exits(witness.attemptId);
+    let finalCount = 0;
+    for (const id of new Set(observer.inputs.flatMap((input) => ("attemptId" in input ? [input.attemptId] : [])))) {
+      finalCount += (await world.marks(id)).length;
+    }
+    expect(finalCount).toBe(startedCount);
+  });
+});
+
+describe("a launch that was interrupted", () => {
+  it("by a restart of the machine is lost, and is not started again", async () => {
+    const { executor, observer } = world.watched();
+    const launch = world.launch(`echo started >> ${world.scratchDir}/marks; exec sleep 600`);
+    executor.perform(launch);
+    await observer.running(launch.attemptId);
+    const record = readRecord(attemptDirOf(launch), "launch.json");
+    if (record === null) throw new Error("no launch record");
+    await executor.close();
+    await killSupervisor(launch);
+    writeRecord(attemptDirOf(launch), "launch.json", { ...record, bootId: "of-another-boot" });
+    const next = world.watched();
+    next.executor.perform(launch);
+    expect(await next.observer.end(launch.attemptId)).toMatchObject({
+      kind: "attemptLost",
+      detail: expect.stringContaining("restarted"),
+    });
+    expect(survivors(launch)).toBe(0);
+  });
+
+  it("before its supervisor came is still to be launched, and starts once when it is", async () => {
+    const template = world.open();
+    const launch = world.launch(`echo started >> ${world.scratchDir}/marks`);
+    await interruptedBeforeClaim(launch);
+    expect(await template.attempts()).toMatchObject([{ attemptId: launch.attemptId, phase: { kind: "launching" } }]);
+    const observer = new Observer(template);
+    template.perform(launch);
+    await observer.exits(launch.attemptId);
+    expect(await world.marks("marks")).toEqual(["started"]);
+  });
+
+  it("before its supervisor came and is stopped never starts, even if the supervisor comes late", async () => {
+    const { executor, observer } = world.watched();
+    const launch = world.launch(`echo started >> ${world.scratchDir}/marks`);
+    await interruptedBeforeClaim(launch);
+    executor.perform(world.stop(launch, 1_000));
+    expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost" });
+    const late = spawn(process.execPath, [path.join(import.meta.dirname, "supervisor.ts"), attemptDirOf(launch)], {
+      stdio: "ignore",
+    });
+    expect(await new Promise((resolve) => late.once("exit", resolve))).toBe(0);
+    executor.perform(launch);
+    const witness = world.launch("exit 0");
+    executor.perform(witness);
+    await observer.exits(witness.attemptId);
+    expect(await world.marks("marks")).toEqual([]);
+  });
+
+  it("by a disk that takes no directory is lost, with the reason", async () => {
+    const { executor, observer } = world.watched();
+    const launch = world.launch("exit 0");
+    await writeFile(attemptDirOf(launch), "in the way");
+    executor.perform(launch);
+    expect(await observer.end(launch.attemptId)).toMatchObject({
+      kind: "attemptLost",
+      detail: expect.stringMatching(/could not be launched/),
+    });
+  });
+
+  /** As a control plane leaves it that is killed between the launch record and the supervisor. */
+  async function interruptedBeforeClaim(launch: LaunchGang): Promise<void> {
+    const maker = await ConformanceWorld.create({
+      kind: "local",
+      open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared" }),
+    });
+    const { executor, observer } = maker.watched();
+    executor.perform({ ...launch, spec: { ...launch.spec, run: "exit 0" } });
+    await observer.exits(launch.attemptId);
+    const text = await readFile(path.join(maker.homeDir, "attempts", launch.attemptId, "launch.json"), "utf8");
+    await mkdir(path.join(attemptDirOf(launch), "worker-0"), { recursive: true });
+    const record = JSON.parse(text.replaceAll(maker.homeDir, world.homeDir));
+    await writeFile(
+      path.join(attemptDirOf(launch), "launch.json"),
+      JSON.stringify({ ...record, run: launch.spec.run }),
+    );
+    await maker.dispose();
+  }
+});
