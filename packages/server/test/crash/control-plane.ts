@@ -16,9 +16,20 @@ import type { ClientLine, ControlPlaneLine, ControlPlaneOptions } from "./messag
 
 const options = JSON.parse(process.argv[2] ?? "") as ControlPlaneOptions;
 
+/** The pipe does not block, and the client may be busy: waits until it takes the line, as a socket under pressure would. */
 function say(line: ControlPlaneLine): void {
-  writeSync(1, `${JSON.stringify(line)}\n`);
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+      Atomics.wait(sleeper, 0, 0, 1);
+    }
+  }
 }
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 function hook({ kill, marksPoints }: ControlPlaneOptions): FaultHook {
   const marks = marksPoints ? openSync("/dev/null", "w") : null;
@@ -38,7 +49,7 @@ function die(): void {
   while (performance.now() < untilMs);
   say({ kind: "killing", point: options.kill?.point ?? "before-append" });
   process.kill(process.pid, "SIGKILL");
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  Atomics.wait(sleeper, 0, 0);
 }
 
 function makeExecutor({ home, executor }: ControlPlaneOptions): Executor {
@@ -53,8 +64,8 @@ async function register(driver: Driver, executor: Executor): Promise<void> {
 }
 
 async function tellEnds(driver: Driver): Promise<void> {
-  for await (const { event } of driver.events(1, new AbortController().signal)) {
-    if (event.kind === "workloadEnded") say({ kind: "ended", workloadId: event.workloadId });
+  for await (const { sequence, event } of driver.events(options.eventsFrom, new AbortController().signal)) {
+    if (event.kind === "workloadEnded") say({ kind: "ended", workloadId: event.workloadId, sequence });
   }
 }
 

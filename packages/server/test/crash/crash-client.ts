@@ -21,6 +21,8 @@ export class Ledger {
   /** Workloads whose stop was acknowledged. */
   readonly stopped = new Set<string>();
   readonly ended = new Set<string>();
+  /** The newest event that an end was told from. */
+  endedSequence = 0;
   readonly violations: string[] = [];
   #nextKey = 1;
   /** Sent and not answered, oldest first: asked again after a crash. */
@@ -54,6 +56,9 @@ export class Ledger {
     } else if (request.kind === "stopWorkload") this.stopped.add(request.workloadId);
   }
 }
+
+/** The rest follows from the ledger. */
+export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
 
 export interface Load {
   readonly seed: number;
@@ -90,10 +95,15 @@ export class ControlPlaneProcess {
   readonly ready: Promise<number>;
   fatal: string | null = null;
 
-  constructor(options: ControlPlaneOptions, ledger: Ledger, load: Load, wrapper: readonly string[] = []) {
+  constructor(options: CrashOptions, ledger: Ledger, load: Load, wrapper: readonly string[] = []) {
     this.#ledger = ledger;
     this.#load = load;
-    const [command = "", ...rest] = [...wrapper, process.execPath, script, JSON.stringify(options)];
+    const [command = "", ...rest] = [
+      ...wrapper,
+      process.execPath,
+      script,
+      JSON.stringify({ ...options, eventsFrom: ledger.endedSequence + 1 }),
+    ];
     const env = { PATH: process.env["PATH"] ?? "", UV_USE_IO_URING: "0" };
     this.child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"], env });
     this.child.stdin?.on("error", () => undefined);
@@ -112,6 +122,7 @@ export class ControlPlaneProcess {
       else if (line.kind === "fatal") this.fatal = line.message;
       else if (line.kind === "ended") {
         this.#ledger.ended.add(line.workloadId);
+        this.#ledger.endedSequence = line.sequence;
         this.#whenEnded?.();
         this.#fill();
       }

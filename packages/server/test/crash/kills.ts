@@ -6,8 +6,7 @@ import { removeDirectory, temporaryDirectory } from "../../src/driver/testing/be
 import { faultPoints } from "../../src/faults/fault-points.ts";
 import { checkHome } from "./check-home.ts";
 import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
-import type { Load } from "./crash-client.ts";
-import type { ControlPlaneOptions } from "./messages.ts";
+import type { CrashOptions, Load } from "./crash-client.ts";
 
 export interface KillPlan {
   readonly seed: number;
@@ -96,7 +95,7 @@ async function oneLife(
   const count = 1 + (draw(seed, life, "count") % countMax);
   const delayMicros = target === "in-append" ? draw(seed, life, "delay") % 1500 : 0;
   const kill = target === RANDOM ? null : { point: target, count, delayMicros };
-  const options: ControlPlaneOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
+  const options: CrashOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
   const process = new ControlPlaneProcess(options, ledger, load);
   if (target === RANDOM) {
     // Now and then before it is ready: recovery is interrupted too.

@@ -7,6 +7,8 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
+  /** Ends are told from this event on. */
+  readonly eventsFrom: number;
   /** Leave a write to /dev/null at each point, so that it shows in a trace of system calls. */
   readonly marksPoints: boolean;
   /** The `count`-th time at that point, after `delayMicros`, the process kills itself. */
@@ -23,5 +25,5 @@ export type ControlPlaneLine =
   | { readonly kind: "killing"; readonly point: FaultPoint }
   | { readonly kind: "fatal"; readonly message: string }
   /** A workload has ended: told from the event stream, so it is durable. */
-  | { readonly kind: "ended"; readonly workloadId: string }
+  | { readonly kind: "ended"; readonly workloadId: string; readonly sequence: number }
   | { readonly kind: "closed" };

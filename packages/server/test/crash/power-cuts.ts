@@ -14,8 +14,8 @@ import type { FaultPoint } from "../../src/faults/fault-points.ts";
 import { checkHome, lostOf } from "./check-home.ts";
 import type { Acknowledged } from "./check-home.ts";
 import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
-import type { Load } from "./crash-client.ts";
-import type { ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
+import type { CrashOptions, Load } from "./crash-client.ts";
+import type { ControlPlaneLine } from "./messages.ts";
 import { RecordedDisk } from "./recorded-disk.ts";
 import type { Fate } from "./recorded-disk.ts";
 import { parseTrace, tracedCalls } from "./system-calls.ts";
@@ -58,7 +58,7 @@ export async function record({ seed, synchronous }: RecordingPlan): Promise<Reco
         planned === undefined
           ? null
           : { point: planned.point, count: 20 + (draw(seed, life, "count") % planned.countMax), delayMicros: 200 };
-      const options: ControlPlaneOptions = { home, executor: "file", synchronous, marksPoints: true, kill };
+      const options: CrashOptions = { home, executor: "file", synchronous, marksPoints: true, kill };
       const process = new ControlPlaneProcess(options, ledger, load, strace(trace));
       if (kill === null) process.afterReplies(LAST_REPLIES, () => process.close());
       await process.ready;
