@@ -1,4 +1,4 @@
-/** The outside of the program, commands registered by others included: what completion and the documentation's test read. */
+/** The outside of the program: what completion reads. */
 import type { Command, Option } from "commander";
 import type { CommandDefinition, Completion } from "./command.ts";
 

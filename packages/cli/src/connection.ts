@@ -5,10 +5,10 @@ import type { HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const SERVER_FILE = "server.json";
-export const TOKEN_FILE = "token";
-/** What `up` leaves in the state directory while it runs. */
-export interface ServerFile {
+const SERVER_FILE = "server.json";
+const TOKEN_FILE = "token";
+/** What a control plane leaves in its state directory while it runs. */
+interface ServerFile {
   readonly url: string;
   readonly pid: number;
 }
@@ -21,17 +21,26 @@ export function homeDirectory({ env, workingDirectory }: Terminal, given: string
 
 /** A client for `$HEADROOM_URL`, else for the control plane that runs on the state directory. */
 export async function connect(terminal: Terminal, home: string): Promise<HeadroomClient> {
-  const { createHttpClient } = await import("@headroom/protocol");
   const baseUrl = await addressOf(terminal, home);
   const token = terminal.env["HEADROOM_TOKEN"] ?? (await textOf(path.join(home, TOKEN_FILE)))?.trim();
+  return clientOf({ baseUrl, token: token === "" ? undefined : token, interrupted: terminal.interrupted });
+}
+
+interface Address {
+  readonly baseUrl: string;
+  readonly token: string | undefined;
+  /** An interrupted command does not wait for an answer any more. */
+  readonly interrupted?: AbortSignal;
+}
+
+export async function clientOf({ baseUrl, token, interrupted }: Address): Promise<HeadroomClient> {
+  const { createHttpClient } = await import("@headroom/protocol");
   return createHttpClient({
     baseUrl,
-    token: token === "" ? undefined : token,
-    // An interrupted command does not wait for an answer any more.
+    token,
     fetch: (url, request) => {
-      const own = request.signal as AbortSignal | undefined;
-      const signal = own === undefined ? terminal.interrupted : AbortSignal.any([own, terminal.interrupted]);
-      return fetch(url, { ...(request as RequestInit), signal });
+      const signals = [request.signal as AbortSignal | undefined, interrupted].filter((each) => each !== undefined);
+      return fetch(url, { ...(request as RequestInit), signal: AbortSignal.any(signals) });
     },
     newIdempotencyKey: () => crypto.randomUUID(),
   });
@@ -50,7 +59,7 @@ async function addressOf({ env }: Terminal, home: string): Promise<string> {
   return found.url;
 }
 
-export function notRunning(home: string): string {
+function notRunning(home: string): string {
   return (
     `no control plane is running on ${home}.\n` +
     "Start one with `npm start` or `headroom up`, or name another with --home, HEADROOM_HOME or HEADROOM_URL."
@@ -58,7 +67,7 @@ export function notRunning(home: string): string {
 }
 
 /** `undefined` where there is none or where it holds something else. */
-export async function readServerFile(home: string): Promise<ServerFile | undefined> {
+async function readServerFile(home: string): Promise<ServerFile | undefined> {
   const text = await textOf(path.join(home, SERVER_FILE));
   if (text === undefined) return undefined;
   try {

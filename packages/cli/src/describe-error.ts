@@ -10,8 +10,6 @@ export function isProblemError(error: unknown): error is ProblemError {
 
 const advice: Readonly<Record<string, string>> = {
   unreachable: "Start it with `npm start` or `headroom up`, or name another with HEADROOM_URL.",
-  unauthorized:
-    "The token comes from $HEADROOM_TOKEN or the file `token` in the state directory: is it the one of this control plane?",
   workloadActive: "Stop it first (headroom stop NAME), or choose another name.",
 };
 

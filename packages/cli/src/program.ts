@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
-import { commands, registrations } from "./commands/index.ts";
+import { commands } from "./commands/index.ts";
 import { connect, homeDirectory } from "./connection.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
@@ -18,7 +18,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   });
   try {
     await program.parseAsync(argv, { from: "user" });
-    return terminal.interrupted.aborted && answer === exitCode.ok ? exitCode.interrupted : answer;
+    return answer;
   } catch (error) {
     if (terminal.interrupted.aborted) return exitCode.interrupted;
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
@@ -42,7 +42,6 @@ export function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => 
     onAnswer(await definition.run(context, { args, options: command.opts() }));
   };
   for (const definition of commands) addCommand(program, definition, run);
-  for (const register of registrations) register(program);
   for (const command of program.commands) configure(command, terminal);
   return program;
 }

@@ -2,7 +2,6 @@
  * Every command of the CLI, in the order of the help. A file of this folder must be cheap to import (no package of the
  * workspace, no YAML): it is read at every start. What a command needs, its `run` imports.
  */
-import type { Command } from "commander";
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
@@ -15,6 +14,7 @@ import { policyCommand } from "./policy.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { showCommand } from "./show.ts";
+import { simulateCommand } from "./simulate.ts";
 import { statusCommand } from "./status.ts";
 import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
@@ -31,6 +31,7 @@ export const commands: readonly CommandDefinition[] = [
   logsCommand,
   whyCommand,
   stopCommand,
+  simulateCommand,
   statusCommand,
   fleetCommand,
   nodesCommand,
@@ -42,6 +43,3 @@ export const commands: readonly CommandDefinition[] = [
   completeCommand,
   versionCommand,
 ];
-
-/** Commands that bring their own commander command. */
-export const registrations: readonly ((program: Command) => void)[] = [];

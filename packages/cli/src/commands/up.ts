@@ -1,2 +1,24 @@
 import { defineCommand } from "../command.ts";
-export const upCommand = defineCommand<object>({ name: "up", summary: "Start", run: () => Promise.resolve(0) });
+import type { UpOptions } from "../up/run-up.ts";
+
+export const upCommand = defineCommand<UpOptions>({
+  name: "up",
+  summary: "Start the control plane here, with this machine as its fleet",
+  details:
+    "Runs until Ctrl-C, which stops the control plane and not the work: the next `up` on the same state directory finds\n" +
+    "everything as it is. One control plane runs on a state directory at a time.",
+  options: [
+    { flags: "--quickstart", description: "also apply examples/quickstart, which trains a tiny language model" },
+    { flags: "--no-console", description: "neither build nor serve the console" },
+    { flags: "--port <port>", description: "where to listen (default 7070; 0 takes any free one)" },
+    { flags: "--host <address>", description: "on which address (default 127.0.0.1)" },
+    {
+      flags: "--slots <count>",
+      description: "accelerators to declare where none are found (default: the cores, at most 8)",
+    },
+  ],
+  async run(context, { options }) {
+    const { runUp } = await import("../up/run-up.ts");
+    return runUp(context, options);
+  },
+});

@@ -108,7 +108,7 @@ function gangSentence({ gang, acceleratorTypes }: WorkloadSummary): string {
   const types = acceleratorTypes.length === 0 ? "" : ` (${acceleratorTypes.join(" or ")})`;
   const accelerators = gang.accelerators === 0 ? "no accelerator" : plural(gang.accelerators, "accelerator") + types;
   const memory = gang.memoryMib === 0 ? "" : `, ${memoryText(gang.memoryMib)}`;
-  return `${plural(gang.workers, "worker")}, each ${accelerators}, ${coresText(gang.coresMilli)} cores${memory}`;
+  return `${plural(gang.workers, "worker")}, each ${accelerators}, ${coresText(gang.coresMilli)} ${gang.coresMilli === 1_000 ? "core" : "cores"}${memory}`;
 }
 
 function tasksSentence({ tasks }: WorkloadSummary): string {

@@ -1,0 +1,67 @@
+/** What `up` says once it runs: where everything is, and what to try next. */
+import path from "node:path";
+import type { HeadroomClient } from "@headroom/protocol";
+import type { RunningControlPlane } from "@headroom/server";
+import { coresText, memoryText, plural } from "../output/amounts.ts";
+import type { Paint } from "../output/style.ts";
+import { pairLines } from "../output/table.ts";
+
+export interface BannerParts {
+  readonly client: HeadroomClient;
+  readonly plane: RunningControlPlane;
+  readonly home: string;
+  /** How many workloads this state directory had ever seen when the control plane started. */
+  readonly submittedCount: number;
+  /** What applying the quickstart came to; `null`: it was not asked for. */
+  readonly quickstart: string | null;
+  /** How this program is called here. */
+  readonly program: string;
+  readonly paint: Paint;
+}
+
+export async function bannerLines({
+  client,
+  plane,
+  home,
+  submittedCount,
+  quickstart,
+  program,
+  paint,
+}: BannerParts): Promise<string[]> {
+  const [status, nodes] = await Promise.all([client.status(), client.listNodes({ limit: 3 })]);
+  const machines = nodes.items.map(({ id, acceleratorCount, acceleratorType, coresMilli, memoryMib }) => {
+    return `${id}: ${acceleratorCount} × ${acceleratorType || "no accelerator"}, ${coresText(coresMilli)} cores, ${memoryText(memoryMib)}`;
+  });
+  const more = status.nodes.total - machines.length;
+  const { unfinished, ended } = status.workloads;
+  const pairs: [string, string][] = [
+    [
+      "state",
+      `${home} (${submittedCount === 0 ? "new" : `${plural(unfinished, "workload")} under way, ${ended} ended`})`,
+    ],
+    ["fleet", [...machines, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")],
+    ["API", `${plane.url}/v1, token in ${path.join(home, "token")}`],
+    ["console", `${plane.loginUrl()}  (signs one browser in; later: ${program} login)`],
+  ];
+  if (quickstart !== null) {
+    const what =
+      quickstart === "created" ? "two workers now train a tiny language model" : "as it was; nothing to apply";
+    pairs.push(["quickstart", what]);
+  }
+  const next: [string, string][] = [
+    ...(quickstart === null ? [] : [[`${program} logs -f quickstart`, "watch the loss fall"] as [string, string]]),
+    [`${program} list`, "what there is"],
+    [`${program} run --workers 2 --follow -- 'echo I am $RANK of $WORLD_SIZE'`, "run something of your own"],
+    [`${program} --help`, "everything else"],
+  ];
+  const width = Math.max(...next.map(([command]) => command.length));
+  return [
+    paint("bold", `Headroom ${status.version} runs on ${plane.url}`),
+    ...pairLines(pairs, paint).map((line) => `  ${line}`),
+    "",
+    "Try next, in another terminal:",
+    ...next.map(([command, what]) => `  ${paint("cyan", command.padEnd(width))}  ${what}`),
+    "",
+    "Ctrl-C stops the control plane; the work goes on.",
+  ];
+}

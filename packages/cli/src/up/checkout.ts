@@ -1,0 +1,53 @@
+/** The checkout that this program runs from: the console's build and the examples lie there. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+
+const root = path.resolve(import.meta.dirname, "..", "..", "..", "..");
+export const quickstartFile = path.join(root, "examples", "quickstart", "train.yaml");
+
+export interface ConsoleBuild {
+  /** `null`: there is none to serve. */
+  readonly directory: string | null;
+  /** What the build said where it went wrong. */
+  readonly problem: string | null;
+}
+
+/** Brings the console's bundle up to date, which takes a second or two when its sources have changed. */
+export async function buildConsole(): Promise<ConsoleBuild> {
+  const directory = path.join(root, "packages", "console", "dist");
+  const script = path.join(root, "tools", "build-console.mjs");
+  const problem = existsSync(script) ? await outputOfFailure(script) : null;
+  return { directory: existsSync(path.join(directory, "index.html")) ? directory : null, problem };
+}
+
+function outputOfFailure(script: string): Promise<string | null> {
+  const child = spawn(process.execPath, [script], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code) => resolve(code === 0 ? null : shortened(Buffer.concat(chunks).toString("utf8"))));
+  });
+}
+
+/** Bundlers say a lot; the first lines tell what is wrong. */
+const PROBLEM_LINES_MAX = 12;
+
+function shortened(output: string): string {
+  const lines = output.trim().split("\n");
+  if (lines.length <= PROBLEM_LINES_MAX) return lines.join("\n");
+  return [...lines.slice(0, PROBLEM_LINES_MAX), "… `npm run build` shows the rest"].join("\n");
+}
+
+/** `npx headroom` in the checkout, `headroom` for whoever has it on the PATH: what people can type after us. */
+export function programName(workingDirectory: string, searchPath: string | undefined): string {
+  const isOnPath = (searchPath ?? "")
+    .split(path.delimiter)
+    .some((folder) => folder !== "" && existsSync(path.join(folder, "headroom")));
+  if (isOnPath) return "headroom";
+  return workingDirectory.startsWith(root) ? "npx headroom" : path.join(root, "node_modules", ".bin", "headroom");
+}
