@@ -4,7 +4,7 @@ import type { HeadroomClient, LogQuery } from "./client.ts";
 import { operationNames } from "./operations.ts";
 import type { LogChunk } from "./output.ts";
 import { ProblemError, refuse } from "./problems.ts";
-import { createWorkerClient, serveWorkerClient, type MessageEndpoint } from "./worker-client.ts";
+import { createWorkerClient, serveWorkerClient } from "./worker-client.ts";
 
 const channels: MessageChannel[] = [];
 afterEach(() => {
@@ -15,8 +15,8 @@ afterEach(() => {
 function connected(served: Partial<HeadroomClient>): HeadroomClient {
   const channel = new MessageChannel();
   channels.push(channel);
-  serveWorkerClient(channel.port2 as unknown as MessageEndpoint, served as HeadroomClient);
-  return createWorkerClient(channel.port1 as unknown as MessageEndpoint);
+  serveWorkerClient(channel.port2, served as HeadroomClient);
+  return createWorkerClient(channel.port1);
 }
 
 const chunk = (worker: number): LogChunk => ({ attemptId: "a", worker, stream: "stdout", text: "x" });

@@ -56,6 +56,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     requestIdHeader: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: answerRawProblem,
+    frameworkErrors: (error, request, reply) => sendProblem(request, reply, error, plane.log),
   });
   app.server.maxConnections = CONNECTIONS_MAX;
   const streams = new Streams();

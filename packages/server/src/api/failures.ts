@@ -17,7 +17,8 @@ export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, log));
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url);
-    if (allowed.length === 0) {
+    // Its own method among them: a parameter is longer than any that exists.
+    if (allowed.length === 0 || allowed.includes(request.method)) {
       return sendProblem(
         request,
         reply,

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { idempotencyKey, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 import type { FastifyInstance } from "fastify";
+import { jsonFault } from "./json-fault.ts";
 
 /** Replaces Fastify's own parsers: it would accept text, and say nothing of where JSON breaks. */
 export function readJson(app: FastifyInstance): void {
@@ -12,27 +13,19 @@ export function readJson(app: FastifyInstance): void {
     if (text === "") return done(null, undefined);
     try {
       done(null, JSON.parse(text));
-    } catch (error) {
-      done(notJson(text, error));
+    } catch {
+      done(notJson(text));
     }
   });
 }
 
-/** V8 names a position, or quotes where it stumbled; either way the line and column say it to a person with an editor. */
-function notJson(text: string, error: unknown): ProblemError {
-  const message = error instanceof Error ? error.message : String(error);
-  const position = /at position (\d+)/.exec(message)?.[1];
-  if (position === undefined) return refuse("invalidJson", `${message}.`);
-  const before = text.slice(0, Number(position)).split("\n");
-  const line = before.length;
-  const column = (before.at(-1)?.length ?? 0) + 1;
-  return refuse(
-    "invalidJson",
-    `Line ${line}, column ${column}: ${message.replace(/ (?:in JSON )?at position .*$/s, "")}.`,
-    {
-      facts: { line, column },
-    },
-  );
+function notJson(text: string): ProblemError {
+  const fault = jsonFault(text);
+  if (fault === null) return refuse("invalidJson", "The body is nested too deeply.");
+  const { line, column, expected } = fault;
+  return refuse("invalidJson", `Line ${line}, column ${column} of the body: expected ${expected}.`, {
+    facts: { line, column },
+  });
 }
 
 /** `null`: none was sent. */

@@ -57,7 +57,7 @@ export class SmallFleet {
       : never,
   ) {
     const command = { ...wanted, commandId: commandId(`c${++this.#commands}`), actor: "ann", idempotencyKey: null };
-    const [reply] = this.receive(command as Command).replies;
+    const [reply] = this.receive(command).replies;
     if (reply?.kind !== "accepted") throw new Error(`refused: ${JSON.stringify(reply)}`);
     return reply.result;
   }

@@ -1,0 +1,279 @@
+import { problem } from "@headroom/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exchange, removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
+import type { LiveControlPlane } from "./testing/live-control-plane.ts";
+
+let live: LiveControlPlane;
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+const json = { "content-type": "application/json" };
+const least = { kind: "train", name: "least", run: "true", gang: { accelerators: 1_000 } };
+const post = (body: unknown, headers: Readonly<Record<string, string>> = json): Promise<Response> =>
+  live.request("/v1/workloads", {
+    method: "POST",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers,
+  });
+
+/** The problem in an answer, after checking that it is one in form. */
+async function problemIn(
+  response: Response,
+): Promise<{ status: number; code: string; detail: string; pointers: string[] }> {
+  expect(response.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
+  const parsed = problem.parse(await response.json());
+  expect(parsed.status).toBe(response.status);
+  const pointers = (parsed.errors ?? []).map(({ pointer }) => pointer);
+  return { status: parsed.status, code: parsed.code, detail: parsed.detail, pointers };
+}
+
+async function changesNothing(act: () => Promise<unknown>): Promise<void> {
+  const before = (await live.client.status()).sequence;
+  await act();
+  expect((await live.client.status()).sequence).toBe(before);
+}
+
+describe("bodies", () => {
+  it.each([
+    ["JSON that breaks off", '{"kind": "train",\n "name": }', 400, "invalidJson", "Line 2, column 10"],
+    ["nothing", "", 422, "invalidRequest", "is missing"],
+    ["something else than an object", "[1, 2]", 422, "invalidRequest", "expected object"],
+    ["no kind", "{}", 422, "invalidRequest", "/kind: must be one of train, batch"],
+  ])("refuses %s", async (_what, body, status, code, words) => {
+    await changesNothing(async () => {
+      const answer = await problemIn(await post(body));
+      expect(answer).toMatchObject({ status, code });
+      expect(answer.detail).toContain(words);
+    });
+  });
+
+  it("names every place at once, in RFC 6901 pointers", async () => {
+    const body = { ...least, name: "a b", env: { "x/y": "1" }, gang: { workers: -1, "a~b": 1 }, retries: { max: 1e9 } };
+    await changesNothing(async () => {
+      expect((await problemIn(await post(body))).pointers).toEqual([
+        "/name",
+        "/env/x~1y",
+        "/gang/workers",
+        "/gang/a~0b",
+        "/retries/max",
+      ]);
+    });
+  });
+
+  it("refuses a key that would change the object it is read into", async () => {
+    const text = JSON.stringify(least).replace("{", '{"__proto__":{"kind":"batch"},');
+    expect((await problemIn(await post(text))).pointers).toEqual(["/__proto__"]);
+  });
+
+  it("takes JSON only", async () => {
+    const answer = await problemIn(await post("kind: train", { "content-type": "application/yaml" }));
+    expect(answer).toMatchObject({ status: 415, code: "unsupportedMediaType" });
+  });
+
+  it("refuses nesting that no spec has, without stumbling over it", async () => {
+    const deep = `${"[".repeat(400_000)}${"]".repeat(400_000)}`;
+    expect(await problemIn(await post(`{"kind":"train","env":${deep}}`))).toMatchObject({ status: 422 });
+  });
+
+  it("refuses 50 MB at once, and the client gets to read it", async () => {
+    const began = performance.now();
+    const answer = await problemIn(await post("x".repeat(50_000_000)));
+    expect(answer).toMatchObject({ status: 413, code: "bodyTooLarge" });
+    expect((await live.request("/v1/status")).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(30_000);
+  });
+
+  it("refuses a body without a length as soon as it is too long", async () => {
+    const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
+    const head = `POST /v1/workloads HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${live.token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+    expect(await exchange(live.url, head + piece.repeat(20))).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it("refuses control characters in names wherever they are", async () => {
+    const teams = [{ name: "a\u0007b" }];
+    const response = await live.request("/v1/apply", {
+      method: "POST",
+      body: JSON.stringify({ teams }),
+      headers: json,
+    });
+    expect((await problemIn(response)).pointers).toEqual(["/teams/0/name"]);
+  });
+});
+
+describe("addresses", () => {
+  it("that do not exist are 404, those with another method 405 with what they take", async () => {
+    expect(await problemIn(await live.request("/v1/nothing"))).toMatchObject({ status: 404, code: "notFound" });
+    const wrong = await live.request("/v1/workloads", { method: "DELETE" });
+    expect(wrong.headers.get("allow")).toBe("GET, HEAD, POST");
+    expect(await problemIn(wrong)).toMatchObject({ status: 405, code: "methodNotAllowed" });
+    expect(await problemIn(await live.request("/v1/events", { method: "POST" }))).toMatchObject({ status: 405 });
+  });
+
+  it.each([
+    ["/v1/workloads?limit=0", "?limit"],
+    ["/v1/workloads?limit=501", "?limit"],
+    ["/v1/workloads?limit=1e2", "?limit"],
+    ["/v1/workloads?limit=9999999999999999999999", "?limit"],
+    ["/v1/workloads?phase=gone", "?phase"],
+    ["/v1/workloads?color=red", "?color"],
+    ["/v1/workloads?cursor=%00", "?cursor"],
+    ["/v1/status?verbose=1", "?verbose"],
+    ["/v1/events?from=0", "?from"],
+    ["/v1/events?from=-1", "?from"],
+  ])("refuses %s and names the parameter", async (target, pointer) => {
+    const answer = await problemIn(await live.request(target));
+    expect(answer).toMatchObject({ status: 422, code: "invalidRequest", pointers: [pointer] });
+  });
+
+  it("with broken percent-encoding are refused", async () => {
+    expect(await problemIn(await live.request("/v1/workloads/%zz"))).toMatchObject({ status: 422 });
+  });
+
+  it("that are too long are refused", async () => {
+    expect((await live.request(`/v1/workloads/${"x".repeat(5_000)}`)).status).toBe(404);
+    expect(await exchange(live.url, `GET /${"x".repeat(20_000)} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+  });
+
+  it("answer HEAD like GET, without a body", async () => {
+    const response = await live.request("/v1/status", { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+});
+
+describe("what is not HTTP", () => {
+  it("is told so in the same form", async () => {
+    const answer = await exchange(live.url, "hello\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    const body = problem.parse(JSON.parse(answer.slice(answer.indexOf("{"))));
+    expect(body).toMatchObject({ status: 400, code: "invalidRequest" });
+  });
+});
+
+describe("commands", () => {
+  it("with one idempotency key are one command, also for whoever asks again later", async () => {
+    const headers = { ...json, "idempotency-key": "once" };
+    const first = await post({ ...least, name: "once" }, headers);
+    expect(first.status).toBe(201);
+    const answer = (await first.json()) as { workloadId: string };
+    expect(first.headers.get("location")).toBe(`/v1/workloads/${answer.workloadId}`);
+    expect(await (await post({ ...least, name: "once" }, headers)).json()).toEqual(answer);
+    const other = await problemIn(await post({ ...least, name: "other" }, headers));
+    expect(other).toMatchObject({ status: 409, code: "idempotencyKeyReused" });
+    const bad = await problemIn(await post(least, { ...json, "idempotency-key": "a b" }));
+    expect(bad).toMatchObject({ status: 422, pointers: ["Idempotency-Key"] });
+  });
+
+  it("that the engine refuses are problems with its code and its facts", async () => {
+    const response = await post({ ...least, team: "nobody" });
+    expect(problem.parse(await response.json())).toMatchObject({
+      status: 422,
+      code: "unknownTeam",
+      detail: "There is no team nobody. Apply a team document first, or leave the team out.",
+      facts: { team: "nobody" },
+    });
+  });
+
+  it("apply everything or nothing, and say before what they would do", async () => {
+    const documents = {
+      teams: [{ name: "research/nlp", parent: "research" }, { name: "research" }],
+      workloads: [{ ...least, kind: "train" as const, name: "applied", team: "research/nlp" }],
+    };
+    await changesNothing(async () => {
+      expect(await live.client.apply(documents, { dryRun: true })).toEqual({
+        dryRun: true,
+        changes: [
+          { kind: "team", name: "research", action: "created", workloadId: null },
+          { kind: "team", name: "research/nlp", action: "created", workloadId: null },
+          { kind: "workload", name: "applied", action: "created", workloadId: null },
+        ],
+      });
+    });
+    const done = await live.client.apply(documents);
+    expect(done.changes.map(({ action }) => action)).toEqual(["created", "created", "created"]);
+    await changesNothing(async () => {
+      const again = await live.client.apply(documents, { dryRun: true });
+      expect(again.changes.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
+      expect(again.changes[2]?.workloadId).toBe(done.changes[2]?.workloadId);
+      const broken = {
+        ...documents,
+        pools: [{ name: "p", site: "nowhere", executor: "local" as const, acceleratorType: "" }],
+      };
+      await expect(live.client.apply(broken)).rejects.toMatchObject({ code: "unknownSite" });
+      await expect(live.client.apply(broken, { dryRun: true })).rejects.toMatchObject({ code: "unknownSite" });
+    });
+  });
+
+  it("refuse teams that contain each other, within a request and with those there are", async () => {
+    await changesNothing(async () => {
+      const cycle = {
+        teams: [
+          { name: "x", parent: "y" },
+          { name: "y", parent: "x" },
+        ],
+      };
+      const error: unknown = await live.client.apply(cycle).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: "invalidRequest",
+        problem: { errors: [{ pointer: "/teams/0/parent" }, { pointer: "/teams/1/parent" }] },
+      });
+      const closing = { teams: [{ name: "research", parent: "research/nlp" }] };
+      await expect(live.client.apply(closing)).rejects.toMatchObject({ code: "teamCycle" });
+    });
+  });
+
+  it("remove teams by their path, and only unused ones", async () => {
+    await live.client.apply({ teams: [{ name: "short/lived" }] });
+    await expect(live.client.removeTeam("research")).rejects.toMatchObject({ code: "teamInUse" });
+    expect(await live.client.removeTeam("short/lived")).toEqual({ team: "short/lived" });
+    await expect(live.client.removeTeam("short/lived")).rejects.toMatchObject({ code: "unknownTeamName" });
+  });
+
+  it("set a preset or a policy of one's own", async () => {
+    expect(await live.client.setPolicy({ preset: "fifo" })).toEqual({ name: "fifo" });
+    await expect(live.client.setPolicy({ preset: "best" })).rejects.toMatchObject({ code: "unknownPreset" });
+    const { items } = await live.client.presets();
+    const own = { ...items[0], name: "mine", placement: "spread" } as (typeof items)[number];
+    await live.client.setPolicy({ policy: own });
+    expect(await live.client.policy()).toEqual(own);
+    const twice = { ...own, order: ["priority", "priority"] as const };
+    const body = JSON.stringify({ policy: twice });
+    const response = await live.request("/v1/policy", { method: "PUT", body, headers: json });
+    expect((await problemIn(response)).pointers).toEqual(["/policy/order"]);
+    await live.client.setPolicy({ preset: "default" });
+  });
+
+  it("drain and resume nodes", async () => {
+    const [node] = (await live.client.listNodes()).items;
+    const id = node?.id ?? "";
+    await live.client.drainNode(id);
+    expect((await live.client.getNode(id)).draining).toBe(true);
+    await live.client.resumeNode(id);
+    expect((await live.client.getNode(id)).draining).toBe(false);
+    await expect(live.client.drainNode("nowhere")).rejects.toMatchObject({ code: "unknownNode" });
+  });
+});
+
+describe("the control plane", () => {
+  it("tells how it is to whoever asks, and its numbers in Prometheus' format", async () => {
+    expect(await (await fetch(`${live.url}/healthz`)).json()).toEqual({ status: "ok" });
+    const text = await (await live.request("/v1/metrics")).text();
+    expect(text).toMatch(/^headroom_workloads_unfinished \d+$/m);
+    expect(text).toMatch(/^headroom_http_requests_total\{operation="submitWorkload",status="4xx"\} \d+$/m);
+    expect(text).toMatch(/^headroom_http_request_duration_seconds_bucket\{operation="status",le="\+Inf"\} \d+$/m);
+    const malformed = text
+      .split("\n")
+      .filter((line) => !/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{.+\})? [0-9.e+-]+|)$/.test(line));
+    expect(malformed).toEqual([]);
+  });
+
+  it("had nothing to complain about in all of this", () => {
+    expect(live.complaints).toEqual([]);
+  });
+});

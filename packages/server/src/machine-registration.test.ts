@@ -1,0 +1,52 @@
+import { poolName, siteName } from "@headroom/engine";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
+
+let home: string;
+beforeEach(() => {
+  home = temporaryHome();
+});
+afterEach(() => removeHome(home));
+
+describe("this machine", () => {
+  it("is a site, a pool and a node after the first start, and the second finds it as it was", async () => {
+    const first = await startLive(home);
+    const fleet = await first.client.fleet();
+    expect(fleet.sites.map(({ name }) => name)).toEqual(["local"]);
+    expect(fleet.pools).toMatchObject([{ name: "local", executor: "local", acceleratorType: "slot", nodes: 1 }]);
+    expect(fleet.accelerators).toEqual({ total: 2, held: 0, free: 2, unavailable: 0 });
+    const { sequence, chain } = await first.client.status();
+    await first.close();
+    const second = await startLive(home);
+    expect(await second.client.status()).toMatchObject({ sequence, chain });
+    await second.close();
+  });
+
+  it("is kept as somebody declared it, and grows when it has grown", async () => {
+    const first = await startLive(home);
+    const pool = {
+      name: poolName("local"),
+      site: siteName("local"),
+      executor: "local",
+      acceleratorType: "slot",
+      priceMicroUsdPerHour: 2_100_000,
+    } as const;
+    await first.client.apply({ pools: [pool] });
+    await first.close();
+    const second = await startLive(home, { local: { slotCount: 5, accelerators: "declared" } });
+    const fleet = await second.client.fleet();
+    expect(fleet.pools).toMatchObject([{ priceMicroUsdPerHour: 2_100_000 }]);
+    expect(fleet.accelerators.total).toBe(5);
+    await second.close();
+  });
+
+  it("starts under the policy that was asked for, and under none that does not exist", async () => {
+    const first = await startLive(home, { policy: "sjf" });
+    expect((await first.client.policy()).name).toBe("sjf");
+    await first.close();
+    await expect(startLive(home, { policy: "best" })).rejects.toMatchObject({ code: "unknown-policy" });
+    const second = await startLive(home);
+    expect((await second.client.policy()).name).toBe("sjf");
+    await second.close();
+  });
+});
