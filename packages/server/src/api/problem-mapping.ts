@@ -48,7 +48,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown,
   throw invalid(result.error, root);
 }
 
-export function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
+function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
   const places = error.issues.flatMap((issue) => placesOf(issue, []));
   const errors = [...new Map(places.map((place) => [`${place.pointer} ${place.message}`, place])).values()].slice(
     0,

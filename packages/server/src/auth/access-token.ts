@@ -9,7 +9,7 @@ const TOKEN_FILE = "token";
 const TOKEN_BYTES = 32;
 const TOKEN_FORM = /^[A-Za-z0-9_-]{32,200}$/;
 
-export function tokenPath(home: string): string {
+function tokenPath(home: string): string {
   return path.join(home, TOKEN_FILE);
 }
 

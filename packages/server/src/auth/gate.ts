@@ -17,7 +17,7 @@ export interface GateOptions {
 }
 
 /** A login link is for now: it was printed to a terminal a moment ago. */
-export const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
+const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
 /** Two working weeks, so that a browser stays signed in over a holiday weekend but not for ever. */
 const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
 /** Links that were made and not used; the oldest gives way. */

@@ -89,7 +89,7 @@ export class SmallFleet {
   }
 }
 
-export function specOf(name: string, { gang, taskCount, team = "default", ...changes }: Changes = {}): WorkloadSpec {
+function specOf(name: string, { gang, taskCount, team = "default", ...changes }: Changes = {}): WorkloadSpec {
   const common = {
     name,
     team: teamName(team),
