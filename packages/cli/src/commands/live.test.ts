@@ -1,0 +1,244 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startControlPlane, type RunningControlPlane } from "@headroom/server";
+import { headroom as run, type Said } from "../testing/recorded-terminal.ts";
+
+/** A real control plane with real processes; this machine counts as four accelerators of type `slot`. */
+let folder = "";
+let home = "";
+let plane: RunningControlPlane;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-cli-"));
+  home = path.join(folder, "home");
+  const local = { accelerators: "declared", slotCount: 4, nodeName: "here" } as const;
+  plane = await startControlPlane({ home, port: 0, local });
+});
+afterAll(async () => {
+  await plane.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Extra {
+  readonly stdin?: string;
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly interrupted?: AbortSignal;
+}
+
+function headroom(args: readonly string[], extra: Extra = {}): Promise<Said> {
+  return run(args, { workingDirectory: folder, ...extra, env: { HEADROOM_HOME: home, ...extra.env } });
+}
+
+/** Runs to the end, with nothing reserved: the machine of the test may be small. */
+function follow(name: string, command: string, ...options: readonly string[]): Promise<Said> {
+  return headroom(["run", "--name", name, "--cores", "0", ...options, "--follow", "--", command]);
+}
+
+const json = <Value>({ stdout }: Said): Value => JSON.parse(stdout) as Value;
+
+describe("run --follow", () => {
+  it("prints what the workers write, says what becomes of them, and answers 0", async () => {
+    const said = await follow("hello", 'echo "I am $RANK of $WORLD_SIZE"', "--workers", "2", "--gpus", "2");
+    expect(said.code).toBe(0);
+    expect(said.stdout.split("\n").toSorted()).toEqual(["", "[0] I am 0 of 2", "[1] I am 1 of 2"]);
+    expect(said.stderr).toMatch(/^submitted hello \(\S+\)\n/);
+    expect(said.stderr).toContain("hello succeeded");
+  });
+
+  it("answers 1 when the workload fails, with its stderr on stderr", async () => {
+    const said = await follow("fails", "echo oops >&2; exit 3", "--retries", "0");
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain("oops\n");
+    expect(said.stderr).toContain("exited with code 3");
+  });
+
+  it("answers 3 when it does not end in time, and the work goes on", async () => {
+    const said = await follow("slow", "while [ ! -e go ]; do sleep 0.05; done", "--timeout", "1ms");
+    expect(said.code).toBe(3);
+    expect(json<{ phase: string }>(await headroom(["show", "slow", "--json"])).phase).not.toMatch(/succeeded|failed/);
+    writeFileSync(path.join(folder, "go"), "");
+    expect((await headroom(["logs", "-f", "slow"])).code).toBe(0);
+  });
+
+  it("answers 130 when it is interrupted, and the work goes on", async () => {
+    const interrupted = new AbortController();
+    const sink = headroom(
+      ["run", "--name", "ctrl-c", "--cores", "0", "--follow", "--", "while [ ! -e go2 ]; do sleep 0.05; done"],
+      { interrupted: interrupted.signal },
+    );
+    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000))) {
+      if (event.kind === "workloadSubmitted" && event.spec.name === "ctrl-c") break;
+    }
+    interrupted.abort();
+    expect((await sink).code).toBe(130);
+    writeFileSync(path.join(folder, "go2"), "");
+    expect((await headroom(["logs", "-f", "ctrl-c"])).code).toBe(0);
+  });
+
+  it.each<[string[], string]>([
+    [["--workers", "-2"], "error: --workers: must be between 1 and 20000, got -2\n"],
+    [["--gpus", "many"], 'error: --gpus: must be a whole number, got "many"\n'],
+    [["--walltime", "60"], 'got "60"\n'],
+    [["--env", "RANK=1"], "error: --env RANK: is set by Headroom for every worker and cannot be given\n"],
+    [["--env", "novalue"], 'error: --env: write NAME=VALUE, got "novalue"\n'],
+    [["--memory", "1e309GiB"], 'got "1e309GiB"\n'],
+  ])("refuses %j and submits nothing", async (options, expected) => {
+    const before = (await headroom(["status", "--json"])).stdout;
+    const said = await headroom(["run", "--name", "bad", ...options, "--", "true"]);
+    expect(said.code).toBe(2);
+    expect(said.stderr).toContain(expected);
+    expect(json<{ sequence: number }>({ ...said, stdout: before }).sequence).toBe(plane.driver.status().sequence);
+  });
+});
+
+describe("looking", () => {
+  it("shows, lists and prints as JSON what was run", async () => {
+    await follow("shown", "echo one; echo two");
+    const shown = await headroom(["show", "shown"]);
+    expect(shown.stdout).toMatch(/^shown\nid +w\d+\nkind +train\n/);
+    expect(shown.stdout).toContain("succeeded");
+    const list = json<{ items: { name: string }[] }>(await headroom(["list", "--search", "shown", "--json"]));
+    expect(list.items.map(({ name }) => name)).toEqual(["shown"]);
+    expect((await headroom(["logs", "shown", "--tail", "1"])).stdout).toBe("two\n");
+    const lines = (await headroom(["logs", "shown", "--json"])).stdout.trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { text: string }).text).join("")).toBe("one\ntwo\n");
+  });
+
+  it("writes tables no wider than the terminal, in colour only there and not with NO_COLOR", async () => {
+    await follow("a-name-that-is-much-too-long-for-a-narrow-terminal-and-goes-on", "true");
+    const narrow = await headroom(["list"], { columns: 70, env: { NO_COLOR: "1" } });
+    for (const line of narrow.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(70);
+    expect(narrow.stdout).toContain("…");
+    expect(narrow.stdout).not.toContain("\u001b");
+    expect((await headroom(["list"], { columns: 70 })).stdout).toContain("\u001b[");
+    expect((await headroom(["list"])).stdout).toMatch(/goes-on {2}/);
+  });
+
+  it("says why something waits, and that it waits for ever", async () => {
+    await headroom(["run", "--name", "too-big", "--gpus", "64", "--", "true"]);
+    const why = await headroom(["why", "too-big"]);
+    expect(why.code).toBe(3);
+    expect(why.stdout).toContain("64 accelerators");
+    expect(why.stdout).toMatch(/needed +64\n/);
+    const { verdict } = json<{ verdict: { reasons: { kind: string }[] } }>(
+      await headroom(["why", "too-big", "--json"]),
+    );
+    expect(verdict.reasons[0]?.kind).toBe("exceedsFleet");
+    expect((await headroom(["list", "--waiting"])).stdout).toContain("too-big");
+    expect((await headroom(["stop", "too-big", "nobody"])).code).toBe(1);
+    expect(json<{ phase: string }>(await headroom(["show", "too-big", "--json"])).phase).toBe("cancelled");
+  });
+
+  it("finds by id, name and team/name; lists where several are meant", async () => {
+    const teams = "kind: team\nname: red\n---\nkind: team\nname: blue\n";
+    const work = (team: string) =>
+      `---\nkind: train\nname: twin\nteam: ${team}\nrun: 'true'\ngang: { accelerators: 9 }\n`;
+    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: teams + work("red") + work("blue") })).code).toBe(0);
+    const both = await headroom(["show", "twin"]);
+    expect(both.code).toBe(2);
+    expect(both.stderr).toMatch(
+      /error: twin names 2 workloads; use an id or team\/name:\n {2}w\d+ {2}(red|blue)\/twin {2}pending\n/,
+    );
+    const red = json<{ id: string; team: string }>(await headroom(["show", "red/twin", "--json"]));
+    expect(red.team).toBe("red");
+    expect(json<{ id: string }>(await headroom(["show", red.id, "--json"])).id).toBe(red.id);
+    expect((await headroom(["show", "twi"])).stderr).toBe('error: there is no workload "twi"; did you mean twin?\n');
+    expect((await headroom(["stop", "red/twin", "blue/twin"])).code).toBe(0);
+  });
+
+  it("drains and resumes nodes, shows fleet, teams, policy and status", async () => {
+    expect((await headroom(["nodes", "drain", "here"])).stdout).toContain("draining here");
+    expect((await headroom(["nodes"])).stdout).toMatch(/here +local +draining +slot/);
+    expect((await headroom(["nodes", "resume", "here"])).code).toBe(0);
+    expect((await headroom(["nodes", "drain", "nowhere"])).code).toBe(1);
+    expect((await headroom(["fleet"])).stdout).toMatch(/local +local +local +slot +1 +0 +4 +0 +4/);
+    expect((await headroom(["policy", "fifo"])).code).toBe(0);
+    expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
+    expect((await headroom(["policy", "nope"])).code).toBe(2);
+    expect((await headroom(["policy", "default"])).code).toBe(0);
+    expect((await headroom(["teams"])).stdout).toMatch(/^default/m);
+    expect(json<{ sequence: number }>(await headroom(["status", "--json"])).sequence).toBeGreaterThan(0);
+    expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
+  });
+
+  it("prints a workload as a document that applies as it is", async () => {
+    const yaml = (await headroom(["show", "hello", "--yaml"])).stdout;
+    const again = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: yaml });
+    expect([again.code, again.stdout]).toEqual([0, "Nothing to do: 1 thing as declared.\n"]);
+  });
+});
+
+describe("apply", () => {
+  const team = (limit: number): string => `kind: team\nname: quota\nlimit: { slot: ${limit} }\n`;
+
+  it("shows the plan, asks for --yes where nobody can answer, applies, and has nothing to do the second time", async () => {
+    const asked = await headroom(["apply", "-f", "-"], { stdin: team(2) });
+    expect([asked.code, asked.stdout]).toEqual([2, "+ team quota\n1 to create, 0 to change, 0 unchanged\n"]);
+    expect((await headroom(["apply", "-f", "-", "--dry-run"], { stdin: team(2) })).code).toBe(0);
+    expect((await headroom(["teams", "remove", "quota"])).code).toBe(1);
+    expect((await headroom(["apply", "-f", "-", "-y"], { stdin: team(2) })).stdout).toContain("created team quota\n");
+    expect((await headroom(["apply", "-f", "-"], { stdin: team(2) })).stdout).toBe(
+      "Nothing to do: 1 thing as declared.\n",
+    );
+    const changed = await headroom(["apply", "-f", "-", "--yes"], { stdin: team(3) });
+    expect(changed.stdout).toContain("~ team quota\n    limit.slot: 2 → 3\n");
+  });
+
+  it("changes nothing when the server refuses one of the documents, and says where it stands", async () => {
+    const before = plane.driver.status().sequence;
+    const orphan = `${team(4)}---\nkind: train\nname: a\nteam: nobody\nrun: 'true'\n`;
+    const said = await headroom(["apply", "-f", "-", "--yes"], { stdin: orphan });
+    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toMatch(/^error: nothing was changed:\nstdin:7:7: .*nobody/);
+    const cycle = "kind: team\nname: quota\nparent: below\n---\nkind: team\nname: below\nparent: quota\n";
+    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: cycle })).stderr).toContain(
+      "stdin:3:9: parent: teams contain each other: quota → below → quota",
+    );
+    expect(plane.driver.status().sequence).toBe(before);
+  });
+
+  it("refuses what only a simulation has", async () => {
+    const stdin = "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, executor: simulated, nodes: 2 }] }]\n";
+    const said = await headroom(["apply", "-f", "-", "--yes"], { stdin });
+    expect([said.code, said.stderr]).toEqual([
+      2,
+      "error: stdin:2:8: simulated pools exist only in `headroom simulate`, not in a live fleet\n",
+    ]);
+  });
+});
+
+describe("when the control plane is not what it should be", () => {
+  it("says how to start one, that the token is wrong, that somebody else answers", async () => {
+    const nowhere = await headroom(["list"], { env: { HEADROOM_HOME: path.join(folder, "empty") } });
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.stderr).toContain("npm start");
+    const wrong = await headroom(["list"], { env: { HEADROOM_TOKEN: "x".repeat(43) } });
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toMatch(/token/);
+    const nobody = await headroom(["list"], { env: { HEADROOM_URL: "http://127.0.0.1:9" } });
+    expect(nobody.code).toBe(1);
+    expect(nobody.stderr).toContain("does not answer");
+    expect((await headroom(["list"], { env: { HEADROOM_URL: "file:///etc/passwd" } })).code).toBe(2);
+  });
+
+  it("answers 2 for what it does not understand", async () => {
+    for (const args of [
+      ["lsit"],
+      ["list", "--phase", "odd"],
+      ["list", "--limit", "-1"],
+      ["show"],
+      ["run"],
+      ["apply"],
+      ["logs", "hello", "--worker", "x"],
+    ]) {
+      expect([args.join(" "), (await headroom(args)).code]).toEqual([args.join(" "), 2]);
+    }
+    expect((await headroom(["--help"])).code).toBe(0);
+    expect((await headroom(["version"])).stdout).toBe(
+      `headroom ${(JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version} (node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
+    );
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { headroom } from "../testing/recorded-terminal.ts";
+import { startProgram, type RunningProgram } from "../testing/running-program.ts";
+
+let home = "";
+const started: RunningProgram[] = [];
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), "headroom-up-"));
+});
+afterEach(async () => {
+  for (const { process: child, ended } of started.splice(0)) {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  rmSync(home, { recursive: true });
+});
+
+function up(...options: readonly string[]): RunningProgram {
+  const program = startProgram(["up", "--no-console", "--port", "0", "--slots", "2", ...options], { home });
+  started.push(program);
+  return program;
+}
+
+const ready = /runs on http:\/\/127\.0\.0\.1:(\d+)[^]*Ctrl-C/;
+const command = (...args: readonly string[]) =>
+  headroom(args, { workingDirectory: home, env: { HEADROOM_HOME: home } });
+
+it("stops cleanly while the work goes on, and finds everything as it was", async () => {
+  const first = up();
+  await first.saying(ready);
+  expect(first.output()).toContain(`${home} (new)`);
+  await command(
+    "run",
+    "--name",
+    "waits",
+    "--cores",
+    "0",
+    "--",
+    "echo began; while [ ! -e go ]; do sleep 0.05; done; echo done",
+  );
+  const following = new AbortController();
+  const began = headroom(["logs", "-f", "waits"], {
+    workingDirectory: home,
+    env: { HEADROOM_HOME: home },
+    interrupted: following.signal,
+  });
+  await expect.poll(async () => (await command("logs", "waits")).stdout, { timeout: 20_000 }).toBe("began\n");
+  following.abort();
+  expect((await began).code).toBe(130);
+
+  first.process.kill("SIGINT");
+  expect(await first.ended).toBe(0);
+  expect(first.output()).toContain(
+    "The control plane has stopped. 1 workload goes on running; the next start finds it again.",
+  );
+  expect(existsSync(path.join(home, "server.json"))).toBe(false);
+  expect((await command("list")).stderr).toContain("no control plane is running");
+
+  const second = up();
+  await second.saying(ready);
+  expect(second.output()).toContain("1 workload under way");
+  writeFileSync(path.join(home, "go"), "");
+  const logs = await command("logs", "-f", "waits");
+  expect([logs.code, logs.stdout]).toEqual([0, "began\ndone\n"]);
+  const { attempts } = JSON.parse((await command("show", "waits", "--json")).stdout) as {
+    attempts: readonly unknown[];
+  };
+  expect(attempts).toHaveLength(1);
+});
+
+it("refuses a second control plane on the directory, a port in use and a port that is none", async () => {
+  const first = up();
+  const [, port = ""] = await first.saying(ready);
+  const second = up();
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toMatch(/error: A control plane is already running on .*HEADROOM_HOME/);
+  const elsewhere = startProgram(["up", "--no-console", "--port", port], { home: path.join(home, "other"), cwd: home });
+  started.push(elsewhere);
+  expect(await elsewhere.ended).toBe(1);
+  expect(elsewhere.output()).toMatch(/error: 127\.0\.0\.1:\d+ is in use .*--port/);
+  const odd = up("--port", "70000");
+  expect(await odd.ended).toBe(2);
+  expect(odd.output()).toBe("error: --port must be a whole number between 0 and 65535, got 70000\n");
+  expect((await command("list")).code).toBe(0);
+});
+
+it("comes back after it was killed", async () => {
+  const first = up();
+  await first.saying(ready);
+  first.process.kill("SIGKILL");
+  expect(await first.ended).toBe("SIGKILL");
+  expect((await command("list")).stderr).toContain("does not answer");
+  const second = up();
+  await second.saying(ready);
+  expect((await command("list")).code).toBe(0);
+  second.process.kill("SIGTERM");
+  expect(await second.ended).toBe(0);
+});
