@@ -10,7 +10,7 @@ import {
   type ReadonlyState,
 } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
-import { randomAmounts, randomLimit, randomPolicy, randomSpec, type World } from "./world.ts";
+import { label, randomAmounts, randomLimit, randomPolicy, randomSpec, type World } from "./world.ts";
 
 export interface Happening {
   readonly inputs: readonly Input[];
@@ -71,7 +71,7 @@ export class Actions {
     if (this.#keyed !== null && this.#luck.chance(10)) {
       return { ...this.#keyed, commandId: commandId(`c${++this.#count}`) };
     }
-    const spec = randomSpec(this.#luck, this.#world, `w-${this.#count}${this.#salt}`);
+    const spec = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
     const command: Command = { ...this.#common(), kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;
     this.#keyed = { ...command, idempotencyKey: `key-${this.#count}` };
@@ -134,7 +134,12 @@ export class Actions {
           metrics: { loss: 2 },
         };
       case 4:
-        return { kind: "checkpointReported", attemptId: id, step: this.#luck.below(100), path: `step${this.#salt}` };
+        return {
+          kind: "checkpointReported",
+          attemptId: id,
+          step: this.#luck.below(100),
+          path: label("step-1", this.#salt),
+        };
       default:
         return { kind: "tick" };
     }

@@ -16,7 +16,7 @@ import {
 } from "@headroom/sim";
 import { Actions, type Happening } from "./actions.ts";
 import { Luck } from "./luck.ts";
-import { randomWorld, type World } from "./world.ts";
+import { randomWorld, unlabelled, type World } from "./world.ts";
 
 /** `restored`: now and then the engine is replaced by one restored from its snapshot. `crashed`: so it is, and loses effects. */
 export type Restarts = "none" | "restored" | "crashed";
@@ -27,12 +27,13 @@ export interface SeedRun {
   readonly eventCount: number;
   readonly groups: Checkers["groups"];
   readonly engine: Engine;
+  readonly nowMs: number;
 }
 
 export interface SeedOptions {
   readonly seed: number;
   readonly restarts: Restarts;
-  /** Appended to all names. */
+  /** See `label`. */
   readonly salt?: string;
   readonly engines?: EngineSource;
 }
@@ -59,7 +60,7 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
     teams: world.teams,
     policy: world.policy,
     script: emptyScript,
-    executor: { startupMs: world.startupMs, stopMs: world.stopMs, plan: (launch) => planOf(world, seed, salt, launch) },
+    executor: { startupMs: world.startupMs, stopMs: world.stopMs, plan: (launch) => planOf(world, seed, launch) },
     nodeFaults: null,
     observer: new Checkers(),
     ...(engines === undefined ? {} : { engines }),
@@ -74,7 +75,14 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
   mustRest(simulation);
   const { engine, observer } = simulation;
   const { sequence, chain } = engine.state;
-  return { digest: engine.digest(), chain, eventCount: sequence, groups: observer.groups, engine };
+  return {
+    digest: engine.digest(),
+    chain,
+    eventCount: sequence,
+    groups: observer.groups,
+    engine,
+    nowMs: simulation.nowMs,
+  };
 }
 
 /** A fleet without nodes says nothing; the next draw of the same seed is taken. */
@@ -85,9 +93,9 @@ function nonEmptyWorld(seed: number, salt: string): World {
   }
 }
 
-/** Drawn by the attempt's name without the salt, so that renaming changes nobody's fate. */
-function planOf(world: World, seed: number, salt: string, launch: LaunchGang): RunPlan {
-  const name = launch.spec.name.slice(0, launch.spec.name.length - salt.length);
+/** Drawn by the workload's name without its label, so that renaming changes nobody's fate. */
+function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
+  const name = unlabelled(launch.spec.name);
   const sequence = Number.parseInt(hashText(`${name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
   const below = (bound: number, purpose: string): number => drawBelow({ seed, sequence, purpose }, bound);
   const fails = below(100, "fails") < world.failurePercent;

@@ -1,5 +1,6 @@
 /** Random worlds: fleets of unlike nodes, team trees with limits, workloads of every kind, policies of any combination of knobs. */
 import {
+  hashText,
   nodeId,
   poolName,
   siteName,
@@ -27,7 +28,20 @@ export interface World {
   readonly durationMaxMs: number;
 }
 
-/** Names carry a salt: what a thing is called must change nothing but its name. */
+/**
+ * What a thing is called under a salt: with another salt, names sort in another order. They must change nothing but names;
+ * `unlabelled` takes the difference out of a text again. The empty salt leaves names as they are.
+ */
+export function label(name: string, salt: string): string {
+  return salt === "" ? name : `${hashText(salt + name).slice(0, 6)}.${name}`;
+}
+
+export function unlabelled(text: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{6}\.(?=(?:site|pool|node|leaf|team|w|step)-)/g, "")
+    .replaceAll(/"fingerprint":"[0-9a-f]+"/g, '"fingerprint":""');
+}
+
 export function randomWorld(luck: Luck, salt: string): World {
   return {
     fleet: randomFleet(luck, salt),
@@ -45,19 +59,19 @@ export function randomWorld(luck: Luck, salt: string): World {
 export const acceleratorTypes = ["A100", "H100"] as const;
 
 function randomFleet(luck: Luck, salt: string): FleetSpec {
-  const site = { name: siteName(`site${salt}`), fabricLevels: ["leaf"] };
+  const site = { name: siteName(label("site-0", salt)), fabricLevels: ["leaf"] };
   const pools: Pool[] = [];
   const nodes: NodeSpec[] = [];
   for (const acceleratorType of [...acceleratorTypes, ""]) {
     if (luck.chance(acceleratorType === "" ? 60 : 25)) continue;
-    const pool = poolName(`pool-${acceleratorType}${salt}`);
+    const pool = poolName(label(`pool-${acceleratorType}`, salt));
     pools.push({ name: pool, site: site.name, executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 });
     const count = luck.between(1, 6);
     for (let index = 0; index < count; index++) {
       nodes.push({
-        id: nodeId(`node-${acceleratorType}-${index}${salt}`),
+        id: nodeId(label(`node-${acceleratorType}-${index}`, salt)),
         pool,
-        fabric: [`leaf-${index % 2}${salt}`],
+        fabric: [label(`leaf-${index % 2}`, salt)],
         ...randomAmounts(luck, acceleratorType),
       });
     }
@@ -81,7 +95,7 @@ function randomTeams(luck: Luck, salt: string): Team[] {
   const teams: Team[] = [];
   for (let index = 0; index < count; index++) {
     const parent = index === 0 || luck.chance(40) ? null : luck.pick(teams).name;
-    teams.push({ name: teamName(`team-${index}${salt}`), parent, limit: randomLimit(luck) });
+    teams.push({ name: teamName(label(`team-${index}`, salt)), parent, limit: randomLimit(luck) });
   }
   return teams;
 }

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { Violation } from "@headroom/sim";
+import { plantedBugs, plantedEngines, type PlantedBug } from "./planted-bugs.ts";
+import { runSeed } from "./run-seed.ts";
+
+/** A planted bug has to be found within this many seeds; most are within the first few. */
+const seedsMax = 100;
+
+function findBug(bug: PlantedBug): string {
+  for (let seed = 1; seed <= seedsMax; seed++) {
+    try {
+      runSeed({ seed, restarts: "crashed", engines: plantedEngines(bug) });
+    } catch (error) {
+      if (error instanceof Violation) return error.message;
+      throw error;
+    }
+  }
+  return `not found in ${seedsMax} seeds`;
+}
+
+describe("the checkers find planted bugs", () => {
+  it.each(plantedBugs)("$name", (bug) => {
+    expect(findBug(bug)).toMatch(bug.found);
+  });
+});

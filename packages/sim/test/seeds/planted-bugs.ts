@@ -1,0 +1,213 @@
+/**
+ * Engines with one bug each, for tests of the tests: every checker must find what was planted for it. A planted engine is the
+ * real one behind a thin wrapper that bends what it shows or swallows what it asks for.
+ */
+import {
+  createEngine,
+  restoreEngine,
+  type Attempt,
+  type Effect,
+  type Engine,
+  type Event,
+  type Input,
+  type Ready,
+  type ReadonlyState,
+} from "@headroom/engine";
+import type { EngineSource } from "@headroom/sim";
+
+export interface PlantedBug {
+  readonly name: string;
+  /** What a checker says of it. */
+  readonly found: RegExp;
+  readonly bendState?: (state: ReadonlyState) => ReadonlyState;
+  readonly bendReady?: (ready: Ready) => Ready;
+  readonly bendInputs?: (inputs: readonly Input[]) => readonly Input[];
+  readonly bendSnapshot?: (text: string) => string;
+}
+
+export function plantedEngines(bug: PlantedBug): EngineSource {
+  return {
+    create: () => new PlantedEngine(createEngine(), bug),
+    restore: (snapshot) => new PlantedEngine(restoreEngine(snapshot), bug),
+  };
+}
+
+class PlantedEngine implements Engine {
+  readonly #engine: Engine;
+  readonly #bug: PlantedBug;
+
+  constructor(engine: Engine, bug: PlantedBug) {
+    this.#engine = engine;
+    this.#bug = bug;
+  }
+
+  get state(): ReadonlyState {
+    return this.#bug.bendState?.(this.#engine.state) ?? this.#engine.state;
+  }
+
+  receive(inputs: readonly Input[], nowMs: number): Ready {
+    const ready = this.#engine.receive(this.#bug.bendInputs?.(inputs) ?? inputs, nowMs);
+    return this.#bug.bendReady?.(ready) ?? ready;
+  }
+
+  advance(): void {
+    this.#engine.advance();
+  }
+
+  nextWakeAtMs(): number | null {
+    return this.#engine.nextWakeAtMs();
+  }
+
+  outstandingEffects(): readonly Effect[] {
+    return this.#engine.outstandingEffects();
+  }
+
+  digest(): string {
+    return this.#engine.digest();
+  }
+
+  snapshot(): Uint8Array {
+    const bytes = this.#engine.snapshot();
+    if (this.#bug.bendSnapshot === undefined) return bytes;
+    return new TextEncoder().encode(this.#bug.bendSnapshot(new TextDecoder().decode(bytes)));
+  }
+}
+
+function withAttempts(
+  state: ReadonlyState,
+  bend: (attempt: Attempt, all: readonly Attempt[]) => Attempt,
+): ReadonlyState {
+  const all = [...state.attempts.values()];
+  return view(state, { attempts: new Map(all.map((attempt) => [attempt.id, bend(attempt, all)])) });
+}
+
+/** The state with some fields replaced; getters of the real one stay live. */
+function view(state: ReadonlyState, fields: Partial<ReadonlyState>): ReadonlyState {
+  return Object.assign(Object.create(state) as ReadonlyState, fields);
+}
+
+function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
+  return { ...ready, effects: ready.effects.filter((effect) => effect.kind !== kind) };
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: "an accelerator is given out twice",
+    found: /is held twice/,
+    bendState: (state) =>
+      withAttempts(state, (attempt, all) => {
+        const twin = all.find((other) => other !== attempt && other.workers[0]?.node === attempt.workers[0]?.node);
+        const accelerators = twin?.workers[0]?.accelerators ?? "";
+        if (accelerators === "" || attempt.workers.length > 1 || attempt.workers[0]?.accelerators === "")
+          return attempt;
+        const wanted = attempt.workers[0]?.accelerators.length === accelerators.length;
+        return wanted
+          ? { ...attempt, workers: attempt.workers.map((worker) => ({ ...worker, accelerators })) }
+          : attempt;
+      }),
+  },
+  {
+    name: "memory is given out twice",
+    found: /MiB of \d+ given out/,
+    bendState: (state) =>
+      view(state, {
+        nodes: new Map(
+          [...state.nodes].map(([id, node]) => [id, { ...node, memoryMib: Math.min(50, node.memoryMib) }]),
+        ),
+      }),
+  },
+  {
+    name: "a gang starts without its last worker",
+    found: /of \d+ workers/,
+    bendState: (state) =>
+      withAttempts(state, (attempt) => ({
+        ...attempt,
+        workers: attempt.workers.slice(0, Math.max(1, attempt.workers.length - 1)),
+      })),
+  },
+  {
+    name: "limits count only half of what a team holds",
+    found: /its limit is/,
+    bendState: (state) =>
+      view(state, {
+        teams: new Map(
+          [...state.teams].map(([name, team]) => [
+            name,
+            {
+              ...team,
+              limit: Object.fromEntries(Object.entries(team.limit).map(([type, limit]) => [type, limit >> 1])),
+            },
+          ]),
+        ),
+      }),
+  },
+  {
+    name: "draining nodes take new work",
+    found: /which is not in use/,
+    bendState: (state) =>
+      view(state, {
+        nodes: new Map([...state.nodes].map(([id, node]) => [id, { ...node, draining: node.ordinal === 0 }])),
+      }),
+  },
+  {
+    name: "a workload is forgotten",
+    found: /workloads have not ended|is not there|without a workload|names/,
+    bendState: (state) => view(state, { workloads: new Map([...state.workloads].filter((_, index) => index !== 2)) }),
+  },
+  {
+    name: "a launch is asked for twice",
+    found: /asked of executors/,
+    bendReady: (ready) => ({ ...ready, effects: [...ready.effects, ...ready.effects.slice(0, 1)] }),
+  },
+  {
+    name: "launches are decided and never asked for",
+    found: /asked of executors/,
+    bendReady: (ready) => withoutEffects(ready, "launchGang"),
+  },
+  {
+    name: "nobody is stopped at the end of the walltime",
+    found: /asked of executors/,
+    bendReady: (ready) => withoutEffects(ready, "stopGang"),
+  },
+  {
+    name: "the head blocks although the policy says skip",
+    found: /waits although it fits/,
+    bendState: (state) => view(state, { policy: { ...state.policy, whenHeadBlocked: "skip" } }),
+  },
+  {
+    name: "the order of priority is turned round",
+    found: /was started ahead of|waits although it fits/,
+    bendState: (state) => view(state, { policy: { ...state.policy, order: ["priority"], whenHeadBlocked: "stop" } }),
+  },
+  {
+    name: "exits are overheard",
+    found: /for ever although the fleet could hold it|no rest after|nobody stops it/,
+    bendInputs: (inputs) => inputs.filter(({ kind }) => kind !== "attemptExited"),
+  },
+  {
+    name: "retries come before their back-off is over",
+    found: /before its back-off was over|is to be retried at/,
+    bendReady: (ready) => ({
+      ...ready,
+      events: ready.events.map((event) =>
+        event.kind === "attemptEnded" && event.retryAtMs !== null
+          ? { ...event, retryAtMs: event.retryAtMs + 1 }
+          : event,
+      ),
+    }),
+  },
+  {
+    name: "an attempt's end is recorded twice",
+    found: /is not active: it has ended/,
+    bendReady: (ready) => ({
+      ...ready,
+      events: ready.events.flatMap((event): Event[] => (event.kind === "attemptEnded" ? [event, event] : [event])),
+    }),
+  },
+  {
+    name: "a snapshot loses the back-off",
+    found: /another digest/,
+    bendSnapshot: (text) =>
+      text.replaceAll(/"notBeforeMs":(\d+)/g, (_, at: string) => `"notBeforeMs":${Number(at) + 1}`),
+  },
+];
