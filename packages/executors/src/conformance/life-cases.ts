@@ -50,6 +50,7 @@ const exitCases: ConformanceCase[] = [
       const launch = world.launch(`: ${"x".repeat(3_000_000)}`);
       executor.perform(launch);
       assert.deepEqual(await observer.exits(launch.attemptId), [exited(0, 126)]);
+      assert.match(await readText(executor, launch.attemptId), /refused/);
     },
   },
 ];

@@ -222,3 +222,17 @@ export const workerDirOf = (attemptDir: string, worker: number): string => path.
 export const supervisorLogOf = (attemptDir: string): string => path.join(attemptDir, "supervisor.log");
 /** The assignment in the environment of everything an attempt started, and of nothing else. */
 export const environmentMarkOf = (attemptDir: string): string => `HEADROOM_PROGRESS_FILE=${progressFileOf(attemptDir)}`;
+
+/** As much of what a supervisor printed as belongs into a sentence for people. */
+const LAST_WORDS_MAX = 300;
+
+/** A supervisor prints only when something went wrong: that, to be put behind a sentence, or nothing. */
+export function supervisorLastWords(attemptDir: string): string {
+  let text = "";
+  try {
+    text = readFileSync(supervisorLogOf(attemptDir), "utf8").trim();
+  } catch {
+    // It never came as far as its log.
+  }
+  return text === "" ? "" : ` It said: ${text.slice(-LAST_WORDS_MAX)}`;
+}

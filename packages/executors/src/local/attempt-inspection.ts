@@ -2,7 +2,13 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { createRecord, createRecordDurably, environmentMarkOf, readRecord } from "./attempt-files.ts";
+import {
+  createRecord,
+  createRecordDurably,
+  environmentMarkOf,
+  readRecord,
+  supervisorLastWords,
+} from "./attempt-files.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
@@ -51,7 +57,7 @@ export async function buryAttempt(attemptDir: string, orphan: Inspection & { kin
   // Pids recorded before a restart of the machine name strangers now.
   const workers = orphan.restarted ? [] : (readRecord(attemptDir, "workers.json")?.workers ?? []);
   const gone = await killSurvivors(workers, environmentMarkOf(attemptDir), FUNERAL_TIMEOUT_MS);
-  if (gone) recordLost(attemptDir, orphan.detail);
+  if (gone) recordLost(attemptDir, orphan.detail + supervisorLastWords(attemptDir));
   return gone;
 }
 

@@ -1,7 +1,7 @@
 /** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
@@ -11,6 +11,7 @@ import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
 import {
   progressFileOf,
   readRecord,
+  supervisorLastWords,
   supervisorLogOf,
   syncDirectory,
   workerDirOf,
@@ -36,9 +37,6 @@ export interface LauncherSetup {
 }
 
 const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
-/** As much of a supervisor's last words as belongs into one sentence for people. */
-const LAST_WORDS_MAX = 300;
-
 export class Launcher {
   readonly #setup: LauncherSetup;
   /** Supervisors of this process that have not ended, by the name of their attempt's directory. */
@@ -161,7 +159,7 @@ export class Launcher {
     const attemptDir = path.join(this.#setup.attemptsDir, name);
     try {
       if (inspectAttempt(attemptDir, this.#setup.bootId).kind === "unclaimed") {
-        voidAttempt(attemptDir, `Its supervisor did not start (${how}): ${lastWords(attemptDir)}`);
+        voidAttempt(attemptDir, `Its supervisor did not start (${how}).${supervisorLastWords(attemptDir)}`);
       }
       this.#setup.monitor.notice(name);
     } catch (error) {
@@ -211,9 +209,4 @@ function makeCheckpointDir(directory: string): void {
 function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
   const { username, shell } = userInfo();
   return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };
-}
-
-function lastWords(attemptDir: string): string {
-  const text = readFileSync(supervisorLogOf(attemptDir), "utf8").trim();
-  return text === "" ? "it said nothing" : text.slice(-LAST_WORDS_MAX);
 }

@@ -64,7 +64,7 @@ export function identityOf(pid: number): ProcessIdentity | null {
 }
 
 /** A zombie has let go of everything but its number, so it counts as gone: where nobody reaps, it stays for ever. */
-export function isGone(stat: ProcessStat): boolean {
+function isGone(stat: ProcessStat): boolean {
   return stat.state === "Z" || stat.state === "X" || stat.state === "x";
 }
 

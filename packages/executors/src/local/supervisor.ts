@@ -14,8 +14,10 @@ import {
   isMissing,
   readRecord,
   ringBell,
+  workerDirOf,
 } from "./attempt-files.ts";
 import { Gang } from "./gang.ts";
+import { LogWriter } from "./log-writer.ts";
 import { identityOf } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
 
@@ -47,8 +49,8 @@ async function supervise(attemptDir: string, launch: LaunchRecord): Promise<Exit
     await gang.start();
   } catch (error) {
     await killSurvivors(gang.identities, environmentMarkOf(attemptDir), CLEAN_UP_TIMEOUT_MS);
-    if (isRefusedCommand(error)) return refused(launch, error);
-    return lost(`Its workers could not be started: ${error instanceof Error ? error.message : String(error)}.`);
+    if (isRefusedCommand(error)) return refused(attemptDir, launch, error);
+    return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obeyStop();
   const poll = setInterval(obeyStop, STOP_POLL_MS);
@@ -65,8 +67,10 @@ function isRefusedCommand(error: unknown): error is Error {
 }
 
 /** The workload's own failure, so that its retries are counted: what a shell says of a command that it cannot execute. */
-function refused(launch: LaunchRecord, error: Error): ExitRecord {
-  process.stderr.write(`The command was refused: ${error.message}\n`);
+function refused(attemptDir: string, launch: LaunchRecord, error: Error): ExitRecord {
+  const log = new LogWriter(workerDirOf(attemptDir, 0), "stderr", launch.log);
+  log.write(Buffer.from(`headroom: the command or its environment was refused: ${error.message}\n`));
+  log.close();
   const exits = launch.environments.map((_, worker) => ({ kind: "exited", worker, code: 126 }) as const);
   return { version: 1, kind: "exited", startedAtMs: Date.now(), endedAtMs: Date.now(), exits, usage: [] };
 }
@@ -76,7 +80,7 @@ function lost(detail: string): ExitRecord {
 }
 
 async function recordEnd(attemptDir: string, exit: ExitRecord): Promise<void> {
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     try {
       createRecordDurably(attemptDir, "exit.json", exit);
       ringBell(attemptDir);
@@ -84,10 +88,14 @@ async function recordEnd(attemptDir: string, exit: ExitRecord): Promise<void> {
     } catch (error) {
       // The directory was removed: nobody wants to know any more.
       if (isMissing(error)) return;
-      process.stderr.write(`exit.json: ${error instanceof Error ? error.message : String(error)}; trying again\n`);
+      if (tries === 0) process.stderr.write(`exit.json: ${messageOf(error)}; trying until it is written\n`);
       await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 const attemptDir = path.resolve(process.argv[2] ?? "");

@@ -1,0 +1,92 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { attemptId } from "@headroom/engine";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { progressFileOf } from "./attempt-files.ts";
+import { ProgressFile } from "./progress-file.ts";
+
+let dir: string;
+let file: string;
+let progress: ProgressFile;
+
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), "headroom-progress-"));
+  file = progressFileOf(dir);
+  progress = new ProgressFile(dir, { attemptId: attemptId("a"), checkpointDir: "s3://bucket/run/" });
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const step = (number: number): string => `${JSON.stringify({ kind: "progress", step: number })}\n`;
+
+describe("the progress file", () => {
+  it("may be missing, may grow, and is told once", async () => {
+    expect(progress.hasGrown()).toBe(false);
+    expect((await progress.read()).progress).toBeNull();
+    writeFileSync(file, step(1) + step(2));
+    expect(progress.hasGrown()).toBe(true);
+    expect((await progress.read()).progress).toMatchObject({ step: 2, totalSteps: null, metrics: {} });
+    expect(progress.hasGrown()).toBe(false);
+    expect((await progress.read()).progress).toBeNull();
+  });
+
+  it("waits for the end of a line, wherever the line is cut", async () => {
+    const text = `{"kind":"progress","step":7,"metrics":{"größe":1.5}}\n`;
+    const bytes = Buffer.from(text);
+    for (let cut = 1; cut < bytes.length; cut++) {
+      appendFileSync(file, bytes.subarray(0, cut));
+      expect((await progress.read()).progress).toBeNull();
+      appendFileSync(file, bytes.subarray(cut));
+      expect((await progress.read()).progress).toMatchObject({ step: 7, metrics: { größe: 1.5 } });
+    }
+    expect(progress.skippedCount).toBe(0);
+  });
+
+  it("counts what it cannot read and goes on behind it", async () => {
+    const broken = [
+      "{",
+      `{"kind":"other","step":1}`,
+      `{"kind":"progress","step":1.5}`,
+      `{"kind":"progress","step":1e300}`,
+      `{"kind":"progress","step":1,"metrics":{"loss":"low"}}`,
+      `{"kind":"checkpoint","step":1}`,
+      `{"kind":"progress","step":1,"metrics":{${Array.from({ length: 33 }, (_, n) => `"m${n}":1`).join(",")}}}`,
+      `"${"x".repeat(200_000)}"`,
+    ];
+    writeFileSync(file, `${broken.join("\n")}\n\n${step(3)}`);
+    expect((await progress.read()).progress).toMatchObject({ step: 3 });
+    expect(progress.skippedCount).toBe(broken.length);
+  });
+
+  it("reads a file that was begun anew from its beginning", async () => {
+    writeFileSync(file, step(100_000));
+    await progress.read();
+    writeFileSync(file, step(1));
+    expect((await progress.read()).progress).toMatchObject({ step: 1 });
+  });
+
+  it("passes over the old part of a long file, and over the line which that cuts", async () => {
+    let text = "";
+    let last = 0;
+    while (text.length < 3_000_000) text += step(++last);
+    writeFileSync(file, text);
+    progress.skipToRecent();
+    const news = [];
+    while (progress.hasGrown()) news.push(await progress.read());
+    expect(news.at(-1)?.progress).toMatchObject({ step: last });
+    expect(news.length).toBeLessThanOrEqual(2);
+    expect(progress.skippedCount).toBe(0);
+  });
+
+  it("puts relative checkpoints into the checkpoint directory, which may be a URL", async () => {
+    const checkpoint = (place: string): string => `${JSON.stringify({ kind: "checkpoint", step: 1, path: place })}\n`;
+    writeFileSync(file, ["step-1", "./step-2", "/abs/step-3", "gs://other/step-4"].map(checkpoint).join(""));
+    const { checkpoints } = await progress.read();
+    expect(checkpoints.map((told) => told.path)).toEqual([
+      "s3://bucket/run/step-1",
+      "s3://bucket/run/step-2",
+      "/abs/step-3",
+      "gs://other/step-4",
+    ]);
+  });
+});

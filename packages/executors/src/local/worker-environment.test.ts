@@ -1,0 +1,56 @@
+import { nodeId } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { ConformanceWorld } from "../conformance/conformance-world.ts";
+import { visibleDevices, workerEnvironments } from "./worker-environment.ts";
+
+/** Used for its launches alone: nothing is opened, so nothing is written. */
+const world = new ConformanceWorld(
+  {
+    kind: "local",
+    open: () => {
+      throw new Error("not opened here");
+    },
+  },
+  "/nowhere",
+);
+const place = { progressFile: "/a/progress.jsonl", checkpointDir: "/ckpt", session: {}, devices: [] };
+
+describe("the environment of workers", () => {
+  it("counts local ranks by node", () => {
+    const launch = world.launch("true", { workers: 4 });
+    const nodes = ["a", "b", "a", "a"];
+    const workers = nodes.map((node) => ({ node: nodeId(node), accelerators: "" }));
+    const environments = workerEnvironments({ ...launch, workers }, place);
+    expect(environments.map((environment) => environment["LOCAL_RANK"])).toEqual(["0", "0", "1", "2"]);
+    expect(environments.map((environment) => environment["LOCAL_WORLD_SIZE"])).toEqual(["3", "1", "3", "3"]);
+  });
+
+  it("takes npm's tools out of the path and nothing else", () => {
+    const session = {
+      PATH: "/p/node_modules/.bin:/node_modules/.bin:/x/node-gyp-bin:/usr/bin:/opt/node_modules/.bin.old:/bin",
+      HOME: "/home/me",
+      NODE_OPTIONS: "--inspect",
+      npm_config_cache: "/cache",
+      HEADROOM_TOKEN: "secret",
+    };
+    const [environment] = workerEnvironments(world.launch("true"), { ...place, session });
+    expect(environment).toMatchObject({ PATH: "/usr/bin:/opt/node_modules/.bin.old:/bin", HOME: "/home/me" });
+    expect(Object.keys(environment ?? {}).filter((name) => /npm|NODE_OPTIONS|TOKEN/.test(name))).toEqual([]);
+  });
+
+  it("lets the workload change its session but not the contract", () => {
+    const launch = world.launch("true", { env: { PATH: "/mine", CUDA_VISIBLE_DEVICES: "0,1,2,3", LANG: "C" } });
+    const [environment] = workerEnvironments(launch, { ...place, session: { PATH: "/usr/bin", LANG: "de_DE.UTF-8" } });
+    expect(environment).toMatchObject({ PATH: "/mine", LANG: "C", CUDA_VISIBLE_DEVICES: "" });
+  });
+
+  it("names the devices as the vendor numbers them, and positions where HIP counts what ROCr has left", () => {
+    const allocation = { node: nodeId("desk"), accelerators: "0,2" };
+    const environmentFor = (vendor: "nvidia" | "amd"): Record<string, string> | undefined => {
+      const devices = [visibleDevices(allocation, { vendor, deviceIndices: [1, 2, 3] })];
+      return workerEnvironments(world.launch("true"), { ...place, devices })[0];
+    };
+    expect(environmentFor("nvidia")).toMatchObject({ CUDA_VISIBLE_DEVICES: "1,3", ROCR_VISIBLE_DEVICES: "1,3" });
+    expect(environmentFor("amd")).toMatchObject({ CUDA_VISIBLE_DEVICES: "0,1", ROCR_VISIBLE_DEVICES: "1,3" });
+  });
+});
