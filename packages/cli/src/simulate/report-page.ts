@@ -64,7 +64,6 @@ function summaryTable(reports: readonly SimulationReport[]): string {
     seconds(report.max_wait_s),
     seconds(report.mean_completion_s),
     `${(report.utilisation * 100).toFixed(2)}%`,
-    report.digest,
   ]);
   const titles = [
     "Policy",
@@ -76,9 +75,10 @@ function summaryTable(reports: readonly SimulationReport[]): string {
     "Max wait",
     "Mean completion",
     "Utilisation",
-    "Digest",
   ];
-  return `<section aria-labelledby="summary"><h2 id="summary">Summary</h2>${table(titles, rows)}</section>`;
+  const digests = reports.map(({ policy, digest }) => `<li>${escapeHtml(policy)}: digest <code>${digest}</code></li>`);
+  return `<section aria-labelledby="summary"><h2 id="summary">Summary</h2>${table(titles, rows)}
+<p>The same trace, policy and seed give the same digest on every machine:</p><ul>${digests.join("")}</ul></section>`;
 }
 
 function leftOut(report: SimulationReport): string {
@@ -103,12 +103,12 @@ function waitSection(reports: readonly SimulationReport[]): string {
   const plot = barPlot({
     title: "Mean wait by gang size",
     groups: sizes.map(String),
-    groupsLabel: "accelerators of the job",
+    groupsLabel: "accelerators of the job; mean wait in hours",
     series: reports.map((report) => ({
       name: report.policy,
-      values: sizes.map((size) => waitOf(report, size)?.mean_wait_s),
+      values: sizes.map((size) => hours(waitOf(report, size)?.mean_wait_s)),
     })),
-    format: seconds,
+    format: (value) => `${Math.round(value * 100) / 100} h`,
   });
   const titles = ["Policy", "Accelerators", "Jobs", "Mean wait", "Median", "90th percentile", "Longest"];
   const rows = reports.flatMap((report) =>
@@ -164,6 +164,10 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
     return `<tr>${cells.join("")}</tr>`;
   });
   return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
+}
+
+function hours(valueS: number | undefined): number | undefined {
+  return valueS === undefined ? undefined : valueS / 3600;
 }
 
 function seconds(value: number): string {

@@ -25,7 +25,7 @@ export interface SimulateOptions {
   readonly json?: true;
 }
 
-/** What `--json` prints for one policy; the fields are documented in docs/cli.md. */
+/** What `--json` prints for one policy (a list of these for several). `SimulationResult` says what its fields mean. */
 export interface SimulationReport extends SimulationResult {
   readonly trace: string;
   readonly seed: number;

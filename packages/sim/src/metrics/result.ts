@@ -1,5 +1,6 @@
 /** The result of a simulated trace. Field names are those of the published reference results, so that files compare as they are. */
 import type { Engine } from "@headroom/engine";
+import type { FleetSpec } from "../run/fleet-spec.ts";
 import type { Trace } from "../trace/trace.ts";
 import { meanSeconds, roundedQuotient } from "./exact-mean.ts";
 import { fates, type TraceMetrics } from "./trace-metrics.ts";
@@ -55,8 +56,8 @@ export interface ResultSeries {
 
 interface Finished {
   readonly trace: Trace;
+  readonly fleet: FleetSpec;
   readonly policyName: string;
-  readonly acceleratorCount: number;
   readonly metrics: TraceMetrics;
   readonly engine: Engine;
 }
@@ -73,17 +74,19 @@ interface Totals {
 }
 
 export function summarise(run: Finished): SimulationResult {
-  const { trace, metrics, engine, acceleratorCount } = run;
+  const { trace, metrics, engine, fleet } = run;
+  const acceleratorCount = acceleratorsOf(fleet);
   const totals = sumUp(trace, metrics);
   const count = (fate: number): number => metrics.fate.reduce((sum, each) => sum + (each === fate ? 1 : 0), 0);
+  const tooLarge = heldTooLarge(run);
   const spanMs = totals.jobs === 0 ? 0 : totals.lastEndedAtMs - totals.firstSubmittedAtMs;
   return {
     policy: run.policyName,
     gpus: acceleratorCount,
     jobs: totals.jobs,
-    rejected_larger_than_pool: count(fates.rejected),
+    rejected_larger_than_pool: count(fates.rejected) + tooLarge,
     failed_jobs: count(fates.failed),
-    unfinished_jobs: count(fates.pending),
+    unfinished_jobs: count(fates.pending) - tooLarge,
     mean_wait_s: meanSeconds(totals.waitMs, totals.jobs),
     mean_completion_s: meanSeconds(totals.completionMs, totals.jobs),
     max_wait_s: totals.waitMaxMs / 1000,
@@ -97,6 +100,20 @@ export function summarise(run: Finished): SimulationResult {
     wait_by_gang: waitByGang(trace, metrics),
     series: seriesOf(run),
   };
+}
+
+function acceleratorsOf({ nodes }: FleetSpec): number {
+  return nodes.reduce((sum, node) => sum + node.acceleratorCount, 0);
+}
+
+/** Jobs that were not refused, because nodes come and go, and that are larger than any node: in the end it is the same. */
+function heldTooLarge({ trace, fleet, metrics }: Finished): number {
+  const largest = fleet.nodes.reduce((max, node) => Math.max(max, node.acceleratorCount), 0);
+  let count = 0;
+  for (const [index, job] of trace.jobs.entries()) {
+    if (metrics.fate[index] === fates.pending && job.accelerators > largest) count++;
+  }
+  return count;
 }
 
 function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
@@ -155,7 +172,8 @@ function percentile(sorted: Float64Array, percent: number): number {
 }
 
 function seriesOf(run: Finished): ResultSeries {
-  const { metrics, acceleratorCount, trace } = run;
+  const { metrics, trace } = run;
+  const acceleratorCount = acceleratorsOf(run.fleet);
   const startAtMs = trace.jobs[0]?.submittedAtMs ?? 0;
   const endMs = metrics.endedAtMs - startAtMs;
   const used = metrics.used.points(endMs);

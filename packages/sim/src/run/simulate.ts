@@ -63,8 +63,7 @@ export class TraceSimulation {
   result(): SimulationResult {
     const { trace, fleet, policy } = this.#options;
     const { observer, engine } = this.simulation;
-    const acceleratorCount = fleet.nodes.reduce((sum, node) => sum + node.acceleratorCount, 0);
-    return summarise({ trace, policyName: policy.name, acceleratorCount, metrics: observer, engine });
+    return summarise({ trace, fleet, policyName: policy.name, metrics: observer, engine });
   }
 }
 
@@ -83,8 +82,9 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
     startAtMs,
     fleet,
     teams: [{ name: team, parent: null, limit: {} }],
-    // A job that no node could ever hold is refused at once, as the published schedulers' simulations do.
-    policy: { ...policy, exceedsFleet: "reject" },
+    // A job that no node could hold is refused at once, as the published schedulers' simulations do; but where nodes are
+    // lost for a while, what does not fit now may fit when they are back.
+    policy: { ...policy, exceedsFleet: faults === null ? "reject" : "hold" },
     script: submissions(jobs, faults === null ? noRetries : retriesUnderFaults),
     executor: {
       startupMs,

@@ -1,0 +1,172 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { headroom, type Said } from "../testing/recorded-terminal.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-simulate-"));
+  const rows = ["job_id,submission_time,duration,num_gpu", "a,0,10,3", "b,2,5,2", "c,3,7,1", "d,4,9,64", "e,5,0,1"];
+  writeFileSync(path.join(folder, "good.csv"), `\uFEFF${rows.join("\r\n")}\r\n`);
+  writeFileSync(path.join(folder, "broken.csv"), `${rows.join("\n")}\nf,-3,1,1\ng,1\n`);
+  writeFileSync(path.join(folder, "endless.csv"), "x".repeat(3 << 20));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function simulate(...args: string[]): Promise<Said> {
+  return headroom(["simulate", ...args], { workingDirectory: folder });
+}
+
+describe("headroom simulate", () => {
+  it("prints the published fields as JSON, exact", async () => {
+    const { code, stdout, stderr } = await simulate(
+      "--gpus",
+      "4",
+      "--trace",
+      "itp:good.csv",
+      "--policy",
+      "fifo",
+      "--json",
+    );
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      policy: "fifo",
+      gpus: 4,
+      jobs: 3,
+      rejected_larger_than_pool: 1,
+      mean_wait_s: 5,
+      mean_completion_s: 12.3,
+      max_wait_s: 8,
+      utilisation: 0.6912,
+      broken_rows: 0,
+      left_out: { zeroDuration: 1 },
+    });
+  });
+
+  it("compares policies in a table, and in a list as JSON", async () => {
+    const args = ["--gpus", "4", "--trace", "itp:good.csv", "--policy", "fifo,fifo-skip,sjf"];
+    const table = await simulate(...args);
+    expect(table.code).toBe(0);
+    expect(table.stdout).toMatch(/POLICY +JOBS +REJECTED[^]*fifo +3 +1[^]*fifo-skip +3 +1[^]*sjf +3 +1/);
+    const { stdout } = await simulate(...args, "--json");
+    expect((JSON.parse(stdout) as { policy: string }[]).map(({ policy }) => policy)).toEqual([
+      "fifo",
+      "fifo-skip",
+      "sjf",
+    ]);
+  });
+
+  it("generates traces, the same for the same seed", async () => {
+    const args = ["--gpus", "16", "--trace", "generated:jobs=50,load=0.9,duration=5..500,gangs=1*3+4*1", "--json"];
+    const digest = async (seed: string): Promise<unknown> =>
+      (JSON.parse((await simulate(...args, "--seed", seed)).stdout) as { digest: unknown }).digest;
+    expect(await digest("7")).toBe(await digest("7"));
+    expect(await digest("8")).not.toBe(await digest("7"));
+  });
+
+  it("writes a report that stands alone and repeats its plots as tables", async () => {
+    const { code } = await simulate(
+      "--gpus",
+      "4",
+      "--trace",
+      "itp:good.csv",
+      "--policy",
+      "fifo,sjf",
+      "--html",
+      "report.html",
+    );
+    expect(code).toBe(0);
+    const page = readFileSync(path.join(folder, "report.html"), "utf8");
+    expect(page.match(/<svg viewBox="0 0 860/g)).toHaveLength(3);
+    expect(page.match(/<details>/g)).toHaveLength(3);
+    expect(page).not.toMatch(/<script|https?:|src=|url\(/);
+    expect(page).toContain("prefers-color-scheme:dark");
+  });
+
+  it("escapes what a trace is called", async () => {
+    const name = "itp:./<b>&.csv";
+    writeFileSync(path.join(folder, "<b>&.csv"), readFileSync(path.join(folder, "good.csv")));
+    await simulate("--gpus", "4", "--trace", name, "--html", "escaped.html");
+    expect(readFileSync(path.join(folder, "escaped.html"), "utf8")).toContain("itp:./&lt;b&gt;&amp;.csv");
+  });
+
+  it("loses nodes and attempts when asked to", async () => {
+    const args = ["--gpus", "8", "--trace", "generated:jobs=40,load=0.5,duration=60..6000", "--json"];
+    const { stdout } = await simulate(...args, "--faults", "mtbf=12h,repair=10m,failures=20%");
+    expect((JSON.parse(stdout) as { attempts: number }).attempts).toBeGreaterThan(40);
+  });
+});
+
+describe("a bad trace or option", () => {
+  it("is refused with its place and changes nothing", async () => {
+    const { code, stdout, stderr } = await simulate("--gpus", "4", "--trace", "itp:broken.csv", "--html", "never.html");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("2 rows are broken, of 7; nothing was simulated");
+    expect(stderr).toContain("broken.csv:7: submission_time: must be between 0 and 10000000000, got -3");
+    expect(stderr).toContain("broken.csv:8: expected 4 fields, got 2");
+    expect(readdirSync(folder)).not.toContain("never.html");
+  });
+
+  it("is simulated without its broken rows when asked to", async () => {
+    const { code, stdout } = await simulate("--gpus", "4", "--trace", "itp:broken.csv", "--skip-broken", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ jobs: 3, broken_rows: 2 });
+  });
+
+  const usages: readonly (readonly [args: readonly string[], message: string])[] = [
+    [["--gpus", "4"], "--trace says what work to simulate"],
+    [["--gpus", "-4", "--trace", "itp:good.csv"], "--gpus: expected a whole number from 1 to 100000"],
+    [["--gpus", "9999999999999999999999", "--trace", "itp:good.csv"], "--gpus: expected a whole number"],
+    [["--gpus", "NaN", "--trace", "itp:good.csv"], "--gpus: expected a whole number"],
+    [["--trace", "itp:good.csv"], "--gpus is needed"],
+    [["--gpus", "4", "--trace", "good.csv"], "--trace: expected itp:FILE"],
+    [["--gpus", "4", "--trace", "itp:"], "--trace: expected itp:FILE"],
+    [["--gpus", "4", "--trace", "openb:good.csv"], "--trace: expected openb:NODES,PODS"],
+    [
+      ["--gpus", "4", "--trace", "itp:good.csv", "--policy", "fastest"],
+      'there is no preset "fastest"; there are default',
+    ],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--seed", "-1"], "--seed: expected a whole number"],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "mtbf=soon"], "--faults: mtbf: expected a duration"],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "failures=200%"], "--faults: failures: expected a share"],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "gremlins=1"], "--faults: expected mtbf="],
+    [["--gpus", "4", "--trace", "generated:jobs=0"], "--trace generated: jobs: expected a whole number"],
+    [["--gpus", "4", "--trace", "generated:jobs=5,load=1e9"], "--trace generated: load: expected a number"],
+    [["--gpus", "4", "--trace", "generated:jobs=5,duration=9..3"], "--trace generated: duration"],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--unknown"], "unknown option"],
+  ];
+  it.each(usages)("%j is a usage error", async (args, message) => {
+    const { code, stdout, stderr } = await simulate(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  const failures: readonly (readonly [trace: string, message: string])[] = [
+    ["itp:missing.csv", "missing.csv: there is no such file"],
+    ["itp:.", "this is a directory"],
+    ["itp:endless.csv", "endless.csv:1: a line of more than"],
+    ["swf:good.csv", "rows are broken"],
+    ["sacct:good.csv", "the header lacks JobID"],
+    ["openb:good.csv,good.csv", "the header lacks sn"],
+  ];
+  it.each(failures)("%s fails with its place", async (trace, message) => {
+    const { code, stdout, stderr } = await simulate("--gpus", "4", "--trace", trace);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  it("does not begin when the report could not be written", async () => {
+    const { code, stderr } = await simulate("--gpus", "4", "--trace", "itp:good.csv", "--html", "no/where.html");
+    expect(code).toBe(1);
+    expect(stderr).toContain("no/where.html cannot be written");
+  });
+
+  it("stops on Ctrl-C with code 130", async () => {
+    const interrupted = AbortSignal.abort();
+    const args = ["simulate", "--gpus", "64", "--trace", "generated:jobs=20000,load=1.2"];
+    expect((await headroom(args, { workingDirectory: folder, interrupted })).code).toBe(130);
+  });
+});

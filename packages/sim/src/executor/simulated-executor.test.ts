@@ -1,0 +1,125 @@
+import { attemptId, nodeId, workloadId, type LaunchGang, type Observation } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { EventQueue } from "../clock/event-queue.ts";
+import { SimulatedExecutor, type SimulatedExecutorOptions } from "./simulated-executor.ts";
+
+function launch(id: string, nodes: readonly string[] = ["n1"]): LaunchGang {
+  return {
+    kind: "launchGang",
+    executor: "simulated",
+    attemptId: attemptId(id),
+    workloadId: workloadId("w1"),
+    task: 0,
+    number: 1,
+    spec: {} as LaunchGang["spec"],
+    workers: nodes.map((node) => ({ node: nodeId(node), accelerators: "0" })),
+    sequence: 1,
+  };
+}
+
+function stop(id: string, graceTimeoutMs: number) {
+  return {
+    kind: "stopGang",
+    executor: "simulated",
+    attemptId: attemptId(id),
+    graceTimeoutMs,
+    reason: "cancelled",
+  } as const;
+}
+
+/** An executor whose attempts take 100 ms, and a clock that runs until nothing is due. */
+function bench(options: Partial<SimulatedExecutorOptions> = {}) {
+  const queue = new EventQueue();
+  const plan = () => ({ durationMs: 100, exitCode: 0 });
+  const executor = new SimulatedExecutor({ startupMs: 10, stopMs: 20, plan, ...options }, queue);
+  const said = (untilMs = Number.POSITIVE_INFINITY): string[] => {
+    const lines: string[] = [];
+    while (queue.size > 0 && queue.nextAtMs <= untilMs) {
+      const observed: Observation[] = [];
+      const atMs = queue.nextAtMs;
+      executor.observeNext(observed);
+      queue.drop();
+      lines.push(...observed.map((observation) => `${atMs} ${describeObservation(observation)}`));
+    }
+    return lines;
+  };
+  return { executor, queue, said };
+}
+
+function describeObservation(observation: Observation): string {
+  if (observation.kind === "attemptExited") {
+    const exits = observation.exits.map((exit) => (exit.kind === "exited" ? exit.code : exit.signal));
+    return `${observation.attemptId} exited ${exits.join(",")}`;
+  }
+  return observation.kind === "attemptRunning" || observation.kind === "attemptLost"
+    ? `${observation.attemptId} ${observation.kind}`
+    : observation.kind;
+}
+
+describe("the simulated executor", () => {
+  it("reports the start after the startup and the end after the duration", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a", ["n1", "n2"])], 0);
+    expect(said()).toEqual(["10 a attemptRunning", "110 a exited 0,0"]);
+    expect(executor.liveCount).toBe(0);
+  });
+
+  it("launches an attempt once, however often it is asked", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a"), launch("a")], 0);
+    executor.perform([launch("a")], 5);
+    expect(said()).toHaveLength(2);
+  });
+
+  it("stops with SIGTERM within the grace period and with SIGKILL at its end", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a"), launch("b"), launch("c")], 0);
+    expect(said(10)).toHaveLength(3);
+    executor.perform([stop("a", 50), stop("b", 5)], 30);
+    executor.perform([stop("b", 50)], 31);
+    expect(said()).toEqual(["35 b exited SIGKILL", "50 a exited SIGTERM", "110 c exited 0"]);
+  });
+
+  it("lets an attempt that ends before the stop takes hold end by itself", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a")], 0);
+    said(10);
+    executor.perform([stop("a", 50)], 95);
+    expect(said()).toEqual(["110 a exited 0"]);
+  });
+
+  it("stops an attempt that has not started, and ignores stops of unknown ones", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a"), stop("a", 0), stop("nobody", 0)], 0);
+    expect(said()).toEqual(["0 a exited SIGKILL"]);
+  });
+
+  it("says nothing of a dead machine's attempts until they are stopped or the machine is back", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a", ["n1", "n2"]), launch("b", ["n2"]), launch("c", ["n3"])], 0);
+    said(10);
+    executor.loseNode(nodeId("n2"));
+    executor.perform([stop("a", 5)], 40);
+    expect(said()).toEqual(["45 a attemptLost", "110 c exited 0"]);
+    executor.returnNode(nodeId("n2"), 200);
+    expect(said()).toEqual(["200 b attemptLost"]);
+  });
+
+  it("loses what is launched on a dead machine", () => {
+    const { executor, said } = bench();
+    executor.loseNode(nodeId("n1"));
+    executor.perform([launch("a")], 7);
+    expect(said()).toEqual(["7 a attemptLost"]);
+  });
+
+  it("forks into an executor that goes on alike and independently", () => {
+    const { executor, queue, said } = bench();
+    executor.perform([launch("a")], 0);
+    said(10);
+    const forkedQueue = queue.fork();
+    const fork = executor.fork(forkedQueue);
+    fork.perform([stop("a", 0)], 20);
+    expect([forkedQueue.nextAtMs, fork.liveCount]).toEqual([20, 1]);
+    expect(said()).toEqual(["110 a exited 0"]);
+  });
+});

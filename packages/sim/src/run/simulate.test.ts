@@ -1,0 +1,137 @@
+import { presets } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import type { FaultOptions } from "../faults/fault-plan.ts";
+import type { SimulationResult } from "../metrics/result.ts";
+import { generateTrace, usualGangs } from "../trace/generate.ts";
+import type { Trace } from "../trace/trace.ts";
+import { topologyFreePool, uniformFleet, type FleetSpec } from "./fleet-spec.ts";
+import { simulate, TraceSimulation, type TraceSimulationOptions } from "./simulate.ts";
+
+function trace(rows: readonly (readonly [submittedS: number, durationS: number, accelerators: number])[]): Trace {
+  const jobs = rows.map(([submittedS, durationS, accelerators], index) => ({
+    id: `job-${index}`,
+    submittedAtMs: submittedS * 1000,
+    durationMs: durationS * 1000,
+    accelerators,
+    coresMilli: 0,
+    memoryMib: 0,
+    acceleratorTypes: [],
+  }));
+  return { jobs, fleet: null };
+}
+
+function run(of: Trace, change: Partial<TraceSimulationOptions> = {}): SimulationResult {
+  const fleet = topologyFreePool(4);
+  return simulate({ trace: of, fleet, policy: presets.get("fifo")!, faults: null, startupMs: 0, ...change });
+}
+
+const busy = generateTrace({
+  seed: 3,
+  jobs: 300,
+  accelerators: 32,
+  load: 0.8,
+  gangs: usualGangs.slice(0, 4),
+  durationMinS: 60,
+  durationMaxS: 5000,
+});
+const nodes: FleetSpec = uniformFleet({ nodeCount: 4, acceleratorsPerNode: 8 });
+const faults: FaultOptions = {
+  seed: 5,
+  nodeMeanUpMs: 3_600_000,
+  nodeMeanDownMs: 600_000,
+  attemptFailuresPer10000: 1000,
+};
+
+describe("a simulated trace", () => {
+  it("gives waits, completions and utilisation by hand", () => {
+    // 4 GPUs: the first takes 3 of them until 10, the second (2) waits for it, the third (1) is behind its head until then.
+    const result = run(
+      trace([
+        [0, 10, 3],
+        [2, 5, 2],
+        [3, 7, 1],
+      ]),
+    );
+    expect([result.jobs, result.max_wait_s, result.makespan_s]).toEqual([3, 8, 17]);
+    expect(result.mean_wait_s).toBe(5);
+    expect(result.mean_completion_s).toBe(12.3);
+    expect(result.utilisation).toBe(0.6912);
+    expect(result.wait_by_gang.map(({ gpus, mean_wait_s }) => [gpus, mean_wait_s])).toEqual([
+      [1, 7],
+      [2, 8],
+      [3, 0],
+    ]);
+  });
+
+  it("counts the startup as waiting and keeps walltimes from cutting jobs short", () => {
+    const result = run(
+      trace([
+        [0, 10, 4],
+        [0, 10, 4],
+      ]),
+      { startupMs: 2000 },
+    );
+    expect([result.max_wait_s, result.mean_completion_s, result.failed_jobs]).toEqual([14, 18, 0]);
+  });
+
+  it("refuses what is larger than the pool and goes on without it", () => {
+    const result = run(
+      trace([
+        [0, 10, 5],
+        [1, 10, 4],
+      ]),
+    );
+    expect([result.rejected_larger_than_pool, result.jobs, result.makespan_s]).toEqual([1, 1, 10]);
+  });
+
+  it("keeps a bounded series however long the run is", () => {
+    const { series } = run(busy, { fleet: nodes });
+    expect(series.utilisation.length).toBeLessThanOrEqual(512);
+    expect(series.utilisation.length).toBe(series.waiting.length);
+    expect(Math.max(...series.utilisation)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a simulated trace under faults", () => {
+  it("loses attempts and finishes all the same", () => {
+    const calm = run(busy, { fleet: nodes });
+    const troubled = run(busy, { fleet: nodes, faults });
+    expect(calm.attempts).toBe(300);
+    expect(troubled.attempts).toBeGreaterThan(330);
+    expect(troubled.jobs + troubled.failed_jobs).toBe(300);
+    expect(troubled.mean_completion_s).toBeGreaterThan(calm.mean_completion_s);
+  });
+
+  it("comes out the same every time, and otherwise with another seed", () => {
+    expect(run(busy, { fleet: nodes, faults })).toEqual(run(busy, { fleet: nodes, faults }));
+    const other = run(busy, { fleet: nodes, faults: { ...faults, seed: 6 } });
+    expect(other.chain).not.toBe(run(busy, { fleet: nodes, faults }).chain);
+  });
+
+  it("ends although nodes would fail for ever, with what never fits counted", () => {
+    const result = run(
+      trace([
+        [0, 100, 4],
+        [0, 100, 5],
+      ]),
+      { faults: { ...faults, attemptFailuresPer10000: 0 } },
+    );
+    expect([result.jobs, result.rejected_larger_than_pool, result.unfinished_jobs]).toEqual([1, 1, 0]);
+  });
+});
+
+describe("a fork", () => {
+  it("ends as its origin does, wherever it is taken", () => {
+    const options = { trace: busy, fleet: nodes, policy: presets.get("default")!, faults, startupMs: 1500 };
+    const whole = simulate(options);
+    for (const rounds of [0, 1, 57, 300, 999]) {
+      const origin = new TraceSimulation(options);
+      origin.advance(rounds);
+      const fork = origin.fork();
+      while (!fork.advance(100));
+      expect({ ...fork.result(), rounds: 0 }).toEqual({ ...whole, rounds: 0 });
+      while (!origin.advance(100));
+      expect(origin.result()).toEqual(whole);
+    }
+  });
+});
