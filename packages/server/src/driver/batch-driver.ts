@@ -37,8 +37,10 @@ export interface BatchDriverParts {
   readonly onFatal: (error: Error) => void;
   readonly onPoint: FaultHook;
   readonly snapshots: SnapshotRules;
-  /** Record a digest of the state with the group that completes so many events; `null`: only when closing. */
+  /** Record a digest of the state with the group that completes so many events; `null`: only when quiet and when closing. */
   readonly digestEveryEvents: number | null;
+  /** Record one after so long without an event: its cost, a hash of all that changed, then delays nobody. */
+  readonly digestQuietMs: number;
   readonly restoredSnapshotSequence: number;
   readonly recoveryMs: number;
 }
@@ -54,6 +56,7 @@ export class BatchDriver implements Driver {
   readonly #feed: EventFeed;
   readonly #unsynced = new UnsyncedRounds();
   readonly #timer: WakeTimer;
+  readonly #quiet: WakeTimer;
   readonly #snapshots: SnapshotSchedule;
   readonly #reads: (() => void)[] = [];
   readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
@@ -64,6 +67,7 @@ export class BatchDriver implements Driver {
   #turn: "idle" | "gathering" | "deciding" = "idle";
   #gatheringSinceMs = 0;
   #isTickDue = false;
+  #isDigestDue = false;
   #durable: { readonly sequence: number; readonly chain: string };
   #digestSequence: number;
   #journalBytes = 0;
@@ -86,6 +90,10 @@ export class BatchDriver implements Driver {
     this.#snapshots = new SnapshotSchedule(parts.snapshots, parts.restoredSnapshotSequence, this.#startedAtMs);
     this.#timer = new WakeTimer(() => {
       this.#isTickDue = true;
+      this.#wake();
+    });
+    this.#quiet = new WakeTimer(() => {
+      this.#isDigestDue = true;
       this.#wake();
     });
     this.#loopDelay.enable();
@@ -183,7 +191,8 @@ export class BatchDriver implements Driver {
       return;
     }
     this.#turn = "deciding";
-    this.#decide().then(this.#next, this.#fail);
+    const hasWork = this.#inbox.length > 0 || this.#isTickDue;
+    (hasWork ? this.#decide() : this.#recordQuietDigest()).then(this.#next, this.#fail);
   };
 
   readonly #next = (): void => {
@@ -197,6 +206,7 @@ export class BatchDriver implements Driver {
     if (this.#phase === "failed") return;
     this.#phase = "failed";
     this.#timer.clear();
+    this.#quiet.clear();
     const cause = error instanceof Error ? error : new Error(String(error));
     const operational =
       cause instanceof OperationalError ? cause : new OperationalError("bug", cause.message, { cause });
@@ -260,6 +270,7 @@ export class BatchDriver implements Driver {
     await Promise.all([append, this.#at("in-append", true)]);
     this.#count(await append, commandCount);
     if (group !== null) {
+      this.#quiet.set(atMs + this.#parts.digestQuietMs, atMs);
       this.#groupCount++;
       this.#durable = { sequence: group.firstSequence + group.count - 1, chain: group.chain };
     }
@@ -279,6 +290,17 @@ export class BatchDriver implements Driver {
     if (digestEveryEvents === null || sequence - this.#digestSequence < digestEveryEvents) return null;
     this.#digestSequence = sequence;
     return { sequence, digest: this.#engine.digest() };
+  }
+
+  /** The loop was woken for nothing else: nothing has happened for a while. */
+  async #recordQuietDigest(): Promise<void> {
+    const { sequence } = this.#engine.state;
+    const isDue = this.#isDigestDue && sequence > this.#digestSequence;
+    this.#isDigestDue = false;
+    if (!isDue) return;
+    this.#digestSequence = sequence;
+    const digest = { sequence, digest: this.#engine.digest() };
+    this.#count(await this.#parts.journal.append({ rounds: this.#unsynced.takeAll(), group: null, digest }), 0);
   }
 
   #perform(effects: readonly Effect[]): void {
@@ -317,6 +339,7 @@ export class BatchDriver implements Driver {
   async #shutDown(): Promise<void> {
     if (this.#phase === "running") this.#phase = "closing";
     this.#timer.clear();
+    this.#quiet.clear();
     this.#isTickDue = false;
     if (this.#turn !== "idle" && !this.#hasFailed()) {
       await new Promise<void>((resolve) => {

@@ -173,6 +173,15 @@ describe("the driver", () => {
     expect(redecideJournal(journalDirectory(home)).groupCount).toBeGreaterThan(4);
   });
 
+  it("records a digest once it is quiet, so that a start after a crash has one to compare", async () => {
+    const { driver } = await opened({ digestQuietMs: 1 });
+    await driver.command(submit(testSpec("one")));
+    const { syncCount } = driver.status();
+    // The digest is the only append that nobody asked for.
+    while (driver.status().syncCount === syncCount) await new Promise(setImmediate);
+    expect(verifyJournal(journalDirectory(home))).toMatchObject({ sequence: 1, digestCount: 1 });
+  });
+
   it("makes snapshots in the background and starts from the newest", async () => {
     const first = await opened({ snapshots: { everyEvents: 100, pauseMinMs: 0 } });
     for (let batch = 0; batch < 20; batch++) {

@@ -30,9 +30,14 @@ export interface OpenDriverOptions {
   readonly snapshots?: Partial<SnapshotRules>;
   /** See `BatchDriverParts.digestEveryEvents`; default `null`. */
   readonly digestEveryEvents?: number | null;
+  /** See `BatchDriverParts.digestQuietMs`; default 5 s. */
+  readonly digestQuietMs?: number;
   readonly clock?: Clock;
   readonly onPoint?: FaultHook;
 }
+
+/** Longer than the pauses of a system at work, shorter than the time in which somebody pulls the plug. */
+const DIGEST_QUIET_MS = 5_000;
 
 const noFaults: FaultHook = () => undefined;
 
@@ -61,6 +66,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       onPoint: options.onPoint ?? noFaults,
       snapshots: { ...snapshotDefaults, ...options.snapshots },
       digestEveryEvents: options.digestEveryEvents ?? null,
+      digestQuietMs: options.digestQuietMs ?? DIGEST_QUIET_MS,
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });

@@ -57,6 +57,10 @@ export class Ledger {
   }
 }
 
+/** What a real worker runs: leaves a line in the home it was started from, whichever that is by then, and takes a moment. */
+export const markStart =
+  'echo "$HEADROOM_ATTEMPT_ID $$" >> "${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep 0.05';
+
 /** The rest follows from the ledger. */
 export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
 

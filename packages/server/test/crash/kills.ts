@@ -5,7 +5,7 @@ import { draw } from "@headroom/engine";
 import { removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
 import { faultPoints } from "../../src/faults/fault-points.ts";
 import { checkHome } from "./check-home.ts";
-import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
+import { ControlPlaneProcess, Ledger, markStart } from "./crash-client.ts";
 import type { CrashOptions, Load } from "./crash-client.ts";
 
 export interface KillPlan {
@@ -31,17 +31,9 @@ export interface KillReport {
 const RANDOM = "random";
 const targets = [...faultPoints, RANDOM, RANDOM] as const;
 
-function loadOf({ seed, executor }: KillPlan, home: string): Load {
-  const run =
-    executor === "file" ? "true" : `echo "$HEADROOM_ATTEMPT_ID $$" >> "${path.join(home, "starts")}"; sleep 0.05`;
-  return {
-    seed,
-    inFlight: 12,
-    openMax: executor === "file" ? 40 : 16,
-    run,
-    env: {},
-    holdOneIn: executor === "file" ? 12 : 0,
-  };
+function loadOf({ seed, executor }: KillPlan): Load {
+  if (executor === "file") return { seed, inFlight: 12, openMax: 40, run: "true", env: {}, holdOneIn: 12 };
+  return { seed, inFlight: 12, openMax: 16, run: markStart, env: {}, holdOneIn: 0 };
 }
 
 /** One home: killed `killCount` times, started again each time, then left to finish and checked. */
@@ -49,7 +41,7 @@ export async function runKills(plan: KillPlan): Promise<KillReport> {
   const { seed, executor, killCount } = plan;
   const home = temporaryDirectory();
   const ledger = new Ledger();
-  const load = loadOf(plan, home);
+  const load = loadOf(plan);
   const kills: Record<string, number> = {};
   try {
     for (let life = 0; life < killCount; life++) {

@@ -3,17 +3,18 @@
  * for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new control plane
  * has to start from that.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { draw } from "@headroom/engine";
 import type { Reply } from "@headroom/engine";
-import { openHome, removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
+import { createLocalExecutor } from "@headroom/executors";
+import { openHome, registerFleet, removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
 import { submit, testSpec } from "../../src/driver/testing/requests.ts";
 import type { FaultPoint } from "../../src/faults/fault-points.ts";
 import { checkHome, lostOf } from "./check-home.ts";
 import type { Acknowledged } from "./check-home.ts";
-import { ControlPlaneProcess, Ledger } from "./crash-client.ts";
+import { ControlPlaneProcess, Ledger, markStart } from "./crash-client.ts";
 import type { CrashOptions, Load } from "./crash-client.ts";
 import type { ControlPlaneLine } from "./messages.ts";
 import { RecordedDisk } from "./recorded-disk.ts";
@@ -23,6 +24,7 @@ import type { SystemCall } from "./system-calls.ts";
 
 export interface Recording {
   readonly seed: number;
+  readonly executor: "file" | "local";
   readonly calls: readonly SystemCall[];
   readonly disk: RecordedDisk;
   /** Idempotency keys, which are the names, by workload id. */
@@ -31,36 +33,55 @@ export interface Recording {
 
 export interface RecordingPlan {
   readonly seed: number;
+  readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
 }
 
 /** Two lives that end in a kill, so that recovery writes over what was left, and one that ends cleanly. */
-const lives: readonly { readonly point: FaultPoint; readonly countMax: number }[] = [
-  { point: "in-append", countMax: 40 },
-  { point: "after-append-before-reply", countMax: 60 },
-];
-/** Replies before the last life is closed. */
-const LAST_REPLIES = 150;
+const killPoints: readonly FaultPoint[] = ["in-append", "after-append-before-reply"];
+
+interface Scale {
+  readonly load: Omit<Load, "seed">;
+  /** The n-th time at the point of a life, drawn from between these. */
+  readonly countMin: number;
+  readonly countMax: number;
+  /** Replies before the last life is closed. */
+  readonly lastReplies: number;
+}
+
+const scales: Readonly<Record<"file" | "local", Scale>> = {
+  file: {
+    load: { inFlight: 24, openMax: 120, run: "true", env: {}, holdOneIn: 20 },
+    countMin: 20,
+    countMax: 60,
+    lastReplies: 150,
+  },
+  // Supervisors and workers are recorded too, and take their time.
+  local: {
+    load: { inFlight: 12, openMax: 12, run: markStart, env: {}, holdOneIn: 0 },
+    countMin: 8,
+    countMax: 20,
+    lastReplies: 25,
+  },
+};
 
 /** Runs the control plane under strace and reads what it did to its home. */
-export async function record({ seed, synchronous }: RecordingPlan): Promise<Recording> {
+export async function record({ seed, executor, synchronous }: RecordingPlan): Promise<Recording> {
   const base = temporaryDirectory();
   const home = path.join(base, "home");
   mkdirSync(home);
   const ledger = new Ledger();
-  const load: Load = { seed, inFlight: 24, openMax: 120, run: "true", env: {}, holdOneIn: 20 };
+  const { load, countMin, countMax, lastReplies } = scales[executor];
   const calls: SystemCall[] = [];
   try {
-    for (let life = 0; life <= lives.length; life++) {
+    for (let life = 0; life <= killPoints.length; life++) {
       const trace = path.join(base, `trace-${life}`);
-      const planned = lives[life];
-      const kill =
-        planned === undefined
-          ? null
-          : { point: planned.point, count: 20 + (draw(seed, life, "count") % planned.countMax), delayMicros: 200 };
-      const options: CrashOptions = { home, executor: "file", synchronous, marksPoints: true, kill };
-      const process = new ControlPlaneProcess(options, ledger, load, strace(trace));
-      if (kill === null) process.afterReplies(LAST_REPLIES, () => process.close());
+      const point = killPoints[life];
+      const count = countMin + (draw(seed, life, "count") % (countMax - countMin));
+      const kill = point === undefined ? null : { point, count, delayMicros: 200 };
+      const options: CrashOptions = { home, executor, synchronous, marksPoints: true, kill };
+      const process = new ControlPlaneProcess(options, ledger, { ...load, seed }, strace(trace));
+      if (kill === null) process.afterReplies(lastReplies, () => process.close());
       await process.ready;
       process.startLoad();
       const end = await process.end;
@@ -70,7 +91,7 @@ export async function record({ seed, synchronous }: RecordingPlan): Promise<Reco
       append(calls, parseTrace(readFileSync(trace, "utf8"), [home, "/dev/null"]));
     }
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
-    return { seed, calls, disk: new RecordedDisk(home, calls), names };
+    return { seed, executor, calls, disk: new RecordedDisk(home, calls), names };
   } finally {
     removeDirectory(base);
   }
@@ -156,7 +177,7 @@ const memoryDirectory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Rebuilds the home as the cut left it, starts from it, goes on working for a moment, and checks everything. */
 export async function cutAndRecover(recording: Recording, { at }: CutPoint, index: number): Promise<CutResult> {
-  const { calls, disk, names, seed } = recording;
+  const { calls, disk, names, seed, executor } = recording;
   const home = mkdtempSync(path.join(memoryDirectory, "headroom-cut-"));
   try {
     disk.rebuild(at, fateOf(seed, index), home);
@@ -165,7 +186,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
     // What had started is known from the recording, whatever the disk remembers of it.
     rmSync(path.join(home, "starts"), { force: true });
     writeFileSync(path.join(home, "starts"), starts);
-    const { sequence, lost } = await recoverAndWork(home, acknowledged);
+    const { sequence, lost } = await recoverAndWork(home, executor, acknowledged);
     const check = checkHome(home, acknowledged);
     return {
       acknowledgedCount: acknowledged.names.size,
@@ -182,23 +203,50 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
   }
 }
 
-async function recoverAndWork(home: string, acknowledged: Acknowledged): Promise<{ sequence: number; lost: string[] }> {
-  const { driver, executor, close, fatal } = await openHome(home, { slots: 4, runMs: 1, digestEveryEvents: 40 });
+async function recoverAndWork(
+  home: string,
+  kind: "file" | "local",
+  acknowledged: Acknowledged,
+): Promise<{ sequence: number; lost: string[] }> {
+  if (kind === "local") anotherBoot(path.join(home, "attempts"));
+  const executor =
+    kind === "local"
+      ? { executor: createLocalExecutor({ homeDir: home, slotCount: 4, accelerators: "declared" }) }
+      : {};
+  const opened = await openHome(home, { slots: 4, runMs: 1, digestEveryEvents: 40, ...executor });
+  const { driver, close, fatal } = opened;
   const { sequence } = driver.status();
   const lost = await driver.read(({ state }) => lostOf(state, acknowledged));
-  const { sites, pools, nodes } = await executor.inventory();
-  await driver.command({ kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
-  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+  await registerFleet(opened);
   // It needs no slot, so it starts at once, and by then every launch that was asked again has been performed.
   const gang = { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 };
   const reply = await driver.command(submit(testSpec("after-the-cut", { gang }), "after-the-cut"));
   const id = reply.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
   if (id === null) lost.push(`after the cut a submission was rejected: ${JSON.stringify(reply)}`);
+  const open = new Set(
+    await driver.read(({ state }) =>
+      [...state.workloads.values()].filter((each) => each.endedAtMs === null).map((each) => each.id),
+    ),
+  );
   const abort = new AbortController();
-  for await (const { event } of driver.events(1, abort.signal))
-    if (event.kind === "workloadEnded" && event.workloadId === id) abort.abort();
+  for await (const { event } of driver.events(1, abort.signal)) {
+    if (event.kind !== "workloadEnded") continue;
+    open.delete(event.workloadId);
+    // Real processes must not be left behind; the others end with this one.
+    if (kind === "file" ? event.workloadId === id : open.size === 0) abort.abort();
+  }
   await close();
   return { sequence, lost: [...lost, ...fatal.map(({ message }) => message)] };
+}
+
+/** A machine whose power was cut starts again under another boot id; here the records take another one instead. */
+function anotherBoot(attempts: string): void {
+  for (const name of existsSync(attempts) ? readdirSync(attempts) : []) {
+    const file = path.join(attempts, name, "launch.json");
+    if (!existsSync(file)) continue;
+    const record = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, unknown>>;
+    writeFileSync(file, JSON.stringify({ ...record, bootId: "00000000-0000-4000-8000-000000000000" }));
+  }
 }
 
 function acknowledgedUntil(calls: readonly SystemCall[], names: ReadonlyMap<string, string>, at: number): Acknowledged {

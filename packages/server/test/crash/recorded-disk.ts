@@ -36,6 +36,12 @@ type NameChange = Span & (
   | { readonly kind: "rename"; readonly name: string; readonly to: string }
 ); // prettier-ignore
 
+/** A FIFO: it has a name and no content, and means nothing after a power cut. */
+interface RecordedSpecial {
+  readonly kind: "special";
+  readonly syncs: Span[];
+}
+
 interface RecordedDirectory {
   readonly kind: "directory";
   readonly changes: NameChange[];
@@ -44,7 +50,7 @@ interface RecordedDirectory {
   readonly names: Map<string, RecordedNode>;
 }
 
-type RecordedNode = RecordedFile | RecordedDirectory;
+type RecordedNode = RecordedFile | RecordedDirectory | RecordedSpecial;
 
 /** What becomes of what was not synced. */
 export interface Fate {
@@ -89,6 +95,13 @@ export class RecordedDisk {
         return this.#truncate(this.#file(call.path), call.length, { enter, exit });
       case "mkdir":
         return this.#add(call.path, newDirectory(), { enter, exit });
+      case "special":
+        return this.#add(call.path, { kind: "special", syncs: [] }, { enter, exit });
+      case "link": {
+        const node = this.#find(call.path);
+        if (node === undefined) throw new Error(`${call.path} is linked before it was made`);
+        return this.#add(call.to, node, { enter, exit });
+      }
       case "unlink": {
         const parent = this.#parent(call.path);
         const name = path.basename(call.path);
@@ -125,7 +138,9 @@ export class RecordedDisk {
   }
 
   #write({ path: name, descriptor, offset, data, enter, exit }: SystemCall & { readonly kind: "write" }): void {
-    const file = this.#file(name);
+    const file = this.#find(name);
+    if (file?.kind === "special") return;
+    if (file?.kind !== "file") throw new Error(`${name} is written to, but was never made`);
     const position = this.#positions.get(`${descriptor} ${name}`) ?? 0;
     const at = offset ?? (position === "append" ? file.size : position);
     if (offset === null && position !== "append") this.#positions.set(`${descriptor} ${name}`, at + data.length);
@@ -192,7 +207,7 @@ function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string
   for (const change of survivors) applyName(names, change);
   for (const [name, node] of names) {
     // Shared memory is rebuilt by whoever opens the database first; after a power cut it is empty at best.
-    if (name.endsWith("-shm")) continue;
+    if (name.endsWith("-shm") || node.kind === "special") continue;
     const place = path.join(target, name);
     if (node.kind === "file") writeFileSync(place, contentOf(node, cut));
     else {

@@ -1,4 +1,5 @@
 /** Reads what strace recorded (`-f -y -xx`): the calls that change files, each with when it was entered and left. */
+import path from "node:path";
 
 interface CallCommon {
   /** Line numbers of the trace: what was entered later cannot have been seen by what had returned before. */
@@ -23,20 +24,26 @@ export type SystemCall =
   | (CallCommon & { readonly kind: "sync"; readonly path: string })
   | (CallCommon & { readonly kind: "truncate"; readonly path: string; readonly length: number })
   | (CallCommon & { readonly kind: "rename"; readonly path: string; readonly to: string })
-  | (CallCommon & { readonly kind: "unlink" | "mkdir"; readonly path: string });
+  | (CallCommon & { readonly kind: "link"; readonly path: string; readonly to: string })
+  /** `special`: a FIFO; what is written to it is on no disk. */
+  | (CallCommon & { readonly kind: "unlink" | "mkdir" | "special"; readonly path: string });
 
 /** What must be recorded, and what must not happen unseen: a call of this list that has no reader below is an error. */
 export const tracedCalls = [
   "openat", "open", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range", "ftruncate",
-  "truncate", "fallocate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "copy_file_range",
+  "truncate", "fallocate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "mknod", "mknodat",
+  "copy_file_range",
 ] as const; // prettier-ignore
 
 const STRING = String.raw`"((?:\\x[0-9a-f]{2})*)"`;
 const DESCRIPTOR = String.raw`(\d+)<([^>]*)>`;
 const patterns = {
-  openat: new RegExp(`^AT_FDCWD<[^>]*>, ${STRING}, ([A-Z_|]+)`),
+  openat: new RegExp(`^AT_FDCWD<([^>]*)>, ${STRING}, ([A-Z_|]+)`),
+  mknodat: new RegExp(`^AT_FDCWD<([^>]*)>, ${STRING}, S_IFIFO`),
   write: new RegExp(`^${DESCRIPTOR}, ${STRING}, \\d+$`),
   pwrite64: new RegExp(`^${DESCRIPTOR}, ${STRING}, \\d+, (\\d+)$`),
+  writev: new RegExp(`^${DESCRIPTOR}, \\[(.*)\\], \\d+$`, "s"),
+  pwritev: new RegExp(`^${DESCRIPTOR}, \\[(.*)\\], \\d+, (\\d+)$`, "s"),
   sync: new RegExp(`^${DESCRIPTOR}$`),
   ftruncate: new RegExp(`^${DESCRIPTOR}, (\\d+)$`),
   rename: new RegExp(`^${STRING}, ${STRING}$`),
@@ -110,41 +117,61 @@ function readCall(name: string, args: string, result: number, at: CallCommon): S
   };
   switch (name) {
     case "openat": {
-      const [path = "", flags = ""] = match(patterns.openat);
-      return { ...at, kind: "open", path: pathOf(path), descriptor: result, flags: new Set(flags.split("|")) };
+      const [from = "", name = "", flags = ""] = match(patterns.openat);
+      const opened = path.resolve(pathOf(from), pathOf(name));
+      return { ...at, kind: "open", path: opened, descriptor: result, flags: new Set(flags.split("|")) };
     }
     case "write": {
-      const [descriptor, path = "", data = ""] = match(patterns.write);
+      const [descriptor, file = "", data = ""] = match(patterns.write);
       return {
         ...at,
         kind: "write",
-        path: pathOf(path),
+        path: pathOf(file),
         descriptor: Number(descriptor),
         offset: null,
         data: bytesOf(data).subarray(0, result),
       };
     }
     case "pwrite64": {
-      const [descriptor, path = "", data = "", offset] = match(patterns.pwrite64);
+      const [descriptor, file = "", data = "", offset] = match(patterns.pwrite64);
       return {
         ...at,
         kind: "write",
-        path: pathOf(path),
+        path: pathOf(file),
         descriptor: Number(descriptor),
         offset: Number(offset),
         data: bytesOf(data).subarray(0, result),
+      };
+    }
+    case "writev":
+    case "pwritev": {
+      const [descriptor, file = "", vectors = "", offset] = match(patterns[name]);
+      const parts = [...vectors.matchAll(/iov_base="((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex]) => bytesOf(hex ?? ""));
+      const data = Buffer.concat(parts).subarray(0, result);
+      return {
+        ...at,
+        kind: "write",
+        path: pathOf(file),
+        descriptor: Number(descriptor),
+        offset: offset === undefined ? null : Number(offset),
+        data,
       };
     }
     case "fsync":
     case "fdatasync":
       return { ...at, kind: "sync", path: pathOf(match(patterns.sync)[1] ?? "") };
     case "ftruncate": {
-      const [, path = "", length] = match(patterns.ftruncate);
-      return { ...at, kind: "truncate", path: pathOf(path), length: Number(length) };
+      const [, file = "", length] = match(patterns.ftruncate);
+      return { ...at, kind: "truncate", path: pathOf(file), length: Number(length) };
     }
-    case "rename": {
-      const [path = "", to = ""] = match(patterns.rename);
-      return { ...at, kind: "rename", path: pathOf(path), to: pathOf(to) };
+    case "rename":
+    case "link": {
+      const [from = "", to = ""] = match(patterns.rename);
+      return { ...at, kind: name, path: pathOf(from), to: pathOf(to) };
+    }
+    case "mknodat": {
+      const [from = "", fifo = ""] = match(patterns.mknodat);
+      return { ...at, kind: "special", path: path.resolve(pathOf(from), pathOf(fifo)) };
     }
     case "unlink":
     case "mkdir":

@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Executor } from "@headroom/executors";
 import type { Driver } from "../driver.ts";
 import { openDriver } from "../open-driver.ts";
 import type { OpenDriverOptions } from "../open-driver.ts";
 import { FileExecutor } from "./file-executor.ts";
-import { declareFleet } from "./requests.ts";
 
 export interface OpenHome {
   readonly driver: Driver;
-  readonly executor: FileExecutor;
+  readonly executor: Executor;
   readonly fatal: Error[];
   readonly logged: string[];
   close(): Promise<void>;
@@ -28,10 +28,13 @@ export const journalDirectory = (home: string): string => path.join(home, "journ
 
 export async function openHome(
   home: string,
-  options: Partial<OpenDriverOptions> & { readonly slots?: number; readonly runMs?: number } = {},
+  options: Partial<OpenDriverOptions> & {
+    readonly slots?: number;
+    readonly runMs?: number;
+    readonly executor?: Executor;
+  } = {},
 ): Promise<OpenHome> {
-  const { slots = 2, runMs = 5, ...rest } = options;
-  const executor = new FileExecutor({ directory: home, slots, runMs });
+  const { slots = 2, runMs = 5, executor = new FileExecutor({ directory: home, slots, runMs }), ...rest } = options;
   const fatal: Error[] = [];
   const logged: string[] = [];
   const log = {
@@ -53,10 +56,11 @@ export async function openHome(
   return { driver, executor, fatal, logged, close };
 }
 
-/** Declares the executor's pool and reports its node. */
+/** Declares the executor's pools and reports its nodes. */
 export async function registerFleet({ driver, executor }: OpenHome): Promise<void> {
-  await driver.command(declareFleet);
-  driver.observe({ kind: "nodeSeen", node: executor.node() });
+  const { sites, pools, nodes } = await executor.inventory();
+  await driver.command({ kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
+  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
 }
 
 /** Waits for the first durable event that satisfies the condition, from the first event on. */

@@ -32,8 +32,8 @@ interface LaunchRecord {
   readonly hold: boolean;
 }
 
-export const testSite = { name: siteName("here"), fabricLevels: [] };
-export const testPool = {
+const testSite = { name: siteName("here"), fabricLevels: [] };
+const testPool = {
   name: poolName("slots"),
   site: testSite.name,
   executor: "local",

@@ -2,7 +2,6 @@
 import { teamName } from "@headroom/engine";
 import type { Reply, WorkloadSpec } from "@headroom/engine";
 import type { CommandRequest } from "../driver.ts";
-import { testPool, testSite } from "./file-executor.ts";
 
 export function testSpec(name: string, change: Partial<WorkloadSpec> = {}): WorkloadSpec {
   return {
@@ -26,17 +25,6 @@ export function testSpec(name: string, change: Partial<WorkloadSpec> = {}): Work
 export function submit(spec: WorkloadSpec, idempotencyKey: string | null = null): CommandRequest {
   return { kind: "submitWorkload", actor: "test", idempotencyKey, spec };
 }
-
-/** Declares the pool that the test executor's node belongs to. */
-export const declareFleet: CommandRequest = {
-  kind: "apply",
-  actor: "test",
-  idempotencyKey: null,
-  sites: [testSite],
-  pools: [testPool],
-  teams: [],
-  workloads: [],
-};
 
 export function submittedId(reply: Reply): string {
   if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") throw new Error(JSON.stringify(reply));
