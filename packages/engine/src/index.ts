@@ -20,7 +20,7 @@ export * from "./policy/presets.ts";
 export * from "./state/state.ts";
 export { createEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
-export { queuePage, queuePosition, waitingSummary } from "./explain/queue-page.ts";
+export { queuePage, waitingSummary } from "./explain/queue-page.ts";
 export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
 export { nodeUse, teamHolds } from "./explain/fleet-use.ts";

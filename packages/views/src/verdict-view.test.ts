@@ -1,5 +1,6 @@
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { queueView, verdictView } from "./verdict-view.ts";
@@ -97,19 +98,56 @@ describe("the queue", () => {
     expect(rest.nextCursor).toBeNull();
   });
 
-  it("hides nothing when those in front start between two pages", () => {
+  it("hides and repeats nothing, whatever starts, stops and comes between two pages", () => {
+    const change = fc.record({
+      submits: fc.array(fc.integer({ min: -2, max: 2 }), { maxLength: 3 }),
+      stops: fc.nat(2),
+      frees: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: -2, max: 2 }), { maxLength: 30 }),
+        fc.array(change),
+        fc.integer({ min: 1, max: 5 }),
+        (priorities, changes, limit) => {
+          const fleet = SmallFleet.withNodes(1, 4);
+          const running = fleet.submit("running", { gang: { accelerators: 4 } });
+          const gangs = [1, 2, 3, 4].map((accelerators) => ({ accelerators }));
+          const ids = priorities.map((priority, index) =>
+            fleet.submit(`w-${index}`, { priority, gang: gangs[index % 4] ?? {} }),
+          );
+          const left = [...changes];
+          const seen: string[] = [];
+          let cursor: string | null = null;
+          do {
+            const page = queueView(fleet.engine, { limit, cursor });
+            seen.push(...page.items.map(({ workload }) => workload.id));
+            cursor = page.nextCursor;
+            const { submits = [], stops = 0, frees = false } = left.shift() ?? {};
+            for (const priority of submits) fleet.submit("late", { priority });
+            for (const id of ids.slice(0, stops))
+              if (fleet.engine.state.workloads.get(id)?.phase === "pending") fleet.stop(id);
+            if (frees && fleet.engine.state.workloads.get(running)?.phase === "running") fleet.finish(running, 0);
+          } while (cursor !== null);
+          expect(new Set(seen).size).toBe(seen.length);
+          const waiting = ids.filter((id) => fleet.engine.state.workloads.get(id)?.phase === "pending");
+          expect(waiting.filter((id) => !seen.includes(id))).toEqual([]);
+        },
+      ),
+    );
+  });
+
+  it("counts positions from the head as it is now", () => {
     const fleet = SmallFleet.withNodes(1, 2);
     const running = fleet.submit("running", { gang: { accelerators: 2 } });
     for (let index = 0; index < 9; index++) fleet.submit(`waiting-${index}`);
     const first = queueView(fleet.engine, { limit: 4 });
     expect(first.items.at(-1)?.workload.name).toBe("waiting-3");
     fleet.finish(running, 0);
-    const second = queueView(fleet.engine, { limit: 4, cursor: first.nextCursor });
+    const second = queueView(fleet.engine, { limit: 2, cursor: first.nextCursor });
     expect(second.items.map(({ position, workload }) => [position, workload.name])).toEqual([
       [2, "waiting-4"],
       [3, "waiting-5"],
-      [4, "waiting-6"],
-      [5, "waiting-7"],
     ]);
   });
 });

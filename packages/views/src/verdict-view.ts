@@ -102,29 +102,17 @@ function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): str
   }
 }
 
-/** How far a continued page looks back for the entry it ended with, after others in front of it started. */
-const LOOK_BACK_MAX = 1_000;
-
-/** What waits, in the order of the policy. The cursor names a position and the workload there, so that a queue that moves on does not hide entries. */
+/**
+ * What waits, in the order of the policy. The cursor is the id of the last workload shown: its place in the order stays even
+ * when it starts, so a queue that moves on neither hides nor repeats anything.
+ */
 export function queueView(engine: Engine, page: PageRequest): QueuePage {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
-  const [workloads, offset] = queueFrom(engine, page.cursor ?? null, limit + 1);
-  const items = workloads.slice(0, limit).map((workload, index) => queueEntry(engine, workload, offset + index));
-  const last = workloads[limit - 1];
-  const nextCursor = workloads.length > limit && last !== undefined ? `${offset + limit - 1}.${last.ordinal}` : null;
+  const after = (page.cursor ?? null) as WorkloadId | null;
+  const { position, workloads } = queuePage(engine, { after, limit: limit + 1 });
+  const items = workloads.slice(0, limit).map((workload, index) => queueEntry(engine, workload, position + index));
+  const nextCursor = workloads.length > limit ? (items.at(-1)?.workload.id ?? null) : null;
   return { items, nextCursor, waiting: waitingSummary(engine) };
-}
-
-function queueFrom(engine: Engine, cursor: string | null, limit: number): readonly [readonly Workload[], number] {
-  const match = /^([0-9]{1,9})\.([0-9]{1,15})$/.exec(cursor ?? "");
-  if (match === null) return [queuePage(engine, { offset: 0, limit }), 0];
-  const position = Number(match[1]);
-  const ordinal = Number(match[2]);
-  const offset = Math.max(0, position - LOOK_BACK_MAX);
-  const around = queuePage(engine, { offset, limit: position - offset + 1 + limit });
-  const found = around.findIndex((workload) => workload.ordinal === ordinal);
-  const start = found < 0 ? position - offset : found + 1;
-  return [around.slice(start, start + limit), offset + start];
 }
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {

@@ -6,7 +6,7 @@ import { submissionOrder } from "./submission-order.ts";
 import { workloadSummary } from "./workload-view.ts";
 
 /** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
-const SCAN_MAX = 20_000;
+const SCAN_MAX = 10_000;
 
 type Matches = (workload: Workload) => boolean;
 

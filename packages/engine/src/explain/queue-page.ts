@@ -1,54 +1,61 @@
 /** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
 import { worldOf } from "../engine.ts";
+import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
+import type { Queue } from "../state/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
+import type { WorkloadEntity } from "../state/world.ts";
+
+export interface QueuePage {
+  /** How many workloads the policy considers before the first of the page. */
+  readonly position: number;
+  readonly workloads: readonly Workload[];
+}
 
 /**
- * Waiting workloads with a task that may start now, in the order in which the policy considers them, from `offset` on.
- * Those in back-off are not in it. Costs what the page holds and what it skips.
+ * Waiting workloads with a task that may start now, in the order in which the policy considers them: those behind the
+ * place of `after`, whether that one still waits or not. Workloads in back-off are not in it. Costs what the page holds
+ * times the number of classes, wherever in the queue it begins.
  */
 export function queuePage(
   engine: Engine,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-): readonly Workload[] {
-  const { queue } = worldOf(engine);
-  const heads = [...queue.classes()].flatMap(({ waiting }) => {
-    const rest = waiting.from(0);
-    const first = rest.next();
-    return first.done === true ? [] : [{ workload: first.value, rest }];
-  });
-  const page: Workload[] = [];
-  for (let position = 0; heads.length > 0 && page.length < limit; position++) {
-    let best = 0;
-    for (let index = 1; index < heads.length; index++) {
-      if (
-        queue.compare(
-          (heads[index] as (typeof heads)[number]).workload,
-          (heads[best] as (typeof heads)[number]).workload,
-        ) < 0
-      )
-        best = index;
-    }
-    const head = heads[best] as (typeof heads)[number];
-    if (position >= offset) page.push(head.workload);
-    const next = head.rest.next();
-    if (next.done === true) heads.splice(best, 1);
-    else head.workload = next.value;
-  }
-  return page;
-}
-
-/** How many workloads the policy considers before this one. */
-export function queuePosition(engine: Engine, { id }: Pick<Workload, "id">): number {
+  { after, limit }: { readonly after: WorkloadId | null; readonly limit: number },
+): QueuePage {
   const { queue, state } = worldOf(engine);
-  const workload = state.workloads.get(id);
-  let position = 0;
-  if (workload !== undefined) for (const { waiting } of queue.classes()) position += waiting.rank(workload);
-  return position;
+  const heads = headsBehind(queue, after === null ? undefined : state.workloads.get(after));
+  const position = heads.reduce((sum, { skipped }) => sum + skipped, 0);
+  let waiting = heads.filter(({ workload }) => workload !== undefined) as Head<Workload>[];
+  const workloads: Workload[] = [];
+  while (waiting.length > 0 && workloads.length < limit) {
+    const first = waiting.reduce((best, head) => (queue.compare(head.workload, best.workload) < 0 ? head : best));
+    workloads.push(first.workload);
+    const next = first.rest.next();
+    if (next.done === true) waiting = waiting.filter((head) => head !== first);
+    else first.workload = next.value;
+  }
+  return { position, workloads };
 }
 
-/** Totals over everything that may start now; costs one step for each workload that waits. */
+interface Head<Next> {
+  /** Entries of the class that come before the page. */
+  readonly skipped: number;
+  /** The class's next entry, and those after it. */
+  workload: Next;
+  readonly rest: Iterator<WorkloadEntity, void>;
+}
+
+function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
+  return [...queue.classes()].map((found) => {
+    const { waiting } = found;
+    const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === found ? 1 : 0);
+    const rest = waiting.from(skipped);
+    const first = rest.next();
+    return { skipped, rest, workload: first.done === true ? undefined : first.value };
+  });
+}
+
+/** Totals over everything that may start now; costs one step for each class and each array that waits. */
 export function waitingSummary(engine: Engine): {
   readonly workloads: number;
   readonly tasks: number;
@@ -57,13 +64,12 @@ export function waitingSummary(engine: Engine): {
   let workloads = 0;
   let tasks = 0;
   let accelerators = 0;
-  for (const { waiting, gang } of worldOf(engine).queue.classes()) {
+  for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.classes()) {
+    let classTasks = waiting.length - waitingArrays.size;
+    for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;
-    for (const workload of waiting.from(0)) {
-      const count = waitingTaskCount(workload);
-      tasks += count;
-      accelerators += count * gang.workers * gang.accelerators;
-    }
+    tasks += classTasks;
+    accelerators += classTasks * gang.workers * gang.accelerators;
   }
   return { workloads, tasks, accelerators };
 }

@@ -14,6 +14,8 @@ export class PlacementClass {
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
   readonly waiting: SortedList<WorkloadEntity>;
+  /** Those of them with any number of waiting tasks; every other has exactly one. */
+  readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
   closedAt = -1;
   /** Whether the empty fleet could hold one gang, as of `fleetEpoch`. */
@@ -62,6 +64,7 @@ export class Queue {
   add(workload: WorkloadEntity): void {
     const found = this.classOf(workload);
     found.waiting.insert(workload);
+    if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
     workload.placementClass = found;
     this.readyCount++;
   }
@@ -73,6 +76,7 @@ export class Queue {
   remove(workload: WorkloadEntity): void {
     if (workload.placementClass === null) return;
     workload.placementClass.waiting.remove(workload);
+    if (workload.spec.kind === "batch") workload.placementClass.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
   }
