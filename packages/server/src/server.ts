@@ -94,7 +94,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     announce(home, url);
     return running({ home, url, token, plane, api, executors, stopWatching });
   } catch (error) {
-    await api?.app.close();
+    await api?.close();
     await driver?.close();
     await Promise.all(executors.map((executor) => executor.close()));
     throw error;
@@ -139,8 +139,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopWatching();
-    api.closeStreams();
-    await api.app.close();
+    await api.close();
     await plane.driver.close();
     await Promise.all(executors.map((executor) => executor.close()));
     rmSync(path.join(home, SERVER_FILE), { force: true });

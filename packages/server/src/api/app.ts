@@ -30,6 +30,8 @@ export interface ApiOptions {
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** A request that takes longer than this when the server closes is not waited for: its client finds out by retrying. */
+const CLOSE_PATIENCE_MS = 3_000;
 /** Sockets at once; file descriptors are bounded, and a single console needs a handful. */
 const CONNECTIONS_MAX = 4_096;
 /** The longest parameter is a team's path, each of whose characters may be percent-encoded. */
@@ -41,8 +43,8 @@ type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) =
 
 export interface Api {
   readonly app: FastifyInstance;
-  /** Ends every stream, so that closing need not wait for its client. */
-  closeStreams(): void;
+  /** Takes nothing new, ends every stream and waits for the requests in flight, but not for ever. */
+  close(): Promise<void>;
 }
 
 export function createApi({ plane, consoleDir }: ApiOptions): Api {
@@ -51,7 +53,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    forceCloseConnections: true,
+    forceCloseConnections: "idle",
     return503OnClosing: false,
     requestIdHeader: false,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
@@ -68,7 +70,14 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   for (const name of operationNames) addOperation(app, { plane, streams, name });
   addPlainRoutes(app, { plane, streams, requests });
   addConsoleRoutes(app, plane.gate, consoleDir);
-  return { app, closeStreams: () => streams.closeAll() };
+  return { app, close: () => closeGently(app, streams) };
+}
+
+async function closeGently(app: FastifyInstance, streams: Streams): Promise<void> {
+  streams.closeAll();
+  const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+  await app.close();
+  clearTimeout(cut);
 }
 
 /** Paths that answer to everybody who reaches them: they tell nothing that is not in the sources. */

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { EventEnvelope, LogChunk } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { STREAMS_MAX } from "./stream-reply.ts";
-import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
+import { exchange, removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
 let live: LiveControlPlane;
@@ -196,6 +196,31 @@ describe("closing", () => {
     expect(second.token).toBe(first.token);
     expect(await second.client.submitWorkload(spec, { idempotencyKey: "kept" })).toEqual(accepted);
     expect((await second.client.listWorkloads()).items.map(({ name }) => name)).toEqual(["kept"]);
+    await second.close();
+    removeHome(home);
+  });
+
+  it("answers what it accepted, and does not wait for a client that never finishes its request", async () => {
+    const home = temporaryHome();
+    const first = await startLive(home);
+    const head = `POST /v1/workloads HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${first.token}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`;
+    const stuck = exchange(first.url, head);
+    const submissions = Array.from({ length: 50 }, (_, index) =>
+      first.client.submitWorkload({
+        kind: "train",
+        name: `in-flight-${index}`,
+        run: "true",
+        gang: { accelerators: 99 },
+      }),
+    );
+    await submissions[0];
+    const settled = Promise.allSettled(submissions);
+    await first.close();
+    await stuck;
+    const accepted = (await settled).filter(({ status }) => status === "fulfilled").length;
+    const second = await startLive(home);
+    expect((await second.client.status()).workloads.submitted).toBeGreaterThanOrEqual(accepted);
+    expect(accepted).toBeGreaterThan(0);
     await second.close();
     removeHome(home);
   });
