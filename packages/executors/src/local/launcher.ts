@@ -37,6 +37,9 @@ export interface LauncherSetup {
 }
 
 const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
+/** What a process needs to end; more means that the machine is too busy to wait for it. */
+const LEAVE_TIMEOUT_MS = 2_000;
+
 export class Launcher {
   readonly #setup: LauncherSetup;
   /** Supervisors of this process that have not ended, by the name of their attempt's directory. */
@@ -79,6 +82,16 @@ export class Launcher {
     const claimed = inspectAttempt(attemptDir, this.#setup.bootId);
     // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
     if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
+  }
+
+  /** Supervisors that have recorded the end of their attempt are as good as gone; the others go on. */
+  async close(): Promise<void> {
+    const leaving = [...this.#children].filter(([name]) => {
+      return inspectAttempt(path.join(this.#setup.attemptsDir, name), this.#setup.bootId).kind === "ended";
+    });
+    const gone = leaving.map(([, child]) => new Promise((resolve) => child.once("exit", resolve)));
+    const timeout = new Promise((resolve) => setTimeout(resolve, LEAVE_TIMEOUT_MS).unref());
+    await Promise.race([Promise.all(gone), timeout]);
   }
 
   async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {

@@ -158,6 +158,7 @@ class LocalExecutor implements Executor {
     this.#slots.close();
     await this.#queue.close();
     await this.#monitor.close();
+    await this.#launcher.close();
     await this.#started;
   }
 

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { identityOf, isAlive, readStat, runningProcesses, wasStartedWith } from "./process-table.ts";
 
@@ -13,15 +14,17 @@ describe("the process table", () => {
   });
 
   it("takes a zombie for gone, and knows a process by its environment", async () => {
-    // The shell becomes a process that never reaps its child, which thereby stays a zombie.
-    const script = "sleep 0 & echo $!; exec tail -f /dev/null";
-    const child = spawn("/bin/sh", ["-c", script], {
-      stdio: ["ignore", "pipe", "ignore"],
+    // The shell becomes a process that never reaps the child which it had as a shell: that one stays a zombie.
+    const script = "cat <&3 3<&- & echo $!; exec tail -f /dev/null 3<&-";
+    const child = spawn("/bin/sh", ["-c", `exec 3<&0; ${script}`], {
+      stdio: ["pipe", "pipe", "ignore"],
       env: { PATH: process.env["PATH"], MARK: "here" },
     });
     const zombie = Number(String(await new Promise((resolve) => child.stdout.once("data", resolve))));
-    const stateOf = (pid: number): string | undefined => readStat(pid)?.state;
-    while (stateOf(zombie) !== "Z") await new Promise((resolve) => setImmediate(resolve));
+    const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+    while (nameOf(child.pid ?? 0) !== "tail") await new Promise((resolve) => setImmediate(resolve));
+    child.stdin.end();
+    while (readStat(zombie)?.state !== "Z") await new Promise((resolve) => setImmediate(resolve));
     const identity = identityOf(zombie);
     expect(identity !== null && isAlive(identity)).toBe(false);
     expect(runningProcesses().some(({ pid }) => pid === zombie)).toBe(false);

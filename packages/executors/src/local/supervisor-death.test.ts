@@ -86,13 +86,13 @@ describe("a supervisor killed with SIGKILL", () => {
   it("at any moment of a start leaves nothing running and starts nothing twice", async () => {
     const { executor, observer } = world.watched();
     let startedCount = 0;
-    for (let halfMs = 0; halfMs < 24; halfMs++) {
+    for (let step = 0; step < 16; step++) {
       const launch = world.launch(`echo started >> ${world.scratchDir}/$HEADROOM_ATTEMPT_ID; exec sleep 600`, {
         workers: 2,
       });
       executor.perform(launch);
       await claimed(launch);
-      spin(halfMs / 2);
+      spin(step * 0.75);
       process.kill(supervisorOf(launch), "SIGKILL");
       const end = await observer.end(launch.attemptId);
       expect(end.kind).toBe("attemptLost");

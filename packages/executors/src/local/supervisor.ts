@@ -5,6 +5,7 @@
  * It starts for every attempt, so it imports nothing but Node and its own few files.
  */
 import { existsSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import path from "node:path";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import {
@@ -102,6 +103,9 @@ const attemptDir = path.resolve(process.argv[2] ?? "");
 const launch = readRecord(attemptDir, "launch.json");
 if (launch === null) throw new Error(`${attemptDir} holds no launch.json`);
 if (claim(attemptDir)) {
-  await recordEnd(attemptDir, await supervise(attemptDir, launch));
+  const exit = await supervise(attemptDir, launch);
+  // Node would write it on its way out, when the home may be gone already; after the record of the end nothing is written.
+  flushCompileCache();
+  await recordEnd(attemptDir, exit);
   process.exit(0);
 }
