@@ -75,6 +75,7 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
     onPoint: () => undefined,
     snapshots: { ...snapshotDefaults, everyEvents: Number.MAX_SAFE_INTEGER, everyMs: Number.MAX_SAFE_INTEGER },
     digestEveryEvents: null,
+    digestQuietMs: 5_000,
     restoredSnapshotSequence: 0,
     recoveryMs: 0,
   });

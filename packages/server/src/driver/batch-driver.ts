@@ -338,14 +338,14 @@ export class BatchDriver implements Driver {
 
   async #shutDown(): Promise<void> {
     if (this.#phase === "running") this.#phase = "closing";
-    this.#timer.clear();
-    this.#quiet.clear();
-    this.#isTickDue = false;
+    this.#stopTimers();
     if (this.#turn !== "idle" && !this.#hasFailed()) {
       await new Promise<void>((resolve) => {
         this.#whenIdle = resolve;
       });
     }
+    // The batch that was in flight has set them again; nothing may wake the loop once the journal is closed.
+    this.#stopTimers();
     this.#feed.close();
     this.#loopDelay.disable();
     if (this.#hasFailed()) {
@@ -354,6 +354,12 @@ export class BatchDriver implements Driver {
     }
     await this.#recordEnd();
     this.#phase = "closed";
+  }
+
+  #stopTimers(): void {
+    this.#timer.clear();
+    this.#quiet.clear();
+    this.#isTickDue = false;
   }
 
   #hasFailed(): boolean {
