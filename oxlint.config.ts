@@ -45,9 +45,12 @@ export default defineConfig({
     "jsx-a11y/prefer-tag-over-role": "off",
     "jsx-a11y/no-noninteractive-element-to-interactive-role": "off",
     "jsx-a11y/no-interactive-element-to-noninteractive-role": "off",
+    // What scrolls must be reachable by keyboard (axe: scrollable-region-focusable).
+    "jsx-a11y/no-noninteractive-tabindex": "off",
     // For the React compiler, which is not used here.
     "react/incompatible-library": "off",
     "react/use-memo": "off",
+    "react/set-state-in-effect": "off",
     // TypeScript reports the same, and knows that `??=` reads.
     "no-unused-private-class-members": "off",
     "unicorn/no-new-array": "off",
