@@ -37,7 +37,7 @@ export function apply(batch: Batch, command: Apply): Decision {
     define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
   for (const pool of command.pools)
     define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
-  for (const team of parentsFirst(command.teams))
+  for (const team of parentsFirst(state, command.teams))
     define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
   const newest = newestNamed(batch.world, command.workloads);
   for (const spec of command.workloads)
@@ -72,7 +72,7 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
     changes: [
       ...documents.sites.map((site) => plan("site", site.name, actionOf(state.sites.get(site.name), site))),
       ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
-      ...parentsFirst(documents.teams).map((team) =>
+      ...parentsFirst(state, documents.teams).map((team) =>
         plan("team", team.name, actionOf(state.teams.get(team.name), team)),
       ),
       ...workloads,
@@ -165,11 +165,14 @@ function teamObjection({ state }: World, teams: readonly Team[]): Rejection | nu
   return null;
 }
 
-/** New teams are recorded after the ones they hang from. */
-function parentsFirst(teams: readonly Team[]): readonly Team[] {
+/**
+ * The order in which teams are recorded: by their depth in the tree as it will be. So a new team comes after the one it
+ * hangs from, and a tree that is turned over never closes a circle on the way: above a team that was recorded, all is final.
+ */
+function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]): readonly Team[] {
   const byName = new Map(teams.map((team) => [team.name, team]));
   const depth = (team: Team): number => {
-    const parent = team.parent === null ? undefined : byName.get(team.parent);
+    const parent = team.parent === null ? undefined : (byName.get(team.parent) ?? known.get(team.parent));
     return parent === undefined ? 0 : 1 + depth(parent);
   };
   return teams
