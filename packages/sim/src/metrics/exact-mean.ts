@@ -13,3 +13,27 @@ export function roundedQuotient(numerator: bigint, denominator: bigint, decimals
 export function meanSeconds(sumMs: bigint, count: number): number {
   return roundedQuotient(sumMs, 1000n * BigInt(count), 1);
 }
+
+/** A sum of non-negative safe integers that stays exact past 2^53, without a bigint for every term. */
+export class ExactSum {
+  #recent = 0;
+  #settled = 0n;
+
+  add(value: number): void {
+    if (this.#recent > Number.MAX_SAFE_INTEGER - value) {
+      this.#settled += BigInt(this.#recent);
+      this.#recent = 0;
+    }
+    this.#recent += value;
+  }
+
+  addProduct(left: number, right: number): void {
+    const product = left * right;
+    if (product <= Number.MAX_SAFE_INTEGER) this.add(product);
+    else this.#settled += BigInt(left) * BigInt(right);
+  }
+
+  get total(): bigint {
+    return this.#settled + BigInt(this.#recent);
+  }
+}

@@ -2,7 +2,7 @@
 import type { Engine } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import type { Trace } from "../trace/trace.ts";
-import { meanSeconds, roundedQuotient } from "./exact-mean.ts";
+import { ExactSum, meanSeconds, roundedQuotient } from "./exact-mean.ts";
 import { fates, type TraceMetrics } from "./trace-metrics.ts";
 
 export interface SimulationResult {
@@ -110,18 +110,18 @@ function acceleratorsOf({ nodes }: FleetSpec): number {
 function heldTooLarge({ trace, fleet, metrics }: Finished): number {
   const largest = fleet.nodes.reduce((max, node) => Math.max(max, node.acceleratorCount), 0);
   let count = 0;
-  for (const [index, job] of trace.jobs.entries()) {
-    if (metrics.fate[index] === fates.pending && job.accelerators > largest) count++;
+  for (let index = 0; index < trace.jobs.length; index++) {
+    if (metrics.fate[index] === fates.pending && trace.jobs[index]!.accelerators > largest) count++;
   }
   return count;
 }
 
 function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
   let jobs = 0;
-  let waitMs = 0n;
   let waitMaxMs = 0;
-  let completionMs = 0n;
-  let acceleratorMs = 0n;
+  const waitMs = new ExactSum();
+  const completionMs = new ExactSum();
+  const acceleratorMs = new ExactSum();
   let firstSubmittedAtMs = Number.POSITIVE_INFINITY;
   let lastEndedAtMs = 0;
   for (let index = 0; index < trace.jobs.length; index++) {
@@ -130,14 +130,22 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
     const jobWaitMs = metrics.firstStartedAtMs[index]! - job.submittedAtMs;
     const endedAtMs = metrics.jobEndedAtMs[index]!;
     jobs++;
-    waitMs += BigInt(jobWaitMs);
+    waitMs.add(jobWaitMs);
     waitMaxMs = Math.max(waitMaxMs, jobWaitMs);
-    completionMs += BigInt(endedAtMs - job.submittedAtMs);
-    acceleratorMs += BigInt(job.accelerators) * BigInt(job.durationMs);
+    completionMs.add(endedAtMs - job.submittedAtMs);
+    acceleratorMs.addProduct(job.accelerators, job.durationMs);
     firstSubmittedAtMs = Math.min(firstSubmittedAtMs, job.submittedAtMs);
     lastEndedAtMs = Math.max(lastEndedAtMs, endedAtMs);
   }
-  return { jobs, waitMs, waitMaxMs, completionMs, acceleratorMs, firstSubmittedAtMs, lastEndedAtMs };
+  return {
+    jobs,
+    waitMs: waitMs.total,
+    waitMaxMs,
+    completionMs: completionMs.total,
+    acceleratorMs: acceleratorMs.total,
+    firstSubmittedAtMs,
+    lastEndedAtMs,
+  };
 }
 
 function waitByGang(trace: Trace, metrics: TraceMetrics): GangWait[] {
@@ -153,12 +161,12 @@ function waitByGang(trace: Trace, metrics: TraceMetrics): GangWait[] {
     .toSorted(([a], [b]) => a - b)
     .map(([gpus, waits]) => {
       const sorted = Float64Array.from(waits).sort();
-      let sumMs = 0n;
-      for (const wait of waits) sumMs += BigInt(wait);
+      const sumMs = new ExactSum();
+      for (const wait of waits) sumMs.add(wait);
       return {
         gpus,
         jobs: waits.length,
-        mean_wait_s: meanSeconds(sumMs, waits.length),
+        mean_wait_s: meanSeconds(sumMs.total, waits.length),
         median_wait_s: percentile(sorted, 50) / 1000,
         p90_wait_s: percentile(sorted, 90) / 1000,
         max_wait_s: percentile(sorted, 100) / 1000,

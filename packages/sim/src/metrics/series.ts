@@ -31,6 +31,7 @@ export class BoundedSeries {
 
   /** The quantity has the given value from `atMs` on, until the next call. Times never go back. */
   set(atMs: number, value: number): void {
+    if (value === this.#value) return;
     if (atMs > this.#atMs) this.#accrue(atMs);
     this.#value = value;
     if (value > this.#max[this.#bucket]!) this.#max[this.#bucket] = value;

@@ -22,6 +22,7 @@ export class TraceMetrics implements SimulationObserver {
   readonly #subject: TraceSubject;
   readonly #jobOf: (launch: LaunchGang) => number;
   readonly #jobs: readonly TraceJob[];
+  readonly #accelerators: Int32Array;
   readonly #startAtMs: number;
   readonly #jobByAttempt = new Map<AttemptId, number>();
   #usedCount = 0;
@@ -41,6 +42,7 @@ export class TraceMetrics implements SimulationObserver {
     const { jobs, startAtMs, jobOf } = subject;
     this.#subject = subject;
     this.#jobs = jobs;
+    this.#accelerators = from === undefined ? Int32Array.from(jobs, (job) => job.accelerators) : from.#accelerators;
     this.#startAtMs = startAtMs;
     this.#jobOf = jobOf;
     this.endedAtMs = from?.endedAtMs ?? startAtMs;
@@ -75,9 +77,8 @@ export class TraceMetrics implements SimulationObserver {
       if (effect.kind === "launchGang") this.#onLaunch(effect);
     }
     for (const event of ready.events) this.#onEvent(event);
-    const atMs = ready.atMs - this.#startAtMs;
-    this.used.set(atMs, this.#usedCount);
-    this.waiting.set(atMs, this.#waitingCount);
+    this.used.set(ready.atMs - this.#startAtMs, this.#usedCount);
+    this.waiting.set(ready.atMs - this.#startAtMs, this.#waitingCount);
   }
 
   #onReply(reply: Reply, job: number): void {
@@ -94,7 +95,7 @@ export class TraceMetrics implements SimulationObserver {
   #onLaunch(launch: LaunchGang): void {
     const job = this.#jobOf(launch);
     this.#jobByAttempt.set(launch.attemptId, job);
-    this.#usedCount += this.#jobs[job]!.accelerators;
+    this.#usedCount += this.#accelerators[job]!;
     this.#waitingCount--;
     this.attemptCount++;
   }
@@ -106,7 +107,7 @@ export class TraceMetrics implements SimulationObserver {
     } else if (event.kind === "attemptEnded") {
       const job = this.#jobByAttempt.get(event.attemptId)!;
       this.#jobByAttempt.delete(event.attemptId);
-      this.#usedCount -= this.#jobs[job]!.accelerators;
+      this.#usedCount -= this.#accelerators[job]!;
       this.endedAtMs = event.atMs;
       if (event.retryAtMs !== null) {
         this.#waitingCount++;

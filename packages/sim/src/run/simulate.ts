@@ -1,9 +1,9 @@
 /** A trace under a policy, from the first submission to the last end, and what came of it in numbers. */
 import {
   commandId,
-  hashText,
   teamName,
   type Command,
+  type GangSpec,
   type LaunchGang,
   type Policy,
   type RetrySpec,
@@ -109,16 +109,35 @@ function jobOf(launch: LaunchGang): number {
 }
 
 function submissions(jobs: readonly TraceJob[], retries: RetrySpec): Script {
+  const submittedAtMs = Float64Array.from(jobs, (job) => job.submittedAtMs);
+  const gangOf = sharedGangs();
   return {
     length: jobs.length,
-    atMs: (index) => jobs[index]!.submittedAtMs,
-    input: (index) => submission(jobs[index]!, index, retries),
+    atMs: (index) => submittedAtMs[index]!,
+    input: (index) => submission(jobs[index]!, index, { retries, gangOf }),
   };
+}
+
+/** A trace has few shapes of jobs and many jobs; those of one shape share its record. */
+function sharedGangs(): (job: TraceJob) => GangSpec {
+  const byShape = new Map<number, GangSpec>();
+  return ({ accelerators, coresMilli, memoryMib }) => {
+    if (coresMilli !== 0 || memoryMib !== 0) return { workers: 1, accelerators, coresMilli, memoryMib };
+    let gang = byShape.get(accelerators);
+    if (gang === undefined)
+      byShape.set(accelerators, (gang = { workers: 1, accelerators, coresMilli: 0, memoryMib: 0 }));
+    return gang;
+  };
+}
+
+interface SharedParts {
+  readonly retries: RetrySpec;
+  readonly gangOf: (job: TraceJob) => GangSpec;
 }
 
 const noEnv: Readonly<Record<string, string>> = {};
 
-function submission(job: TraceJob, index: number, retries: RetrySpec): Command {
+function submission(job: TraceJob, index: number, { retries, gangOf }: SharedParts): Command {
   const spec: WorkloadSpec = {
     kind: "train",
     name: workloadName(index),
@@ -126,7 +145,7 @@ function submission(job: TraceJob, index: number, retries: RetrySpec): Command {
     run: "",
     dir: null,
     env: noEnv,
-    gang: { workers: 1, accelerators: job.accelerators, coresMilli: job.coresMilli, memoryMib: job.memoryMib },
+    gang: gangOf(job),
     acceleratorTypes: job.acceleratorTypes,
     priority: 0,
     walltimeMs: job.durationMs,
@@ -135,9 +154,4 @@ function submission(job: TraceJob, index: number, retries: RetrySpec): Command {
     checkpointDir: null,
   };
   return { kind: "submitWorkload", commandId: commandId(String(index)), actor: "trace", idempotencyKey: null, spec };
-}
-
-/** A short name for a run's outcome: equal runs have equal ones, in every JavaScript engine. */
-export function fingerprint(result: SimulationResult): string {
-  return hashText(`${result.digest} ${result.chain} ${result.journal_events}`);
 }
