@@ -1,0 +1,34 @@
+/** How the page finds its control plane: the one that served it, or with `?demo` a simulated one in a worker. */
+import type { HeadroomClient, Status } from "@headroom/protocol";
+import { EventFeed, type FeedHooks } from "../live/event-feed.ts";
+import type { Clock } from "./clock.ts";
+import { liveClient, liveClock } from "./connect-live.ts";
+import type { DemoControls } from "./demo-controls.ts";
+import type { Session } from "./session.ts";
+
+export const isDemoAddress = (location: Location): boolean => new URLSearchParams(location.search).has("demo");
+
+interface Connection {
+  readonly client: HeadroomClient;
+  readonly clock: Clock;
+  readonly demo: DemoControls | null;
+  readonly status: Status;
+}
+
+async function connectToDemo(): Promise<Connection> {
+  const { connectDemo } = await import("./demo-controls.ts");
+  const { client, clock, controls } = await connectDemo();
+  return { client, clock, demo: controls, status: await client.status() };
+}
+
+async function connectToServer(): Promise<Connection> {
+  const client = liveClient();
+  const status = await client.status();
+  return { client, clock: liveClock(status), demo: null, status };
+}
+
+/** The event stream starts right behind the status, so that every later answer is covered by it. */
+export async function connect(isDemo: boolean, hooks: FeedHooks): Promise<Session> {
+  const { client, clock, demo, status } = await (isDemo ? connectToDemo() : connectToServer());
+  return { client, clock, demo, feed: new EventFeed(client, status.sequence, hooks) };
+}

@@ -1,0 +1,26 @@
+/** Pages put together to one list, knowing which page each item came from. */
+export interface Joined<Item> {
+  readonly items: readonly Item[];
+  /** The page of each item. */
+  readonly pageOf: readonly number[];
+}
+
+/**
+ * Pages are fetched at different times, and between them things move from one to the next: an item that is on two pages is
+ * taken from the first.
+ */
+export function joinPages<Item>(pages: readonly (readonly Item[])[], idOf: (item: Item) => string): Joined<Item> {
+  const items: Item[] = [];
+  const pageOf: number[] = [];
+  const seen = new Set<string>();
+  pages.forEach((page, index) => {
+    for (const item of page) {
+      const id = idOf(item);
+      if (seen.has(id)) continue;
+      seen.add(id);
+      items.push(item);
+      pageOf.push(index);
+    }
+  });
+  return { items, pageOf };
+}

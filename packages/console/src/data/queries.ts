@@ -1,0 +1,61 @@
+/** What the pages ask for. Answers stay until an event says otherwise (`live/`), so nothing here polls. */
+import type { HeadroomClient, Node, Team } from "@headroom/protocol";
+import { queryOptions } from "@tanstack/react-query";
+
+/** The most that the API gives at once. */
+const PAGE_LIMIT = 500;
+
+interface Paging {
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+/** Everything of a list that is needed whole, such as all nodes for the map. */
+async function allPages<Item>(
+  fetchPage: (page: Paging) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>,
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { readonly items: readonly Item[]; readonly nextCursor: string | null } = await fetchPage({
+      cursor,
+      limit: PAGE_LIMIT,
+    });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return items;
+}
+
+export const statusQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["status"], queryFn: ({ signal }) => client.status({ signal }) });
+
+export const fleetQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["fleet"], queryFn: ({ signal }) => client.fleet({ signal }) });
+
+export const nodesQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["nodes"],
+    queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
+  });
+
+export const teamsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["teams"],
+    queryFn: ({ signal }): Promise<readonly Team[]> => allPages((page) => client.teams(page, { signal })),
+  });
+
+export const policyQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["policy"], queryFn: ({ signal }) => client.policy({ signal }) });
+
+export const presetsQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["presets"], queryFn: ({ signal }) => client.presets({ signal }) });
+
+export const workloadQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({ queryKey: ["workload", id], queryFn: ({ signal }) => client.getWorkload(id, { signal }) });
+
+export const verdictQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
+
+export const usageQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({ queryKey: ["usage", id], queryFn: ({ signal }) => client.usage(id, { signal }) });

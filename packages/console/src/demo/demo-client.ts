@@ -1,0 +1,140 @@
+/** `HeadroomClient` on the demo's world: the product's views over the product's engine, as the server has them. */
+import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
+import { ProblemError, applyRequest, policyChoice, refuse, workloadSpec } from "@headroom/protocol";
+import type { Abort, HeadroomClient } from "@headroom/protocol";
+import * as views from "@headroom/views";
+import type { DemoWorld } from "./demo-world.ts";
+
+type Parsed<T> =
+  | { readonly success: true; readonly data: T }
+  | {
+      readonly success: false;
+      readonly error: {
+        readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+      };
+    };
+
+function accepted<T>(parsed: Parsed<T>): T {
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.map(({ path, message }) => ({
+    pointer: `/${path.map(String).join("/")}`,
+    message,
+  }));
+  const detail = errors
+    .map(({ pointer, message }) => `${pointer.slice(1).replaceAll("/", ".")}: ${message}`)
+    .join("; ");
+  throw refuse("invalidRequest", detail, { errors });
+}
+
+function found<T>(resource: T | null, missing: () => ProblemError): T {
+  if (resource === null) throw missing();
+  return resource;
+}
+
+const unknownWorkload = (id: string) => (): ProblemError =>
+  refuse("unknownWorkload", `There is no workload ${id}. It may have ended long ago.`);
+const unknownNode = (id: string) => (): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
+
+function stoppedBy(signal: Abort | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) resolve();
+    else signal?.addEventListener("abort", () => resolve());
+  });
+}
+
+/** What only a live fleet has. */
+const unsupported: Pick<HeadroomClient, "logs" | "usage" | "createLoginLink"> = {
+  // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
+  async *logs() {
+    throw refuse("notSupported", "Simulated work has no processes, so it writes no logs. Its progress is simulated.");
+  },
+  usage: () => Promise.reject(refuse("notSupported", "Simulated work uses no processor and no memory.")),
+  createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
+};
+
+type Reading = Pick<
+  HeadroomClient,
+  | "listWorkloads"
+  | "getWorkload"
+  | "explainWorkload"
+  | "queue"
+  | "fleet"
+  | "listNodes"
+  | "getNode"
+  | "teams"
+  | "policy"
+  | "presets"
+  | "events"
+  | "status"
+>;
+
+function reading(world: DemoWorld, startedAtMs: number): Reading {
+  const { engine } = world;
+  const { state } = engine;
+  return {
+    listWorkloads: async (query = {}) => views.workloadList(engine, query),
+    getWorkload: async (id) => found(views.workloadView(state, id), unknownWorkload(id)),
+    explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
+    queue: async (page = {}) => views.queueView(engine, page),
+    fleet: async () => views.fleetView(engine),
+    listNodes: async (page = {}) => views.nodeList(engine, page),
+    getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
+    teams: async (page = {}) => views.teamList(engine, page),
+    policy: async () => views.policyView(engine),
+    presets: async () => views.presetsView(),
+    events: ({ from = 1, signal } = {}) =>
+      world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
+    status: async () => views.statusView(engine, { version: "demo", mode: "simulated", startedAtMs, journal: null }),
+  };
+}
+
+/** Every command is announced at once, so that the page that gave it sees its events before the next tick. */
+function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
+  const run: DemoWorld["command"] = (command) => {
+    const result = world.command(command);
+    world.log.announce();
+    return result;
+  };
+  return {
+    submitWorkload: async (spec) => {
+      const result = run({ kind: "submitWorkload", spec: views.engineSpec(accepted(workloadSpec.safeParse(spec))) });
+      return { workloadId: "workloadId" in result ? result.workloadId : "" };
+    },
+    stopWorkload: async (id) => {
+      run({ kind: "stopWorkload", workloadId: workloadId(id) });
+      return { workloadId: id };
+    },
+    apply: async (request, options) => {
+      const documents = views.engineDocuments(accepted(applyRequest.safeParse(request)));
+      if (options?.dryRun !== true) {
+        const result = run({ kind: "apply", ...documents });
+        return { dryRun: false, changes: "changes" in result ? [...result.changes] : [] };
+      }
+      const forecast = planApply(world.engine, documents);
+      if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
+      return { dryRun: true, changes: [...forecast.changes] };
+    },
+    drainNode: async (id, options) => {
+      run({ kind: "drainNode", nodeId: nodeId(id), running: options?.running ?? "wait" });
+      return { nodeId: id };
+    },
+    resumeNode: async (id) => {
+      run({ kind: "resumeNode", nodeId: nodeId(id) });
+      return { nodeId: id };
+    },
+    removeTeam: async (name) => {
+      run({ kind: "removeTeam", team: teamName(name) });
+      return { team: name };
+    },
+    setPolicy: async (choice) => {
+      const policy = views.chosenPolicy(accepted(policyChoice.safeParse(choice)));
+      if (policy === null) throw refuse("unknownPreset", "There is no preset of that name.");
+      run({ kind: "setPolicy", policy });
+      return { name: policy.name };
+    },
+  };
+}
+
+export function createDemoClient(world: DemoWorld, startedAtMs: number): HeadroomClient {
+  return { ...reading(world, startedAtMs), ...commanding(world), ...unsupported };
+}

@@ -1,0 +1,21 @@
+/** What page and worker say to each other beside the client's calls. */
+export interface DemoPorts {
+  /** `HeadroomClient` over messages. */
+  readonly calls: MessagePort;
+  readonly control: MessagePort;
+}
+
+export type DemoRequest =
+  | { readonly kind: "setSpeed"; readonly speed: number }
+  | { readonly kind: "setPaused"; readonly isPaused: boolean };
+
+export interface DemoReport {
+  readonly nowMs: number;
+  readonly speed: number;
+  readonly reachedSpeed: number;
+  readonly isPaused: boolean;
+}
+
+/** Simulated seconds per real one. */
+export const demoSpeeds = [1, 10, 60, 300, 1000] as const;
+export const DEMO_SPEED_DEFAULT = 60;

@@ -1,0 +1,117 @@
+/**
+ * What simulated processes say of themselves: steps, a loss that falls, checkpoints now and then. It follows the events of
+ * the run, and an attempt after a failure goes on at the newest checkpoint, as a real training program would.
+ */
+import type { AttemptId, Event, LaunchGang, ReadonlyState, Signal, WorkloadId } from "@headroom/engine";
+import { EventQueue, drawBelow, ranks } from "@headroom/sim";
+import { simulatedDurationMs } from "./demo-stream.ts";
+
+/** Reports in the course of a whole run; a chart of that many points is smooth, and the journal stays small. */
+const REPORTS = 80;
+const REPORTS_PER_CHECKPOINT = 10;
+const STEP_MS = 1_500;
+
+interface Reporter {
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly totalSteps: number;
+  readonly stepsPerReport: number;
+  readonly acceleratorCount: number;
+  step: number;
+  reports: number;
+}
+
+export class DemoProgress {
+  readonly #seed: number;
+  readonly #queue = new EventQueue(256);
+  readonly #reporters = new Map<number, Reporter>();
+  /** Steps done at the newest checkpoint of workloads that have one and have not ended. */
+  readonly #checkpoints = new Map<WorkloadId, number>();
+  #nextReporter = 1;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  get nextAtMs(): number {
+    return this.#queue.nextAtMs;
+  }
+
+  /** What is left to do for this attempt. Tasks of an array differ a little from each other and start from nothing. */
+  remainingMs(launch: LaunchGang): number {
+    const durationMs = simulatedDurationMs(launch.spec);
+    if (launch.spec.kind === "batch") {
+      const spread = drawBelow({ seed: this.#seed, sequence: launch.task, purpose: launch.spec.name }, 50);
+      return Math.round((durationMs * (75 + spread)) / 100);
+    }
+    return Math.max(STEP_MS, durationMs - (this.#checkpoints.get(launch.workloadId) ?? 0) * STEP_MS);
+  }
+
+  follow(events: readonly Event[], state: ReadonlyState): void {
+    for (const event of events) {
+      if (event.kind === "attemptStarted") this.#begin(event.attemptId, event.atMs, state);
+      else if (event.kind === "workloadEnded") this.#checkpoints.delete(event.workloadId);
+    }
+  }
+
+  /** The reports that are due at `nowMs`, of attempts that still run. */
+  takeDue(nowMs: number, state: ReadonlyState): Signal[] {
+    const signals: Signal[] = [];
+    while (this.#queue.nextAtMs <= nowMs) {
+      const id = this.#queue.nextPayload;
+      this.#queue.drop();
+      const reporter = this.#reporters.get(id);
+      if (reporter === undefined) continue;
+      const isRunning = state.attempts.get(reporter.attemptId)?.phase === "running";
+      if (isRunning && reporter.step < reporter.totalSteps) this.#report({ id, reporter, nowMs }, signals);
+      else this.#reporters.delete(id);
+    }
+    return signals;
+  }
+
+  #begin(attemptId: AttemptId, atMs: number, state: ReadonlyState): void {
+    const attempt = state.attempts.get(attemptId);
+    const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
+    if (workload === undefined || workload.spec.kind === "batch") return;
+    const totalSteps = Math.max(1, Math.floor(simulatedDurationMs(workload.spec) / STEP_MS));
+    const { workers, accelerators } = workload.spec.gang;
+    const id = this.#nextReporter++;
+    const stepsPerReport = Math.max(1, Math.ceil(totalSteps / REPORTS));
+    this.#reporters.set(id, {
+      attemptId,
+      workloadId: workload.id,
+      totalSteps,
+      stepsPerReport,
+      acceleratorCount: workers * accelerators,
+      step: this.#checkpoints.get(workload.id) ?? 0,
+      reports: 0,
+    });
+    this.#queue.push(atMs + stepsPerReport * STEP_MS, ranks.arrival, id);
+  }
+
+  #report(due: { id: number; reporter: Reporter; nowMs: number }, into: Signal[]): void {
+    const { id, reporter, nowMs } = due;
+    reporter.step = Math.min(reporter.totalSteps, reporter.step + reporter.stepsPerReport);
+    reporter.reports++;
+    const { attemptId, step, totalSteps } = reporter;
+    into.push({ kind: "progressReported", attemptId, step, totalSteps, metrics: this.#metrics(reporter) });
+    if (reporter.reports % REPORTS_PER_CHECKPOINT === 0) {
+      this.#checkpoints.set(reporter.workloadId, step);
+      into.push({ kind: "checkpointReported", attemptId, step, path: `step-${String(step).padStart(6, "0")}` });
+    }
+    if (step < totalSteps) this.#queue.push(nowMs + reporter.stepsPerReport * STEP_MS, ranks.arrival, id);
+    else this.#reporters.delete(id);
+  }
+
+  /** A loss that falls like 1/(1 + t) to a floor, with a few percent of noise. */
+  #metrics({ workloadId, step, totalSteps, acceleratorCount }: Reporter): Record<string, number> {
+    const noise = (purpose: string): number =>
+      drawBelow({ seed: this.#seed, sequence: step, purpose: `${purpose} ${workloadId}` }, 1000) / 1000 - 0.5;
+    const loss = 1.9 + 8.4 / (1 + (14 * step) / totalSteps) + 0.12 * noise("loss");
+    const metrics: Record<string, number> = { loss: Math.round(loss * 1000) / 1000 };
+    if (acceleratorCount > 0) {
+      metrics["tokensPerSecond"] = Math.round(acceleratorCount * 3_150 * (1 + 0.06 * noise("rate")));
+    }
+    return metrics;
+  }
+}

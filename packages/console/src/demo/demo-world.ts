@@ -1,0 +1,132 @@
+/**
+ * The demo's control plane: the engine and the simulator of the product around a made-up fleet. It keeps no time of its
+ * own: the worker says how far to go.
+ */
+import {
+  commandId,
+  defaultPolicy,
+  type Command,
+  type CommandResult,
+  type Engine,
+  type LaunchGang,
+} from "@headroom/engine";
+import { ProblemError } from "@headroom/protocol";
+import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
+import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
+import { eventEnvelope, rejectionProblem } from "@headroom/views";
+import { demoFleet, demoTeams } from "./demo-fleet.ts";
+import { DemoProgress } from "./demo-progress.ts";
+import { demoStream } from "./demo-stream.ts";
+import { EventLog } from "./event-log.ts";
+
+export interface DemoOptions {
+  readonly seed: number;
+  readonly startAtMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
+/** Rounds between two looks at the clock: a few milliseconds. */
+const ROUNDS_PER_SLICE = 200;
+/** Just below what the fleet can do, so that the day's queue drains in the night. */
+const LOAD_PERCENT = 97;
+
+/** A node is lost once a month and repaired within hours; of a hundred attempts two fail by themselves. */
+const faultsOf = (seed: number): FaultOptions => ({
+  seed,
+  nodeMeanUpMs: 30 * DAY_MS,
+  nodeMeanDownMs: 240 * MINUTE_MS,
+  attemptFailuresPer10000: 200,
+});
+
+type WithoutId<T> = T extends unknown ? Omit<T, "commandId" | "idempotencyKey" | "actor"> : never;
+export type DemoCommand = WithoutId<Command>;
+
+class Recorder implements SimulationObserver {
+  readonly log = new EventLog();
+  readonly #onEvents: (round: SimulatedRound) => void;
+
+  constructor(onEvents: (round: SimulatedRound) => void) {
+    this.#onEvents = onEvents;
+  }
+
+  onRound(round: SimulatedRound): void {
+    const { events, group } = round.ready;
+    if (group === null) return;
+    events.forEach((event, index) => this.log.append(eventEnvelope(group.firstSequence + index, event)));
+    this.#onEvents(round);
+  }
+
+  fork(): this {
+    throw new Error("the demo's run is watched by one page and is not forked");
+  }
+}
+
+export class DemoWorld {
+  readonly #simulation: Simulation<Recorder>;
+  readonly #progress: DemoProgress;
+  #commandCount = 0;
+
+  constructor({ seed, startAtMs }: DemoOptions) {
+    this.#progress = new DemoProgress(seed);
+    const faults = faultsOf(seed);
+    const accelerators = demoFleet.nodes.reduce((sum, { acceleratorCount }) => sum + acceleratorCount, 0);
+    const plan = (launch: LaunchGang): RunPlan =>
+      faultyPlan(faults, launch, { durationMs: this.#progress.remainingMs(launch), exitCode: 0 });
+    const recorder = new Recorder(({ ready }) => {
+      if (this.#isBuilt()) this.#progress.follow(ready.events, this.engine.state);
+    });
+    this.#simulation = createSimulation({
+      startAtMs,
+      fleet: demoFleet,
+      teams: demoTeams,
+      policy: defaultPolicy,
+      script: demoStream({ seed, startAtMs, accelerators, loadPercent: LOAD_PERCENT }),
+      executor: { startupMs: 20_000, stopMs: 12_000, plan },
+      nodeFaults: seededNodeFaults(faults),
+      observer: recorder,
+    });
+  }
+
+  get engine(): Engine {
+    return this.#simulation.engine;
+  }
+
+  get nowMs(): number {
+    return this.#simulation.nowMs;
+  }
+
+  get log(): EventLog {
+    return this.#simulation.observer.log;
+  }
+
+  /** Goes on to `untilMs`, or until `isOutOfTime` says that others want the thread. */
+  advance(untilMs: number, isOutOfTime: () => boolean): void {
+    while (this.nowMs < untilMs && !isOutOfTime()) {
+      const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
+      const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: ROUNDS_PER_SLICE });
+      if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
+      const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
+      if (signals.length > 0) this.#simulation.receive(signals);
+    }
+  }
+
+  /** Carries a command out at the current instant of the simulation. Throws what the engine refuses. */
+  command(command: DemoCommand): CommandResult {
+    const id = commandId(`demo-${++this.#commandCount}`);
+    const reply = this.#simulation.command({
+      ...command,
+      commandId: id,
+      actor: "you",
+      idempotencyKey: null,
+    } as Command);
+    if (reply === undefined) throw new Error(`the engine did not answer ${command.kind}`);
+    if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
+    return reply.result;
+  }
+
+  /** While the fleet is being set up there is no simulation yet, and nothing runs whose progress could be followed. */
+  #isBuilt(): boolean {
+    return this.#simulation !== undefined;
+  }
+}

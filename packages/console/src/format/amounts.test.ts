@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { gangText, metricText, percentText, spanText, workerNeedText } from "./amounts.ts";
+
+describe("amounts", () => {
+  it("reads as people say it", () => {
+    expect(gangText({ workers: 4, accelerators: 8, coresMilli: 0, memoryMib: 0 })).toBe("4 × 8");
+    expect(gangText({ workers: 1200, accelerators: 0, coresMilli: 0, memoryMib: 0 })).toBe("1,200 × CPU");
+    expect(workerNeedText({ workers: 1, accelerators: 1, coresMilli: 1500, memoryMib: 2048 })).toBe(
+      "1 accelerator, 1.5 cores, 2 GiB",
+    );
+    expect(spanText(-20)).toBe("0 s");
+    expect(spanText(3_725_900)).toBe("1 h 2 min");
+  });
+
+  it("says 100% only of the whole", () => {
+    expect(percentText(999, 1000)).toBe("99%");
+    expect(percentText(1000, 1000)).toBe("100%");
+    expect(percentText(0, 0)).toBe("–");
+  });
+
+  it("keeps metrics short whatever their size", () => {
+    expect([12_345.6, 2.31415, 0.5, 0, 0.000012, Number.NaN].map(metricText)).toEqual([
+      "12,346",
+      "2.314",
+      "0.5",
+      "0",
+      "1.20e-5",
+      "NaN",
+    ]);
+  });
+});

@@ -1,0 +1,43 @@
+/** Amounts in the narrow columns of a table; sentences use the longer forms of the views. */
+import { coresText, durationText, grouped, memoryText } from "@headroom/views";
+import type { GangSpec } from "@headroom/protocol";
+
+/** `4 × 8`: workers by accelerators, `1 CPU` for work that needs no accelerator. */
+export function gangText({ workers, accelerators }: GangSpec): string {
+  return accelerators === 0 ? `${grouped(workers)} × CPU` : `${grouped(workers)} × ${accelerators}`;
+}
+
+/** The same for someone who hears it. */
+export function gangSentence({ workers, accelerators }: GangSpec): string {
+  const each =
+    accelerators === 0 ? "no accelerators" : `${accelerators} accelerator${accelerators === 1 ? "" : "s"} each`;
+  return `${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
+}
+
+/** Everything one worker gets: `8 accelerators, 96 cores, 1.5 TiB`. */
+export function workerNeedText({ accelerators, coresMilli, memoryMib }: GangSpec): string {
+  const parts = [`${accelerators} accelerator${accelerators === 1 ? "" : "s"}`];
+  if (coresMilli > 0) parts.push(coresText(coresMilli));
+  if (memoryMib > 0) parts.push(memoryText(memoryMib));
+  return parts.join(", ");
+}
+
+/** Durations never run backwards on screen, even where two clocks disagree by a little. */
+export const spanText = (spanMs: number): string =>
+  spanMs < 1_000 ? "0 s" : durationText(Math.floor(spanMs / 1000) * 1000);
+
+/** `81%`, and never a 100% that is not whole. */
+export function percentText(part: number, whole: number): string {
+  if (whole <= 0) return "–";
+  const percent = (100 * part) / whole;
+  return `${percent < 100 ? Math.min(99, Math.round(percent)) : 100}%`;
+}
+
+/** Metrics come in all sizes: four significant digits, thousands grouped. */
+export function metricText(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1000) return grouped(Math.round(value));
+  if (magnitude === 0 || magnitude >= 0.001) return String(Number(value.toPrecision(4)));
+  return value.toExponential(2);
+}

@@ -1,0 +1,36 @@
+/** Which events can change what a screen shows. Each function says yes too often rather than too rarely. */
+import type { Event } from "@headroom/protocol";
+
+type EventKind = Event["kind"];
+type Interest = (event: Event) => boolean;
+
+const oneOf = (kinds: readonly EventKind[]): Interest => {
+  const set = new Set<EventKind>(kinds);
+  return (event) => set.has(event.kind);
+};
+
+const nodeKinds: readonly EventKind[] = [
+  "nodeJoined",
+  "nodeChanged",
+  "nodeLost",
+  "nodeReturned",
+  "nodeDrainStarted",
+  "nodeResumed",
+];
+const holdingKinds: readonly EventKind[] = ["gangPlaced", "attemptStarted", "attemptStopRequested", "attemptEnded"];
+const workloadKinds: readonly EventKind[] = ["workloadSubmitted", "workloadStopRequested", "workloadEnded"];
+
+export const changesFleet = oneOf([...nodeKinds, ...holdingKinds, "siteDefined", "poolDefined"]);
+export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "teamDefined", "policySet"]);
+export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds, "progressRecorded"]);
+export const changesStatus = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "policySet"]);
+export const changesTeams = oneOf(["teamDefined", "teamRemoved", "gangPlaced", "attemptEnded"]);
+export const changesPolicy = oneOf(["policySet"]);
+
+/** Of one workload, whose attempts so far are known; a new attempt announces itself with the workload's id. */
+export function changesWorkload(workloadId: string, attemptIds: ReadonlySet<string>): Interest {
+  return (event) => {
+    if ("workloadId" in event) return event.workloadId === workloadId;
+    return "attemptId" in event && attemptIds.has(event.attemptId);
+  };
+}

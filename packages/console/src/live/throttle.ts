@@ -1,0 +1,65 @@
+/**
+ * How often a screen asks again. The first event is answered almost at once, further ones at most every `everyMs`, and never
+ * so often that asking takes more than a tenth of the time: a fleet of 10,000 nodes is asked less often than one of 64.
+ */
+const SETTLE_MS = 80;
+const SHARE_OF_TIME = 10;
+
+export interface ThrottleTimers {
+  nowMs(): number;
+  after(delayMs: number, run: () => void): () => void;
+}
+
+export class Throttle {
+  readonly #everyMs: number;
+  readonly #run: () => Promise<unknown>;
+  readonly #timers: ThrottleTimers;
+  #lastStartMs = Number.NEGATIVE_INFINITY;
+  #tookMs = 0;
+  #cancel: (() => void) | null = null;
+  #isRunning = false;
+  #isDirty = false;
+  #isClosed = false;
+
+  constructor(everyMs: number, run: () => Promise<unknown>, timers: ThrottleTimers) {
+    this.#everyMs = everyMs;
+    this.#run = run;
+    this.#timers = timers;
+  }
+
+  /** Something changed. */
+  touch(): void {
+    this.#isDirty = true;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#isRunning || this.#cancel !== null) return;
+    const gapMs = Math.max(this.#everyMs, this.#tookMs * SHARE_OF_TIME);
+    const delayMs = Math.max(SETTLE_MS, this.#lastStartMs + gapMs - this.#timers.nowMs());
+    this.#cancel = this.#timers.after(delayMs, () => {
+      this.#cancel = null;
+      void this.#start();
+    });
+  }
+
+  async #start(): Promise<void> {
+    this.#isDirty = false;
+    this.#isRunning = true;
+    this.#lastStartMs = this.#timers.nowMs();
+    try {
+      await this.#run();
+    } catch {
+      // Whoever shows the data shows the failure as well; asking goes on with the next change.
+    } finally {
+      this.#isRunning = false;
+      this.#tookMs = this.#timers.nowMs() - this.#lastStartMs;
+    }
+    if (this.#isDirty) this.#schedule();
+  }
+}

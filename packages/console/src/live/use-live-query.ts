@@ -1,0 +1,56 @@
+/** A query that asks again when events say that its answer may have changed, and not otherwise. */
+import type { Event } from "@headroom/protocol";
+import { useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { useSession } from "../connect/session.ts";
+import { Throttle, type ThrottleTimers } from "./throttle.ts";
+
+const browserTimers: ThrottleTimers = {
+  nowMs: () => performance.now(),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+export interface LiveOptions {
+  readonly queryKey: QueryKey;
+  /** Says whether an event can change the answer. May change from render to render. */
+  readonly matters: (event: Event) => boolean;
+  /** At most this often, whatever happens. */
+  readonly everyMs?: number;
+}
+
+const EVERY_DEFAULT_MS = 1_000;
+
+/** Refreshes everything under `queryKey` as long as the calling component is on screen and the page is visible. */
+export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS }: LiveOptions): void {
+  const { feed } = useSession();
+  const queryClient = useQueryClient();
+  const mattersNow = useRef(matters);
+  useEffect(() => {
+    mattersNow.current = matters;
+  });
+  const keyText = JSON.stringify(queryKey);
+  useEffect(() => {
+    const key = JSON.parse(keyText) as QueryKey;
+    const throttle = new Throttle(everyMs, () => queryClient.invalidateQueries({ queryKey: key }), browserTimers);
+    let isDirty = false;
+    const touch = (): void => {
+      isDirty = document.hidden;
+      if (!isDirty) throttle.touch();
+    };
+    const becomeVisible = (): void => {
+      if (isDirty) touch();
+    };
+    const leave = feed.subscribe((batch) => {
+      if (batch.some(({ event }) => mattersNow.current(event))) touch();
+    });
+    document.addEventListener("visibilitychange", becomeVisible);
+    return () => {
+      leave();
+      throttle.close();
+      document.removeEventListener("visibilitychange", becomeVisible);
+    };
+  }, [feed, queryClient, keyText, everyMs]);
+}

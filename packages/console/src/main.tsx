@@ -1,0 +1,18 @@
+/** The console. `index.html` loads this file; everything else follows from `shell/gate.tsx` and `routes/router.tsx`. */
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { config } from "zod";
+import { isDemoAddress } from "./connect/connect.ts";
+import { Gate } from "./shell/gate.tsx";
+import "./styles/console.css";
+
+// Compiled schemas need `eval`, which the content security policy forbids.
+config({ jitless: true });
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no #root");
+createRoot(root).render(
+  <StrictMode>
+    <Gate isDemo={isDemoAddress(window.location)} />
+  </StrictMode>,
+);

@@ -1,0 +1,83 @@
+/** Which colour every accelerator has under each way of colouring, and the legend that explains it. */
+import { forEachRange } from "@headroom/engine";
+import { DEFAULT_TEAM } from "@headroom/protocol";
+import type { Node, NodeHolder } from "@headroom/protocol";
+import type { Colouring } from "../../routes/search-params.ts";
+
+/** What a cell stands for; the painter knows the colours. Categories are numbers from 0 on. */
+export type CellKind = "free" | "down" | "launching" | "running" | "stopping" | { readonly category: number };
+
+/** Twelve hues are as many as can be told apart; more teams or workloads share them. */
+export const CATEGORIES = 12;
+
+/**
+ * Teams keep their colour however the fleet changes: by their place among all team names, not by who holds what now. Those
+ * without teams below them come first, because they are the ones that work is submitted for.
+ */
+export function categoryOfTeams(teams: readonly string[]): ReadonlyMap<string, number> {
+  const names = [...new Set(teams)].toSorted();
+  const isLeaf = (name: string): boolean =>
+    name !== DEFAULT_TEAM && !names.some((other) => other.startsWith(`${name}/`));
+  const ordered = [...names.filter(isLeaf), ...names.filter((name) => !isLeaf(name))];
+  return new Map(ordered.map((team, index) => [team, index % CATEGORIES]));
+}
+
+function categoryOfWorkload(id: string): number {
+  let hash = 7;
+  for (let index = 0; index < id.length; index++) hash = (Math.imul(hash, 31) + id.charCodeAt(index)) >>> 0;
+  return hash % CATEGORIES;
+}
+
+export type Categorise = (holder: NodeHolder) => CellKind;
+
+export function categoriser(colouring: Colouring, teams: ReadonlyMap<string, number>): Categorise {
+  if (colouring === "state") return ({ phase }) => phase;
+  if (colouring === "team") return ({ team }) => ({ category: teams.get(team) ?? 0 });
+  return ({ workloadId }) => ({ category: categoryOfWorkload(workloadId) });
+}
+
+/** One entry for each accelerator of the node. */
+export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
+  const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "free" : "down");
+  for (const holder of node.holders) {
+    const kind = categorise(holder);
+    forEachRange(holder.accelerators, (first, last) => cells.fill(kind, first, last + 1));
+  }
+  return cells;
+}
+
+/** Who holds an accelerator of the node; `null`: nobody. */
+export function holderAt(node: Node, accelerator: number): NodeHolder | null {
+  for (const holder of node.holders) {
+    let isInside = false;
+    forEachRange(holder.accelerators, (first, last) => {
+      if (accelerator >= first && accelerator <= last) isInside = true;
+    });
+    if (isInside) return holder;
+  }
+  return null;
+}
+
+export function freeCountOf(node: Node): number {
+  let count = 0;
+  forEachRange(node.freeAccelerators, (first, last) => {
+    count += last - first + 1;
+  });
+  return count;
+}
+
+export function nodeStateText({ health, draining }: Pick<Node, "health" | "draining">): string {
+  if (health === "lost") return draining ? "Lost, draining" : "Lost";
+  return draining ? "Draining" : "Up";
+}
+
+/** What somebody hears who moves over the map with the arrow keys. */
+export function nodeSentence(node: Node): string {
+  const place = [node.pool, ...node.fabric].join(", ");
+  const names = [...new Set(node.holders.map(({ workloadName }) => workloadName))];
+  const work =
+    names.length === 0
+      ? "idle"
+      : `running ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
+  return `${node.id}, ${place}: ${nodeStateText(node)}, ${freeCountOf(node)} of ${node.acceleratorCount} free, ${work}.`;
+}

@@ -1,0 +1,137 @@
+/**
+ * The fleet as a picture: every accelerator one cell. The pointer or the arrow keys choose a node, Enter or a click opens
+ * it. What the cursor is on is said in a live region; the table beside the map holds the same for those who prefer it.
+ */
+import type { Node } from "@headroom/protocol";
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { KeyboardEvent, PointerEvent, ReactElement } from "react";
+import type { Colouring } from "../../routes/search-params.ts";
+import { useThemeName } from "../../theme/token-colours.ts";
+import { categoriser, holderAt, nodeSentence } from "./cell-colours.ts";
+import { layoutFleet, neighbour, nodeAtPoint, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
+import { MapTip } from "./map-tip.tsx";
+import { paintFleet, paletteFor } from "./paint-fleet.ts";
+import { useWidth } from "./use-width.ts";
+
+interface FleetMapProps {
+  readonly nodes: readonly Node[];
+  readonly teams: ReadonlyMap<string, number>;
+  readonly colouring: Colouring;
+  readonly onOpen: (nodeId: string) => void;
+}
+
+/** Node and accelerator by what they are, so that they outlive the next answer of the control plane. */
+interface Cursor {
+  readonly nodeId: string;
+  readonly accelerator: number | null;
+  readonly isPointer: boolean;
+}
+
+export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): ReactElement {
+  const [frame, width] = useWidth();
+  const layout = useMemo(() => layoutFleet(nodes, Math.max(width, 160)), [nodes, width]);
+  const [cursor, setCursor] = useState<Cursor | null>(null);
+  const box = layout.boxes.find(({ node }) => node.id === cursor?.nodeId) ?? null;
+  const holder = box === null || cursor?.accelerator == null ? null : holderAt(box.node, cursor.accelerator);
+  const canvas = usePainting({ layout, colouring, teams, box, workloadId: holder?.workloadId ?? null });
+  const point = (event: PointerEvent): void => {
+    const bounds = event.currentTarget.getBoundingClientRect();
+    const found = nodeAtPoint(layout, event.clientX - bounds.left, event.clientY - bounds.top);
+    setCursor(found === null ? null : { nodeId: found.box.node.id, accelerator: found.accelerator, isPointer: true });
+  };
+  const move = (to: NodeBox | null | undefined): void => {
+    if (to != null) setCursor({ nodeId: to.node.id, accelerator: null, isPointer: false });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && box !== null) onOpen(box.node.id);
+    else if (event.key === "Escape") setCursor(null);
+    else {
+      const to = boxAfterKey(layout, box, event.key);
+      if (to === undefined) return;
+      move(to);
+    }
+    event.preventDefault();
+  };
+  return (
+    <div ref={frame} className="relative">
+      {layout.pools.map(({ pool, site, acceleratorType, y }) => (
+        <h3 key={pool} className="absolute left-0 flex items-baseline gap-2 text-sm font-semibold" style={{ top: y }}>
+          {pool}
+          <span className="font-normal text-ink-3">
+            {[site, acceleratorType].filter((part) => part !== "").join(", ")}
+          </span>
+        </h3>
+      ))}
+      {/* The canvas acts as one widget with a cursor of its own; its keys are announced by its description. */}
+      <canvas
+        ref={canvas}
+        role="application"
+        tabIndex={0}
+        aria-label="Fleet map"
+        aria-describedby="fleet-map-keys"
+        className="block rounded-md"
+        style={{ width: layout.width, height: layout.height }}
+        onPointerMove={point}
+        onPointerLeave={() => setCursor(null)}
+        onClick={() => box !== null && onOpen(box.node.id)}
+        onFocus={(event) => {
+          if (box === null && event.currentTarget.matches(":focus-visible")) move(layout.boxes[0]);
+        }}
+        onBlur={() => setCursor(null)}
+        onKeyDown={onKeyDown}
+      />
+      <p id="fleet-map-keys" className="sr-only">
+        Arrow keys move from node to node, Enter opens one. The table view holds the same.
+      </p>
+      <p className="sr-only" aria-live="polite">
+        {box === null || cursor?.isPointer === true ? "" : nodeSentence(box.node)}
+      </p>
+      {box === null ? null : (
+        <MapTip box={box} layout={layout} holder={holder} accelerator={cursor?.accelerator ?? null} />
+      )}
+    </div>
+  );
+}
+
+const directions = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" } as const;
+
+/** `undefined`: the key is none of the map's. */
+function boxAfterKey(layout: FleetLayout, box: NodeBox | null, key: string): NodeBox | null | undefined {
+  if (key === "Home") return layout.boxes[0];
+  if (key === "End") return layout.boxes.at(-1);
+  const direction = directions[key as keyof typeof directions];
+  if (direction === undefined) return undefined;
+  return box === null ? (layout.boxes[0] ?? null) : neighbour(layout, box, direction);
+}
+
+interface Painting {
+  readonly layout: FleetLayout;
+  readonly colouring: Colouring;
+  readonly teams: ReadonlyMap<string, number>;
+  readonly box: NodeBox | null;
+  readonly workloadId: string | null;
+}
+
+function usePainting({ layout, colouring, teams, box, workloadId }: Painting): {
+  readonly current: HTMLCanvasElement | null;
+} {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useThemeName();
+  const categorise = useMemo(() => categoriser(colouring, teams), [colouring, teams]);
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (element === null || context == null) return;
+    const scale = window.devicePixelRatio;
+    const [pixelWidth, pixelHeight] = [Math.round(layout.width * scale), Math.round(layout.height * scale)];
+    // Setting a size clears the canvas, also to the one it has.
+    if (element.width !== pixelWidth || element.height !== pixelHeight) {
+      element.width = pixelWidth;
+      element.height = pixelHeight;
+    }
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    const palette = paletteFor(element.parentElement ?? element, theme);
+    paintFleet(context, { layout, categorise, palette, cursor: box, workloadId });
+  }, [layout, categorise, box, workloadId, theme]);
+  return canvas;
+}

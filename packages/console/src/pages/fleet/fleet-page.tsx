@@ -1,0 +1,126 @@
+import type { Node } from "@headroom/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { fleetQuery, nodesQuery, statusQuery, teamsQuery } from "../../data/queries.ts";
+import { changesFleet, changesTeams } from "../../live/interest.ts";
+import { useLiveQuery } from "../../live/use-live-query.ts";
+import { Segments } from "../../parts/controls.tsx";
+import { Drawer } from "../../parts/dialog.tsx";
+import { Page } from "../../parts/page.tsx";
+import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
+import { colouringDefault, type Colouring, type FleetSearch } from "../../routes/search-params.ts";
+import { categoryOfTeams } from "./cell-colours.ts";
+import { FleetMap } from "./fleet-map.tsx";
+import { FleetNumbers } from "./fleet-numbers.tsx";
+import { Legend } from "./legend.tsx";
+import { NodeDetails } from "./node-drawer.tsx";
+import { NodeTable } from "./node-table.tsx";
+
+const route = getRouteApi("/");
+
+export function FleetPage(): ReactElement {
+  const client = useClient();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const nodes = useQuery(nodesQuery(client));
+  const fleet = useQuery(fleetQuery(client));
+  const status = useQuery(statusQuery(client));
+  useLiveQuery({ queryKey: ["nodes"], matters: changesFleet });
+  useLiveQuery({ queryKey: ["fleet"], matters: changesFleet });
+  const change = (next: Partial<FleetSearch>): void =>
+    void navigate({ search: (now) => ({ ...now, ...next }), replace: next.node === undefined });
+  const isTable = search.view === "table";
+  const open = nodes.data?.find(({ id }) => id === search.node);
+  return (
+    <Page
+      title="Fleet"
+      layout={isTable ? "fill" : "flow"}
+      summary={
+        fleet.data === undefined
+          ? "Every accelerator and who holds it"
+          : fleetSummary(fleet.data.sites.length, fleet.data.pools.length)
+      }
+      actions={
+        <Segments
+          label="View"
+          name="fleet-view"
+          value={isTable ? "table" : "map"}
+          options={[
+            { value: "map", label: "Map" },
+            { value: "table", label: "Table" },
+          ]}
+          onValue={(view) => change({ view: view === "table" ? "table" : undefined })}
+        />
+      }
+    >
+      {nodes.data !== undefined && nodes.error !== null ? <StaleNotice error={nodes.error} /> : null}
+      {nodes.data === undefined ? (
+        nodes.error === null ? (
+          <Loading label="Loading the fleet" />
+        ) : (
+          <Failure error={nodes.error} onRetry={() => void nodes.refetch()} />
+        )
+      ) : isTable ? (
+        <NodeTable nodes={nodes.data} onOpen={(node) => change({ node })} />
+      ) : (
+        <div className="flex flex-col gap-4 px-4 pb-6 md:px-6">
+          {fleet.data === undefined || status.data === undefined ? null : (
+            <FleetNumbers fleet={fleet.data} status={status.data} />
+          )}
+          <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
+        </div>
+      )}
+      <Drawer isOpen={open !== undefined} onClose={() => change({ node: undefined })} title={open?.id ?? ""}>
+        {open === undefined ? null : <NodeDetails node={open} />}
+      </Drawer>
+    </Page>
+  );
+}
+
+const fleetSummary = (sites: number, pools: number): string =>
+  `${sites} site${sites === 1 ? "" : "s"}, ${pools} pool${pools === 1 ? "" : "s"}, every accelerator one cell`;
+
+interface MapPanelProps {
+  readonly nodes: readonly Node[];
+  readonly colouring: Colouring;
+  readonly onChange: (next: Partial<FleetSearch>) => void;
+}
+
+function MapPanel({ nodes, colouring, onChange }: MapPanelProps): ReactElement {
+  const teams = useTeamCategories();
+  if (nodes.length === 0) {
+    return (
+      <Empty icon="fleet" title="No node has joined yet">
+        <p>Apply a fleet document, or start the control plane on a machine with accelerators: it registers itself.</p>
+      </Empty>
+    );
+  }
+  return (
+    <section aria-label="Map" className="rounded-lg border border-line bg-surface p-4">
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+        <Legend nodes={nodes} teams={teams} colouring={colouring} />
+        <Segments
+          label="Colour by"
+          name="fleet-colour"
+          value={colouring}
+          options={[
+            { value: "team", label: "Team" },
+            { value: "state", label: "State" },
+            { value: "workload", label: "Workload" },
+          ]}
+          onValue={(colour) => onChange({ colour: colour === colouringDefault ? undefined : colour })}
+        />
+      </div>
+      <FleetMap nodes={nodes} teams={teams} colouring={colouring} onOpen={(node) => onChange({ node })} />
+    </section>
+  );
+}
+
+function useTeamCategories(): ReadonlyMap<string, number> {
+  const { data } = useQuery(teamsQuery(useClient()));
+  useLiveQuery({ queryKey: ["teams"], matters: changesTeams });
+  return useMemo(() => categoryOfTeams((data ?? []).map(({ name }) => name)), [data]);
+}

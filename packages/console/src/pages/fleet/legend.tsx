@@ -1,0 +1,57 @@
+import type { Node } from "@headroom/protocol";
+import { useMemo } from "react";
+import type { ReactElement } from "react";
+import type { Colouring } from "../../routes/search-params.ts";
+import { useThemeName } from "../../theme/token-colours.ts";
+import { categoryColour } from "./paint-fleet.ts";
+
+interface LegendProps {
+  readonly nodes: readonly Node[];
+  readonly teams: ReadonlyMap<string, number>;
+  readonly colouring: Colouring;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly colour: string;
+  readonly border?: string;
+}
+
+const token = (name: string): string => `var(--color-${name})`;
+
+const common: readonly Entry[] = [
+  { name: "Free", colour: token("cell-free") },
+  { name: "Lost", colour: token("cell-down"), border: `1.5px solid ${token("bad")}` },
+  { name: "Draining", colour: "transparent", border: `1.5px dashed ${token("wait")}` },
+];
+
+const states: readonly Entry[] = [
+  { name: "Running", colour: token("run") },
+  { name: "Launching", colour: token("run-soft"), border: `1px solid ${token("run")}` },
+  { name: "Stopping", colour: token("stop") },
+];
+
+/** What the colours mean; of teams only those that hold something now. */
+export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
+  const theme = useThemeName();
+  const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);
+  const own: readonly Entry[] =
+    colouring === "state"
+      ? states
+      : colouring === "team"
+        ? [...teams]
+            .filter(([team]) => holding.has(team))
+            .map(([team, category]) => ({ name: team, colour: categoryColour(category, theme) }))
+        : [];
+  return (
+    <ul aria-label="What the colours mean" className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
+      {[...own, ...common].map(({ name, colour, border }) => (
+        <li key={name} className="flex items-center gap-1.5">
+          <span aria-hidden="true" className="size-2.5" style={{ background: colour, border }} />
+          {name}
+        </li>
+      ))}
+      {colouring === "workload" ? <li>Cells of one colour side by side belong to one workload.</li> : null}
+    </ul>
+  );
+}

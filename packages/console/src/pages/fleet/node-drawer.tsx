@@ -1,0 +1,132 @@
+/** One node: what it is, who is on it, and taking it out of service or back. */
+import type { Node } from "@headroom/protocol";
+import { memoryText, coresText } from "@headroom/views";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { useAnnouncer } from "../../parts/announcer.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { Badge } from "../../parts/phase-badge.tsx";
+import { Span } from "../../parts/time-text.tsx";
+import { freeCountOf, nodeStateText } from "./cell-colours.ts";
+
+export function NodeDetails({ node }: { readonly node: Node }): ReactElement {
+  const workloads = new Map(node.holders.map((holder) => [holder.attemptId, holder]));
+  return (
+    <>
+      <Facts
+        facts={[
+          {
+            name: "State",
+            value: (
+              <Badge tone={node.health === "lost" ? "bad" : node.draining ? "wait" : "good"}>
+                {nodeStateText(node)}
+              </Badge>
+            ),
+          },
+          { name: "Place", value: [node.site, ...node.fabric].join(" / ") },
+          { name: "Pool", value: node.pool },
+          {
+            name: "Accelerators",
+            value: `${freeCountOf(node)} of ${node.acceleratorCount} ${node.acceleratorType} free${node.freeAccelerators === "" ? "" : ` (${node.freeAccelerators})`}`,
+          },
+          { name: "Cores", value: `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free` },
+          { name: "Memory", value: `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free` },
+          { name: "Joined", value: <JoinedAgo atMs={node.joinedAtMs} /> },
+        ]}
+      />
+      <NodeActions node={node} />
+      <section aria-label="On this node" className="border-t border-line">
+        <h3 className="px-4 pt-3 pb-1 font-semibold">On this node</h3>
+        {workloads.size === 0 ? <p className="px-4 pb-4 text-ink-2">Nothing runs here.</p> : null}
+        <ul>
+          {[...workloads.values()].map((holder) => (
+            <li key={`${holder.attemptId} ${holder.worker}`} className="border-b border-line px-4 py-2 last:border-0">
+              <div className="flex items-baseline justify-between gap-3">
+                <Link
+                  to="/workloads/$workloadId"
+                  params={{ workloadId: holder.workloadId }}
+                  className="truncate font-medium hover:underline"
+                >
+                  {holder.workloadName}
+                </Link>
+                <span className="font-mono text-xs text-ink-2">
+                  {holder.accelerators === "" ? "no accelerator" : holder.accelerators}
+                </span>
+              </div>
+              <p className="text-xs text-ink-2">
+                {holder.team}, worker {holder.worker}, {holder.phase}
+              </p>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}
+
+function JoinedAgo({ atMs }: { readonly atMs: number }): ReactElement {
+  return (
+    <>
+      <Span fromMs={atMs} /> ago
+    </>
+  );
+}
+
+function NodeActions({ node }: { readonly node: Node }): ReactElement {
+  const client = useClient();
+  const announcer = useAnnouncer();
+  const queryClient = useQueryClient();
+  const [isAsking, setIsAsking] = useState(false);
+  const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ["nodes"] });
+  const drain = useMutation({
+    mutationFn: (running: "wait" | "requeue") => client.drainNode(node.id, { running }),
+    onSuccess: () => announcer.say(`${node.id} takes no new work.`),
+    onError: (error) => announcer.fail(error),
+    onSettled: refresh,
+  });
+  const resume = useMutation({
+    mutationFn: () => client.resumeNode(node.id),
+    onSuccess: () => announcer.say(`${node.id} takes work again.`),
+    onError: (error) => announcer.fail(error),
+    onSettled: refresh,
+  });
+  const isBusy = drain.isPending || resume.isPending;
+  return (
+    <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">
+      {node.draining ? (
+        <Button look="primary" icon="play" disabled={isBusy} onClick={() => resume.mutate()}>
+          Resume
+        </Button>
+      ) : (
+        <Button icon="pause" disabled={isBusy} onClick={() => drain.mutate("wait")}>
+          Drain
+        </Button>
+      )}
+      {node.holders.length === 0 ? null : (
+        <Button look="quiet" disabled={isBusy} onClick={() => setIsAsking(true)}>
+          Drain and requeue
+        </Button>
+      )}
+      <p className="w-full text-xs text-ink-3">
+        Draining places nothing new here and lets what runs finish. Requeueing stops it, with its grace period, and puts
+        it back in the queue.
+      </p>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setIsAsking(false)}
+        onConfirm={() => drain.mutate("requeue")}
+        title={`Requeue what runs on ${node.id}?`}
+        action="Drain and requeue"
+        isDangerous
+      >
+        Whole gangs are stopped, also where they run on other nodes besides. They start again from their newest
+        checkpoint when there is room.
+      </Confirm>
+    </div>
+  );
+}

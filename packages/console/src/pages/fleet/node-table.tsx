@@ -1,0 +1,73 @@
+import type { Node } from "@headroom/protocol";
+import type { ReactElement } from "react";
+import { Badge } from "../../parts/phase-badge.tsx";
+import { UsageBar } from "../../parts/usage-bar.tsx";
+import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
+import { freeCountOf, nodeStateText } from "./cell-colours.ts";
+
+interface NodeTableProps {
+  readonly nodes: readonly Node[];
+  readonly onOpen: (nodeId: string) => void;
+}
+
+/** The map in rows. */
+export function NodeTable({ nodes, onOpen }: NodeTableProps): ReactElement {
+  return (
+    <VirtualTable
+      label="Nodes"
+      rows={nodes}
+      rowCount={nodes.length}
+      keyOf={({ id }) => id}
+      columns={columns(onOpen)}
+      template="grid-cols-[1.2fr_auto_5rem] md:grid-cols-[1fr_8rem_1.2fr_1.2fr_1.6fr]"
+    />
+  );
+}
+
+const columns = (onOpen: (nodeId: string) => void): readonly Column<Node>[] => [
+  {
+    id: "node",
+    header: "Node",
+    cell: ({ id }) => (
+      <button type="button" className="font-medium hover:underline" onClick={() => onOpen(id)}>
+        {id}
+      </button>
+    ),
+  },
+  {
+    id: "state",
+    header: "State",
+    cell: (node) => (
+      <Badge tone={node.health === "lost" ? "bad" : node.draining ? "wait" : "good"}>{nodeStateText(node)}</Badge>
+    ),
+  },
+  {
+    id: "place",
+    header: "Place",
+    className: "hidden md:block text-ink-2",
+    cell: ({ pool, fabric }) => [pool, ...fabric].join(" / "),
+  },
+  {
+    id: "use",
+    header: "Free",
+    cell: (node) => (
+      <span className="flex items-center gap-2">
+        <span className="w-12 shrink-0">
+          {freeCountOf(node)} / {node.acceleratorCount}
+        </span>
+        <span className="hidden flex-1 md:block">
+          <UsageBar
+            total={node.acceleratorCount}
+            parts={[{ key: "held", amount: node.acceleratorCount - freeCountOf(node), className: "bg-run" }]}
+          />
+        </span>
+      </span>
+    ),
+  },
+  {
+    id: "work",
+    header: "Running",
+    className: "hidden md:block text-ink-2",
+    cell: ({ holders }) => [...new Set(holders.map(({ workloadName }) => workloadName))].join(", ") || "–",
+  },
+];

@@ -1,0 +1,155 @@
+/** Draws the map. Everything it needs is handed in; it keeps nothing. */
+import { forEachRange } from "@headroom/engine";
+import { tokenColours } from "../../theme/token-colours.ts";
+import { CATEGORIES, cellsOf, type Categorise, type CellKind } from "./cell-colours.ts";
+import { cellAt, nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
+
+const tokens = [
+  "ink-3",
+  "ink",
+  "line",
+  "accent",
+  "run",
+  "run-soft",
+  "stop",
+  "wait",
+  "bad",
+  "cell-free",
+  "cell-down",
+  "sunken",
+] as const;
+
+export interface Palette {
+  readonly token: Readonly<Record<(typeof tokens)[number], string>>;
+  readonly categories: readonly string[];
+  readonly font: string;
+}
+
+/** Hues far apart first, so that few categories differ most. */
+const hues = [250, 45, 150, 320, 95, 195, 15, 285, 70, 170, 345, 225] as const;
+
+export function categoryColour(category: number, theme: string): string {
+  const hue = hues[category % CATEGORIES] ?? 0;
+  return theme === "dark" ? `oklch(0.72 0.12 ${hue})` : `oklch(0.6 0.13 ${hue})`;
+}
+
+export function paletteFor(host: Element, theme: string): Palette {
+  return {
+    token: tokenColours(host, tokens),
+    categories: hues.map((_, category) => categoryColour(category, theme)),
+    font: `500 11px ${getComputedStyle(host).fontFamily}`,
+  };
+}
+
+export interface FleetPicture {
+  readonly layout: FleetLayout;
+  readonly categorise: Categorise;
+  readonly palette: Palette;
+  /** Under the pointer or the arrow keys. */
+  readonly cursor: NodeBox | null;
+  /** All of its accelerators are marked. */
+  readonly workloadId: string | null;
+}
+
+export function paintFleet(context: CanvasRenderingContext2D, picture: FleetPicture): void {
+  const { layout, palette, cursor } = picture;
+  context.clearRect(0, 0, layout.width, layout.height);
+  context.font = palette.font;
+  context.textBaseline = "top";
+  for (const pool of layout.pools) paintGroups(context, palette, pool.groups);
+  for (const box of layout.boxes) paintNode(context, picture, box);
+  if (picture.workloadId !== null) markWorkload(context, picture, picture.workloadId);
+  if (cursor !== null) {
+    const { width, height } = nodeSize(layout.grid, cursor.node.acceleratorCount);
+    context.strokeStyle = palette.token.accent;
+    context.lineWidth = 2;
+    context.strokeRect(cursor.x - 1, cursor.y - 1, width + 2, height + 2);
+  }
+}
+
+function paintGroups(
+  context: CanvasRenderingContext2D,
+  { token }: Palette,
+  groups: FleetLayout["pools"][number]["groups"],
+): void {
+  context.lineWidth = 1;
+  for (const { label, x, y, width, height } of groups) {
+    context.strokeStyle = token.line;
+    context.beginPath();
+    context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, 5);
+    context.stroke();
+    context.fillStyle = token["ink-3"];
+    if (label !== "") context.fillText(label, x + 8, y + 7, width - 16);
+  }
+}
+
+function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box: NodeBox): void {
+  const { layout, palette, categorise } = picture;
+  const { node } = box;
+  const { cell } = layout.grid;
+  cellsOf(node, categorise).forEach((kind, accelerator) => {
+    const { x, y } = cellAt(layout.grid, box, accelerator);
+    context.fillStyle = colourOf(kind, palette);
+    context.fillRect(x, y, cell, cell);
+    if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
+  });
+  const outline = node.health === "lost" ? palette.token.bad : node.draining ? palette.token.wait : null;
+  if (outline === null && node.acceleratorCount > 0) return;
+  const { width, height } = nodeSize(layout.grid, node.acceleratorCount);
+  context.strokeStyle = outline ?? palette.token["ink-3"];
+  context.lineWidth = 1.5;
+  context.setLineDash(node.health === "lost" ? [] : [3, 2]);
+  context.strokeRect(box.x + 0.25, box.y + 0.25, width - 0.5, height - 0.5);
+  context.setLineDash([]);
+}
+
+function colourOf(kind: CellKind, { token, categories }: Palette): string {
+  if (typeof kind === "object") return categories[kind.category] ?? token.run;
+  switch (kind) {
+    case "free":
+      return token["cell-free"];
+    case "down":
+      return token["cell-down"];
+    case "launching":
+      return token["run-soft"];
+    case "running":
+      return token.run;
+    case "stopping":
+      return token.stop;
+  }
+}
+
+interface HatchedCell {
+  readonly x: number;
+  readonly y: number;
+  readonly cell: number;
+  readonly colour: string;
+}
+
+function hatch(context: CanvasRenderingContext2D, { x, y, cell, colour }: HatchedCell): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x + 0.5, y + cell - 0.5);
+  context.lineTo(x + cell - 0.5, y + 0.5);
+  context.stroke();
+  context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+}
+
+/** A gang lies on many nodes; its accelerators get a rim so that one sees where. */
+function markWorkload(context: CanvasRenderingContext2D, { layout, palette }: FleetPicture, workloadId: string): void {
+  const { grid } = layout;
+  context.strokeStyle = palette.token.ink;
+  context.lineWidth = grid.cell >= 8 ? 1.5 : 1;
+  for (const box of layout.boxes) {
+    for (const holder of box.node.holders) {
+      if (holder.workloadId !== workloadId) continue;
+      forEachRange(holder.accelerators, (first, last) => {
+        for (let accelerator = first; accelerator <= last; accelerator++) {
+          const { x, y } = cellAt(grid, box, accelerator);
+          context.strokeRect(x - 0.25, y - 0.25, grid.cell + 0.5, grid.cell + 0.5);
+        }
+      });
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** The dominant reason of what waits: its kind in two words, and needed against available where it is about amounts. */
+import type { BlockedReason, QueueEntry } from "@headroom/protocol";
+import { grouped } from "@headroom/views";
+
+export interface ReasonBrief {
+  readonly word: string;
+  /** `64 of 17`: what it needs, of what there is. Empty where the reason is not about an amount. */
+  readonly amounts: string;
+}
+
+export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
+  if (reason === null) return { word: "Starting", amounts: "" };
+  switch (reason.kind) {
+    case "exceedsFleet":
+      return { word: "Exceeds fleet", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}` };
+    case "acceleratorShortfall":
+      return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
+    case "workerShortfall":
+      return { word: "Scattered", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+    case "teamLimit":
+      return {
+        word: "Team limit",
+        amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.limitCount - reason.usedCount))}`,
+      };
+    case "behindHead":
+      return { word: "Behind head", amounts: `${grouped(reason.aheadCount)} ahead` };
+    case "backoff":
+      return { word: "Retry", amounts: "" };
+  }
+}
+
+export interface QueueFilter {
+  readonly team: string | undefined;
+  readonly search: string | undefined;
+}
+
+/** The team and all teams below it; text in name, team, actor or reason. */
+export function matchesQueueFilter({ workload, reason }: QueueEntry, { team, search }: QueueFilter): boolean {
+  if (team !== undefined && workload.team !== team && !workload.team.startsWith(`${team}/`)) return false;
+  if (search === undefined) return true;
+  const text =
+    `${workload.name} ${workload.id} ${workload.team} ${workload.actor} ${reason?.sentence ?? ""}`.toLowerCase();
+  return text.includes(search.toLowerCase());
+}

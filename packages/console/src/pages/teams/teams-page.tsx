@@ -1,0 +1,120 @@
+import { grouped } from "@headroom/views";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { fleetQuery, teamsQuery } from "../../data/queries.ts";
+import { changesTeams } from "../../live/interest.ts";
+import { useLiveQuery } from "../../live/use-live-query.ts";
+import { Page } from "../../parts/page.tsx";
+import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
+import { UsageBar } from "../../parts/usage-bar.tsx";
+import { teamRows, typeUses, type TeamRow, type TypeUse } from "./team-tree.ts";
+
+export function TeamsPage(): ReactElement {
+  const client = useClient();
+  const { data, error, refetch } = useQuery(teamsQuery(client));
+  const { data: fleet } = useQuery(fleetQuery(client));
+  useLiveQuery({ queryKey: ["teams"], matters: changesTeams });
+  const totals = useMemo(
+    () => new Map((fleet?.acceleratorTypes ?? []).map(({ type, accelerators }) => [type, accelerators.total])),
+    [fleet],
+  );
+  return (
+    <Page title="Teams" layout="flow" summary="What each team and everything below it holds, against its limits">
+      {data === undefined ? (
+        error === null ? (
+          <Loading label="Loading teams" />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <>
+          {error === null ? null : <StaleNotice error={error} />}
+          <div className="px-4 pb-6 md:px-6">
+            <TeamTable rows={teamRows(data)} totals={totals} />
+            {data.length > 1 ? null : (
+              <p className="mt-3 text-ink-2">
+                Only the team that always exists. Apply a team document to add others: a name such as{" "}
+                <code className="font-mono text-xs">research/nlp</code>, and limits by accelerator type.
+              </p>
+            )}
+          </div>
+        </>
+      )}
+    </Page>
+  );
+}
+
+interface TeamTableProps {
+  readonly rows: readonly TeamRow[];
+  /** Accelerators of each type in the whole fleet: what a bar without a limit is measured against. */
+  readonly totals: ReadonlyMap<string, number>;
+}
+
+function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-surface">
+      <table className="w-full text-left">
+        <thead className="border-b border-line text-xs text-ink-3">
+          <tr>
+            <th scope="col" className="px-4 py-2 font-medium">
+              Team
+            </th>
+            <th scope="col" className="px-4 py-2 font-medium">
+              Holds
+            </th>
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line">
+          {rows.map(({ team, depth, label }) => (
+            <tr key={team.name} className="align-top hover:bg-hover">
+              <th scope="row" className="w-2/5 py-2.5 pr-2 pl-4 font-medium">
+                <span style={{ paddingLeft: `${depth * 1.25}rem` }}>
+                  <Link to="/workloads" search={{ team: team.name }} className="hover:underline" aria-label={team.name}>
+                    {label}
+                  </Link>
+                </span>
+              </th>
+              <td className="px-4 py-2.5">
+                <TypeUses uses={typeUses(team)} totals={totals} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function TypeUses({
+  uses,
+  totals,
+}: {
+  readonly uses: readonly TypeUse[];
+  readonly totals: ReadonlyMap<string, number>;
+}): ReactElement {
+  if (uses.length === 0) return <span className="text-ink-3">nothing, without a limit</span>;
+  return (
+    <ul className="flex flex-col gap-1.5">
+      {uses.map(({ type, heldCount, limitCount }) => {
+        const isFull = limitCount !== null && heldCount >= limitCount;
+        return (
+          <li key={type} className="grid items-center gap-x-3 sm:grid-cols-[8rem_9rem_minmax(4rem,1fr)]">
+            <span className="text-ink-2">{type}</span>
+            <span>
+              {grouped(heldCount)}
+              <span className="text-ink-3">{limitCount === null ? ", no limit" : ` of ${grouped(limitCount)}`}</span>
+              {isFull ? <span className="text-wait"> full</span> : null}
+            </span>
+            <UsageBar
+              total={limitCount ?? totals.get(type) ?? heldCount}
+              parts={[{ key: "held", amount: heldCount, className: isFull ? "bg-wait" : "bg-run" }]}
+            />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

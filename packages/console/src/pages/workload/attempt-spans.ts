@@ -1,0 +1,74 @@
+/** An attempt as spans of time on a common scale: waiting for it, launching, running, and what it ended as. */
+import type { Attempt, Workload } from "@headroom/protocol";
+import type { Tone } from "../../parts/phase-badge.tsx";
+
+export interface AttemptSpan {
+  readonly kind: "waiting" | "launching" | "running";
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface AttemptLine {
+  readonly attempt: Attempt;
+  readonly spans: readonly AttemptSpan[];
+  readonly tone: Tone;
+  readonly word: string;
+}
+
+export function attemptLines(
+  workload: Pick<Workload, "submittedAtMs" | "attempts">,
+  nowMs: number,
+): readonly AttemptLine[] {
+  const endOfTask = new Map<number, number>();
+  return workload.attempts.map((attempt) => {
+    const readyAtMs = endOfTask.get(attempt.task) ?? workload.submittedAtMs;
+    const endAtMs = attempt.phase === "ended" ? attempt.endedAtMs : Math.max(nowMs, attempt.placedAtMs);
+    endOfTask.set(attempt.task, endAtMs);
+    return { attempt, spans: spansOf(attempt, readyAtMs, endAtMs), ...wordFor(attempt) };
+  });
+}
+
+function spansOf(attempt: Attempt, readyAtMs: number, endAtMs: number): AttemptSpan[] {
+  const spans: AttemptSpan[] = [
+    { kind: "waiting", fromMs: readyAtMs, toMs: attempt.placedAtMs },
+    { kind: "launching", fromMs: attempt.placedAtMs, toMs: attempt.startedAtMs ?? endAtMs },
+  ];
+  if (attempt.startedAtMs !== null) spans.push({ kind: "running", fromMs: attempt.startedAtMs, toMs: endAtMs });
+  return spans.filter(({ fromMs, toMs }) => toMs > fromMs);
+}
+
+const stopWords = {
+  cancelled: "Stopped on request",
+  walltimeExceeded: "Stopped at its walltime",
+  nodeDrained: "Stopped to drain a node",
+  nodeLost: "A node was lost",
+} as const;
+
+function wordFor(attempt: Attempt): { tone: Tone; word: string } {
+  switch (attempt.phase) {
+    case "launching":
+      return { tone: "run", word: "Launching" };
+    case "running":
+      return { tone: "run", word: "Running" };
+    case "stopping":
+      return { tone: "stop", word: attempt.stop === null ? "Stopping" : stopWords[attempt.stop.reason] };
+    case "ended":
+      return endWord(attempt);
+  }
+}
+
+function endWord({ outcome, stopReason }: Attempt & { readonly phase: "ended" }): { tone: Tone; word: string } {
+  if (stopReason !== null && outcome !== "succeeded") {
+    return { tone: stopReason === "cancelled" ? "idle" : "bad", word: stopWords[stopReason] };
+  }
+  switch (outcome) {
+    case "succeeded":
+      return { tone: "good", word: "Succeeded" };
+    case "failed":
+      return { tone: "bad", word: "Failed" };
+    case "stopped":
+      return { tone: "idle", word: "Stopped" };
+    case "lost":
+      return { tone: "bad", word: "Lost" };
+  }
+}

@@ -1,0 +1,73 @@
+import type { EventEnvelope, Workload } from "@headroom/protocol";
+import { useEffect, useState } from "react";
+import { useSession } from "../../../connect/session.ts";
+import { emptyHistory, extend, firstSequenceToRead, type History } from "./progress-history.ts";
+
+export interface WorkloadHistory extends History {
+  readonly isLoading: boolean;
+  /** The beginning is too long ago to be shown. */
+  readonly isCut: boolean;
+}
+
+const nothingYet: WorkloadHistory = { ...emptyHistory, isLoading: true, isCut: false };
+
+/** Events between two updates of the screen while the past is read. */
+const BATCH = 2_000;
+
+/** Reads the past of a workload from the events, then follows it. Begins anew only for another workload. */
+export function useHistory(workload: Workload): WorkloadHistory {
+  const { client, feed } = useSession();
+  const [history, setHistory] = useState<WorkloadHistory>(nothingYet);
+  const { id, submittedAtMs } = workload;
+  // Attempts that are known now and, by their placements, those to come.
+  const [attemptIds] = useState(() => new Set<string>());
+  for (const attempt of workload.attempts) attemptIds.add(attempt.id);
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const head = feed.state.lastSequence;
+    const take = (batch: readonly EventEnvelope[]): void => {
+      for (const { event } of batch) {
+        if (event.kind === "gangPlaced" && event.workloadId === id) attemptIds.add(event.attemptId);
+      }
+      setHistory((now) => {
+        const next = extend(now, batch, (attemptId) => attemptIds.has(attemptId));
+        return next === now ? now : { ...now, ...next };
+      });
+    };
+    const live: EventEnvelope[] = [];
+    let isCaughtUp = false;
+    const leave = feed.subscribe((batch) => {
+      const fresh = batch.filter(({ sequence }) => sequence > head);
+      if (isCaughtUp) take(fresh);
+      else live.push(...fresh);
+    });
+    const read = async (): Promise<void> => {
+      const { from, isCut } = await firstSequenceToRead(client, { submittedAtMs, head });
+      let batch: EventEnvelope[] = [];
+      if (from <= head) {
+        for await (const envelope of client.events({ from, signal: abort.signal })) {
+          if (envelope.sequence <= head) batch.push(envelope);
+          if (batch.length >= BATCH) {
+            take(batch);
+            batch = [];
+          }
+          if (envelope.sequence >= head) break;
+        }
+      }
+      take([...batch, ...live]);
+      isCaughtUp = true;
+      setHistory((now) => ({ ...now, isLoading: false, isCut }));
+    };
+    read().catch(() => {
+      // Aborted, or the control plane is away, which the page says elsewhere: what came live is still shown.
+      isCaughtUp = true;
+      if (!abort.signal.aborted) setHistory((now) => ({ ...now, isLoading: false, isCut: true }));
+    });
+    return () => {
+      leave();
+      abort.abort(new Error("the page was left"));
+    };
+  }, [client, feed, id, submittedAtMs, attemptIds]);
+  return history;
+}

@@ -1,0 +1,62 @@
+/**
+ * Colours in logs. Programs write them as escape sequences (ECMA-48 SGR); the sixteen basic ones, bold and dim are kept,
+ * everything else a terminal would obey (cursor, titles, links) is dropped, so that a log can never draw outside its lines.
+ */
+export interface LogSpan {
+  readonly text: string;
+  /** 0 to 7 as in SGR 30 to 37; `null`: the ordinary colour. */
+  readonly colour: number | null;
+  readonly isBold: boolean;
+  readonly isDim: boolean;
+}
+
+interface Style {
+  colour: number | null;
+  isBold: boolean;
+  isDim: boolean;
+}
+
+/** CSI sequences, OSC sequences (ended by BEL or ST), other escapes, and control characters but the tab. */
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about.
+const sequences =
+  /\u001b\[([0-9;:?]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f]/g;
+
+/** What remains of a line that a progress bar wrote over and over: what stood there last. */
+export function afterCarriageReturns(line: string): string {
+  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  return text.slice(text.lastIndexOf("\r") + 1);
+}
+
+export function parseAnsi(line: string): readonly LogSpan[] {
+  const spans: LogSpan[] = [];
+  const style: Style = { colour: null, isBold: false, isDim: false };
+  let position = 0;
+  const take = (end: number): void => {
+    if (end > position) spans.push({ text: line.slice(position, end), ...style });
+  };
+  for (const match of line.matchAll(sequences)) {
+    take(match.index);
+    position = match.index + match[0].length;
+    if (match[2] === "m") applyCodes(style, match[1] ?? "");
+  }
+  take(line.length);
+  return spans;
+}
+
+export const plainText = (line: string): string => line.replaceAll(sequences, "");
+
+function applyCodes(style: Style, codes: string): void {
+  const numbers = codes === "" ? [0] : codes.split(/[;:]/).map(Number);
+  for (let index = 0; index < numbers.length; index++) {
+    const code = numbers[index] ?? 0;
+    if (code === 0) Object.assign(style, { colour: null, isBold: false, isDim: false });
+    else if (code === 1) style.isBold = true;
+    else if (code === 2) style.isDim = true;
+    else if (code === 22) Object.assign(style, { isBold: false, isDim: false });
+    else if (code === 39) style.colour = null;
+    else if (code >= 30 && code <= 37) style.colour = code - 30;
+    else if (code >= 90 && code <= 97) style.colour = code - 90;
+    // 256 and true colours: their parameters are not codes of their own.
+    else if (code === 38 || code === 48) index += numbers[index + 1] === 5 ? 2 : 4;
+  }
+}

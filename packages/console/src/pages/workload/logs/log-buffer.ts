@@ -1,0 +1,83 @@
+/**
+ * The lines of a log as they arrive: pieces of several workers' streams, cut anywhere. Each stream's pieces are joined to
+ * lines; the newest `LINES_MAX` are kept, so that a talkative run can be watched for days.
+ */
+import type { LogChunk } from "@headroom/protocol";
+import { afterCarriageReturns, plainText } from "./ansi.ts";
+
+export interface LogLine {
+  /** Counts every line that ever arrived. */
+  readonly number: number;
+  readonly worker: number;
+  readonly stream: "stdout" | "stderr";
+  readonly attemptId: string;
+  /** With escape sequences. */
+  readonly raw: string;
+}
+
+/** What a browser holds and searches without a pause: 20,000 lines are a few MiB. */
+export const LINES_MAX = 20_000;
+/** A "line" longer than this is cut: somebody prints a tensor. */
+export const LINE_CHARS_MAX = 4_000;
+
+export class LogBuffer {
+  #lines: LogLine[] = [];
+  readonly #partial = new Map<string, string>();
+  #count = 0;
+  #longestChars = 0;
+
+  /** The kept lines, oldest first. A new array after every `add` that completed a line. */
+  get lines(): readonly LogLine[] {
+    return this.#lines;
+  }
+
+  get droppedCount(): number {
+    return this.#count - this.#lines.length;
+  }
+
+  get longestChars(): number {
+    return this.#longestChars;
+  }
+
+  add(chunks: readonly LogChunk[]): void {
+    const added: LogLine[] = [];
+    for (const chunk of chunks) this.#split(chunk, added);
+    if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-LINES_MAX);
+  }
+
+  /** What stands behind the last line end: a prompt, or a line still being written. */
+  finish(): void {
+    const added: LogLine[] = [];
+    for (const [key, text] of this.#partial) {
+      const [attemptId = "", worker = "0", stream = "stdout"] = key.split(" ");
+      if (text !== "")
+        added.push(this.#line({ attemptId, worker: Number(worker), stream: stream as LogChunk["stream"] }, text));
+    }
+    this.#partial.clear();
+    if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-LINES_MAX);
+  }
+
+  #split(chunk: LogChunk, into: LogLine[]): void {
+    const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
+    const pieces = ((this.#partial.get(key) ?? "") + chunk.text).split("\n");
+    const rest = pieces.pop() ?? "";
+    for (const piece of pieces) into.push(this.#line(chunk, piece));
+    // A stream without line ends must not grow for ever either.
+    if (rest.length > LINE_CHARS_MAX) into.push(this.#line(chunk, rest));
+    this.#partial.set(key, rest.length > LINE_CHARS_MAX ? "" : rest);
+  }
+
+  #line({ attemptId, worker, stream }: Omit<LogChunk, "text">, text: string): LogLine {
+    const whole = afterCarriageReturns(text);
+    const raw = whole.length > LINE_CHARS_MAX ? `${whole.slice(0, LINE_CHARS_MAX)} …` : whole;
+    this.#longestChars = Math.max(this.#longestChars, raw.length);
+    return { number: ++this.#count, worker, stream, attemptId, raw };
+  }
+}
+
+/** The positions in `lines` of those that hold the text, case ignored. */
+export function searchLines(lines: readonly LogLine[], text: string): readonly number[] {
+  if (text === "") return [];
+  const wanted = text.toLowerCase();
+  return lines.flatMap(({ raw }, index) => (plainText(raw).toLowerCase().includes(wanted) ? [index] : []));
+}

@@ -1,0 +1,164 @@
+import type { Attempt, Workload } from "@headroom/protocol";
+import { grouped } from "@headroom/views";
+import { useDeferredValue, useMemo, useState } from "react";
+import type { KeyboardEvent, ReactElement } from "react";
+import { Button, IconButton } from "../../../parts/button.tsx";
+import { SearchInput, Select } from "../../../parts/controls.tsx";
+import { Panel } from "../../../parts/page.tsx";
+import { searchLines } from "./log-buffer.ts";
+import { LogView } from "./log-view.tsx";
+import { useLogs, type LogState } from "./use-logs.ts";
+
+/** Enough to choose from; more workers are looked at through the command line. */
+const WORKERS_OFFERED_MAX = 256;
+
+export function LogsPanel({ workload }: { readonly workload: Workload }): ReactElement {
+  const [attempt, setAttempt] = useState("");
+  const [worker, setWorker] = useState("");
+  const live = useLogs(workload.id, {
+    attempt: attempt === "" ? undefined : attempt,
+    worker: worker === "" ? undefined : Number(worker),
+  });
+  const [frozen, setFrozen] = useState<LogState | null>(null);
+  const shown = frozen ?? live;
+  const [isFollowing, setIsFollowing] = useState(true);
+  const search = useSearchIn(shown);
+  const { workers } = workload.gang;
+  return (
+    <Panel title="Logs" aside={<LogStatus live={live} isPaused={frozen !== null} newCount={newLines(live, frozen)} />}>
+      <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+        <SearchInput
+          label="Search in these lines"
+          className="w-full sm:w-64"
+          onValue={search.setText}
+          onKeyDown={search.onKeyDown}
+        />
+        <SearchPosition search={search} />
+        <span className="flex-1" />
+        {workers < 2 ? null : (
+          <Select label="Worker" value={worker} options={workerOptions(workers)} onValue={setWorker} />
+        )}
+        {workload.attempts.length < 2 ? null : (
+          <Select label="Attempt" value={attempt} options={attemptOptions(workload)} onValue={setAttempt} />
+        )}
+        <Button icon={frozen === null ? "pause" : "play"} onClick={() => setFrozen(frozen === null ? live : null)}>
+          {frozen === null ? "Pause" : "Continue"}
+        </Button>
+        <Button icon="down" aria-pressed={isFollowing} onClick={() => setIsFollowing(true)} disabled={isFollowing}>
+          Follow
+        </Button>
+      </div>
+      {shown.lines.length === 0 ? (
+        <p className="grid h-40 place-items-center bg-sunken px-4 text-center text-ink-2">
+          {emptyText(workload, live)}
+        </p>
+      ) : (
+        <LogView
+          lines={shown.lines}
+          longestChars={shown.longestChars}
+          showsWorkers={workers > 1 && worker === ""}
+          search={search.text}
+          foundIndex={search.foundIndex}
+          isFollowing={isFollowing && frozen === null}
+          onFollow={setIsFollowing}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const workerOptions = (workers: number): { value: string; label: string }[] => [
+  { value: "", label: "All workers" },
+  ...Array.from({ length: Math.min(workers, WORKERS_OFFERED_MAX) }, (_, rank) => ({
+    value: String(rank),
+    label: `Worker ${rank}`,
+  })),
+];
+
+const attemptName = ({ task, number }: Attempt, isBatch: boolean): string =>
+  isBatch ? `Task ${task}, attempt ${number}` : `Attempt ${number}`;
+
+const attemptOptions = ({ attempts, kind }: Workload): { value: string; label: string }[] => [
+  { value: "", label: "Newest attempt" },
+  ...attempts.toReversed().map((each) => ({ value: each.id, label: attemptName(each, kind === "batch") })),
+];
+
+const newLines = (live: LogState, frozen: LogState | null): number =>
+  frozen === null ? 0 : (live.lines.at(-1)?.number ?? 0) - (frozen.lines.at(-1)?.number ?? 0);
+
+function emptyText(workload: Workload, live: LogState): string {
+  if (live.phase === "interrupted") return live.detail;
+  if (workload.attempts.length === 0) return "Nothing was placed yet, so nothing was written.";
+  return live.phase === "ended" ? "Nothing was written." : "Nothing was written so far.";
+}
+
+interface LogStatusProps {
+  readonly live: LogState;
+  readonly isPaused: boolean;
+  readonly newCount: number;
+}
+
+function LogStatus({ live, isPaused, newCount }: LogStatusProps): ReactElement {
+  const words = { connecting: "Connecting", following: "Live", ended: "Complete", interrupted: "Interrupted" } as const;
+  const dropped = live.droppedCount === 0 ? "" : `, the oldest ${grouped(live.droppedCount)} dropped`;
+  return (
+    <p className="text-xs text-ink-2">
+      <span role="status">{isPaused ? `Paused, ${grouped(newCount)} new` : words[live.phase]}</span>
+      <span className="text-ink-3">
+        , {grouped(live.lines.length)} lines{dropped}
+      </span>
+    </p>
+  );
+}
+
+interface LogSearch {
+  readonly text: string;
+  readonly matches: readonly number[];
+  readonly position: number;
+  readonly foundIndex: number | null;
+  readonly setText: (text: string) => void;
+  readonly step: (by: number) => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function useSearchIn({ lines }: LogState): LogSearch {
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState<number | null>(null);
+  const wanted = useDeferredValue(text);
+  const matches = useMemo(() => searchLines(lines, wanted), [lines, wanted]);
+  const position = chosen === null ? matches.length - 1 : Math.min(chosen, matches.length - 1);
+  const step = (by: number): void => {
+    if (matches.length > 0) setChosen((position + by + matches.length) % matches.length);
+  };
+  return {
+    text: wanted,
+    matches,
+    position,
+    foundIndex: chosen === null || wanted === "" ? null : (matches[position] ?? null),
+    setText: (next) => {
+      setText(next);
+      setChosen(null);
+    },
+    step,
+    onKeyDown: (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      step(event.shiftKey ? 1 : -1);
+    },
+  };
+}
+
+/** The newest match comes first: in logs, what one looks for is usually near the end. */
+function SearchPosition({ search }: { readonly search: LogSearch }): ReactElement | null {
+  if (search.text === "") return null;
+  const { matches, position, step } = search;
+  return (
+    <span className="flex items-center gap-1 text-ink-2">
+      <span role="status" className="px-1">
+        {matches.length === 0 ? "No match" : `${grouped(position + 1)} of ${grouped(matches.length)}`}
+      </span>
+      <IconButton icon="up" label="Match before" disabled={matches.length === 0} onClick={() => step(-1)} />
+      <IconButton icon="down" label="Next match" disabled={matches.length === 0} onClick={() => step(1)} />
+    </span>
+  );
+}

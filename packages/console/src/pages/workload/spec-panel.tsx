@@ -1,0 +1,69 @@
+import type { Workload, WorkloadSpec } from "@headroom/protocol";
+import { durationText, plural } from "@headroom/views";
+import type { ReactElement } from "react";
+import { gangSentence, workerNeedText } from "../../format/amounts.ts";
+import { useAnnouncer } from "../../parts/announcer.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Facts, type Fact } from "../../parts/facts.tsx";
+import { Panel } from "../../parts/page.tsx";
+
+export function SpecPanel({ workload }: { readonly workload: Workload }): ReactElement {
+  const announcer = useAnnouncer();
+  const { spec } = workload;
+  const json = JSON.stringify(spec, null, 2);
+  const copy = (): void =>
+    void navigator.clipboard.writeText(json).then(
+      () => announcer.say("Specification copied."),
+      () => announcer.fail(new Error("The browser does not let this page use the clipboard.")),
+    );
+  return (
+    <Panel title="Specification">
+      <Facts facts={specFacts(spec)} />
+      <details className="border-t border-line">
+        <summary className="px-4 py-2 font-medium text-ink-2 hover:text-ink">Everything, as JSON</summary>
+        <div className="relative">
+          <pre
+            tabIndex={0}
+            role="region"
+            aria-label="Specification as JSON"
+            className="scroll-thin max-h-96 overflow-auto bg-sunken px-4 py-3 font-mono text-xs"
+          >
+            {json}
+          </pre>
+          <Button icon="copy" className="absolute top-2 right-2" onClick={copy}>
+            Copy
+          </Button>
+        </div>
+      </details>
+    </Panel>
+  );
+}
+
+function specFacts(spec: WorkloadSpec): readonly Fact[] {
+  const { gang, retries } = spec;
+  const optional: readonly (Fact | null)[] = [
+    spec.kind === "batch" ? { name: "Tasks", value: plural(spec.taskCount, "task") } : null,
+    { name: "Gang", value: gangSentence(gang) },
+    { name: "Each worker", value: workerNeedText(gang) },
+    spec.acceleratorTypes.length === 0 ? null : { name: "Type", value: spec.acceleratorTypes.join(", then ") },
+    {
+      name: "Command",
+      value: (
+        <code className="font-mono text-xs break-all whitespace-pre-wrap">{spec.run === "" ? "(none)" : spec.run}</code>
+      ),
+    },
+    spec.dir === null
+      ? null
+      : { name: "Directory", value: <code className="font-mono text-xs break-all">{spec.dir}</code> },
+    { name: "Walltime", value: spec.walltimeMs === null ? "unlimited" : durationText(spec.walltimeMs) },
+    {
+      name: "Retries",
+      value: retries.max === 0 ? "none" : `up to ${retries.max}, after ${durationText(retries.backoffMs)} at first`,
+    },
+    { name: "Grace period", value: durationText(spec.graceTimeoutMs) },
+    spec.checkpointDir === null
+      ? null
+      : { name: "Checkpoints", value: <code className="font-mono text-xs break-all">{spec.checkpointDir}</code> },
+  ];
+  return optional.filter((fact) => fact !== null);
+}

@@ -1,0 +1,167 @@
+/** One workload: what it is, why it waits or how it runs, what it writes, what became of it. */
+import type { Workload } from "@headroom/protocol";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { ReactElement } from "react";
+import { useClient, useSession } from "../../connect/session.ts";
+import { workloadQuery } from "../../data/queries.ts";
+import { changesWorkload } from "../../live/interest.ts";
+import { useLiveQuery } from "../../live/use-live-query.ts";
+import { useAnnouncer } from "../../parts/announcer.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
+import { PhaseBadge } from "../../parts/phase-badge.tsx";
+import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
+import { Moment, Span } from "../../parts/time-text.tsx";
+import { AttemptsPanel } from "./attempts-panel.tsx";
+import { ProgressPanel } from "./history/progress-panel.tsx";
+import { useHistory } from "./history/use-history.ts";
+import { LogsPanel } from "./logs/logs-panel.tsx";
+import { SpecPanel } from "./spec-panel.tsx";
+import { UsagePanel } from "./usage-panel.tsx";
+import { WaitingPanel } from "./waiting-panel.tsx";
+
+const route = getRouteApi("/workloads/$workloadId");
+
+export function WorkloadPage(): ReactElement {
+  const { workloadId } = route.useParams();
+  return <WorkloadOf key={workloadId} workloadId={workloadId} />;
+}
+
+function WorkloadOf({ workloadId }: { readonly workloadId: string }): ReactElement {
+  const query = workloadQuery(useClient(), workloadId);
+  const { data, error, refetch } = useQuery(query);
+  const attemptIds = useMemo(() => new Set((data?.attempts ?? []).map(({ id }) => id)), [data]);
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWorkload(workloadId, attemptIds) });
+  if (data === undefined) {
+    return (
+      <Page title="Workload" layout="flow">
+        {error === null ? (
+          <Loading label="Loading the workload" />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={data.name}
+      layout="flow"
+      summary={<Summary workload={data} />}
+      actions={<StopButton workload={data} />}
+    >
+      {error === null ? null : <StaleNotice error={error} />}
+      <Panels workload={data} />
+    </Page>
+  );
+}
+
+function Summary({ workload }: { readonly workload: Workload }): ReactElement {
+  const { phase, team, kind, id, endSentence } = workload;
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <PhaseBadge phase={phase} />
+      <span>
+        {kind === "train" ? "Training run" : "Batch array"} of{" "}
+        <Link
+          to="/workloads"
+          search={{ team }}
+          className="underline decoration-line-strong underline-offset-2 hover:text-ink"
+        >
+          {team}
+        </Link>
+      </span>
+      <span className="font-mono text-xs text-ink-3">{id}</span>
+      {endSentence === null ? null : <span>{endSentence}</span>}
+    </div>
+  );
+}
+
+function Panels({ workload }: { readonly workload: Workload }): ReactElement {
+  const { demo } = useSession();
+  const history = useHistory(workload);
+  const isOver = workload.endedAtMs !== null;
+  return (
+    <div className="grid items-start gap-4 px-4 pb-6 md:px-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
+      <div className="flex min-w-0 flex-col gap-4">
+        {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
+        <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
+        <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />
+        {demo === null ? (
+          <LogsPanel workload={workload} />
+        ) : (
+          <Panel title="Logs">
+            <p className="px-4 py-3 text-ink-2">
+              Simulated work has no processes, so it writes no logs. On a real fleet they are followed live here.
+            </p>
+          </Panel>
+        )}
+      </div>
+      <div className="flex min-w-0 flex-col gap-4">
+        <Panel title="Facts">
+          <Facts
+            facts={[
+              { name: "Submitted", value: <Moment atMs={workload.submittedAtMs} /> },
+              { name: "By", value: workload.actor },
+              {
+                name: "Waited",
+                value: <Span fromMs={workload.submittedAtMs} toMs={workload.firstStartedAtMs ?? workload.endedAtMs} />,
+              },
+              {
+                name: "Running for",
+                value:
+                  workload.firstStartedAtMs === null ? (
+                    "–"
+                  ) : (
+                    <Span fromMs={workload.firstStartedAtMs} toMs={workload.endedAtMs} />
+                  ),
+              },
+              ...(isOver ? [{ name: "Ended", value: <Moment atMs={workload.endedAtMs ?? 0} /> }] : []),
+              { name: "Priority", value: String(workload.priority) },
+            ]}
+          />
+        </Panel>
+        {demo === null && workload.tasks.active > 0 ? <UsagePanel workloadId={workload.id} /> : null}
+        <SpecPanel workload={workload} />
+      </div>
+    </div>
+  );
+}
+
+function StopButton({ workload }: { readonly workload: Workload }): ReactElement | null {
+  const client = useClient();
+  const announcer = useAnnouncer();
+  const queryClient = useQueryClient();
+  const [isAsking, setIsAsking] = useState(false);
+  const stop = useMutation({
+    mutationFn: () => client.stopWorkload(workload.id),
+    onSuccess: () => announcer.say(`${workload.name} is being stopped.`),
+    onError: (error) => announcer.fail(error),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ["workload", workload.id] }),
+  });
+  if (workload.endedAtMs !== null) return null;
+  const isStopping = workload.stopRequested || stop.isPending;
+  return (
+    <>
+      <Button icon="stop" disabled={isStopping} onClick={() => setIsAsking(true)}>
+        {isStopping ? "Stopping" : "Stop"}
+      </Button>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setIsAsking(false)}
+        onConfirm={() => stop.mutate()}
+        title={`Stop ${workload.name}?`}
+        action="Stop"
+        isDangerous
+      >
+        {workload.tasks.active === 0
+          ? "It leaves the queue and does not start."
+          : `Its workers get SIGTERM and ${workload.spec.graceTimeoutMs / 1000} s to write a checkpoint, then SIGKILL. It does not start again.`}
+      </Confirm>
+    </>
+  );
+}

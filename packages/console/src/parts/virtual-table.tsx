@@ -1,0 +1,167 @@
+/**
+ * A table of which only the rows on screen exist. Rows are found by the arrow keys as well (j and k too), and each has one
+ * link to where it leads, so that Tab, a click and a screen reader all work without a second version of the table.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly header: string;
+  readonly cell: (row: Row, index: number) => ReactNode;
+  /** Alignment and at which widths it is shown; the same for header and cells. */
+  readonly className?: string;
+  /** Two lines of text where one is not enough. */
+  readonly isWrapping?: boolean;
+}
+
+interface VirtualTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** `grid-template-columns` by width, as classes. */
+  readonly template: string;
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** Of the whole table, also where only a part of it is loaded. */
+  readonly rowCount: number;
+  readonly onShow?: (first: number, last: number) => void;
+  /** Below the last row. */
+  readonly footer?: ReactNode;
+  readonly rowHeightPx?: number;
+}
+
+const ROW_PX = 40;
+const OVERSCAN = 12;
+
+export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
+  const { label, columns, template, rows, rowCount, footer, rowHeightPx = ROW_PX } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeightPx,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : props.keyOf(row);
+    },
+    overscan: OVERSCAN,
+  });
+  const shown = virtualizer.getVirtualItems();
+  const [first, last] = [shown[0]?.index ?? 0, shown.at(-1)?.index ?? 0];
+  const { onShow } = props;
+  useEffect(() => onShow?.(first, last), [first, last, onShow]);
+  const onKeyDown = useRowKeys(scroller, rows.length, (index) => virtualizer.scrollToIndex(index, { align: "auto" }));
+
+  return (
+    <div
+      ref={scroller}
+      className="scroll-thin h-full overflow-y-auto border-t border-line bg-surface"
+      onKeyDown={onKeyDown}
+      onClick={followRow}
+    >
+      <div role="table" aria-label={label} aria-rowcount={rowCount + 1} aria-colcount={columns.length}>
+        <div role="rowgroup" className="sticky top-0 z-10 border-b border-line bg-surface">
+          <div role="row" aria-rowindex={1} className={`grid items-center gap-x-3 px-4 md:px-6 ${template}`}>
+            {columns.map((column) => (
+              <span
+                key={column.id}
+                role="columnheader"
+                className={`truncate py-2 text-xs font-medium text-ink-3 ${column.className ?? ""}`}
+              >
+                {column.header}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="relative" style={{ height: virtualizer.getTotalSize() }}>
+          {shown.map(({ index, start, size, key }) => (
+            <div
+              key={key}
+              role="row"
+              aria-rowindex={index + 2}
+              data-row={index}
+              className={`absolute inset-x-0 grid cursor-pointer items-center gap-x-3 border-b border-line px-4 focus-within:bg-hover hover:bg-hover md:px-6 ${template}`}
+              style={{ height: size, transform: `translateY(${start}px)` }}
+            >
+              <Cells row={rows[index]} index={index} columns={columns} />
+            </div>
+          ))}
+        </div>
+      </div>
+      {footer}
+    </div>
+  );
+}
+
+interface CellsProps<Row> {
+  readonly row: Row | undefined;
+  readonly index: number;
+  readonly columns: readonly Column<Row>[];
+}
+
+function Cells<Row>({ row, index, columns }: CellsProps<Row>): ReactNode {
+  if (row === undefined) return null;
+  return columns.map((column) => (
+    <div
+      key={column.id}
+      role="cell"
+      className={`min-w-0 ${column.isWrapping === true ? "max-h-full leading-[1.15rem]" : "truncate"} ${column.className ?? ""}`}
+    >
+      {column.cell(row, index)}
+    </div>
+  ));
+}
+
+/** A click anywhere in a row follows its link, unless it was on something else that takes clicks or selected text. */
+function followRow(event: MouseEvent<HTMLDivElement>): void {
+  const target = event.target as HTMLElement;
+  if (target.closest("a,button,input,select,label") !== null || window.getSelection()?.isCollapsed === false) return;
+  target.closest("[data-row]")?.querySelector<HTMLElement>("a,button")?.click();
+}
+
+/** Arrow keys move from row to row by focusing the rows' links; a row that does not exist yet is scrolled to first. */
+function useRowKeys(
+  scroller: { readonly current: HTMLDivElement | null },
+  rowCount: number,
+  scrollTo: (index: number) => void,
+): (event: KeyboardEvent<HTMLDivElement>) => void {
+  return (event) => {
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
+    if (row === null || event.altKey || event.ctrlKey || event.metaKey) return;
+    const index = Number(row.dataset["row"]);
+    const wanted = rowAfterKey(event.key, index, rowCount);
+    if (wanted === null) return;
+    event.preventDefault();
+    scrollTo(wanted);
+    requestAnimationFrame(() => {
+      scroller.current
+        ?.querySelector<HTMLElement>(`[data-row="${wanted}"] :is(a,button)`)
+        ?.focus({ preventScroll: true });
+    });
+  };
+}
+
+const STRIDE = 10;
+
+function rowAfterKey(key: string, index: number, rowCount: number): number | null {
+  const within = (wanted: number): number => Math.max(0, Math.min(rowCount - 1, wanted));
+  switch (key) {
+    case "ArrowDown":
+    case "j":
+      return within(index + 1);
+    case "ArrowUp":
+    case "k":
+      return within(index - 1);
+    case "PageDown":
+      return within(index + STRIDE);
+    case "PageUp":
+      return within(index - STRIDE);
+    case "Home":
+      return 0;
+    case "End":
+      return rowCount - 1;
+    default:
+      return null;
+  }
+}

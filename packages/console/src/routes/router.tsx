@@ -1,0 +1,93 @@
+/** Where everything is. Pages are loaded when they are first visited; the shell is there at once. */
+import {
+  createBrowserHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouterHistory,
+} from "@tanstack/react-router";
+import { Loading } from "../parts/states.tsx";
+import { Shell } from "../shell/shell.tsx";
+import { NotFound } from "../shell/not-found.tsx";
+import { RouteFailure } from "../shell/route-failure.tsx";
+import { eventsSearch, fleetSearch, queueSearch, workloadsSearch } from "./search-params.ts";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const fleet = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: fleetSearch,
+  component: lazyRouteComponent(() => import("../pages/fleet/fleet-page.tsx"), "FleetPage"),
+});
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/queue",
+  validateSearch: queueSearch,
+  component: lazyRouteComponent(() => import("../pages/queue/queue-page.tsx"), "QueuePage"),
+});
+const workloads = createRoute({
+  getParentRoute: () => root,
+  path: "/workloads",
+  validateSearch: workloadsSearch,
+  component: lazyRouteComponent(() => import("../pages/workloads/workloads-page.tsx"), "WorkloadsPage"),
+});
+const submit = createRoute({
+  getParentRoute: () => root,
+  path: "/workloads/new",
+  component: lazyRouteComponent(() => import("../pages/submit/submit-page.tsx"), "SubmitPage"),
+});
+const workload = createRoute({
+  getParentRoute: () => root,
+  path: "/workloads/$workloadId",
+  component: lazyRouteComponent(() => import("../pages/workload/workload-page.tsx"), "WorkloadPage"),
+});
+const teams = createRoute({
+  getParentRoute: () => root,
+  path: "/teams",
+  component: lazyRouteComponent(() => import("../pages/teams/teams-page.tsx"), "TeamsPage"),
+});
+const policy = createRoute({
+  getParentRoute: () => root,
+  path: "/policy",
+  component: lazyRouteComponent(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
+});
+const events = createRoute({
+  getParentRoute: () => root,
+  path: "/events",
+  validateSearch: eventsSearch,
+  component: lazyRouteComponent(() => import("../pages/events/events-page.tsx"), "EventsPage"),
+});
+
+/**
+ * The demo is served from any folder of static files, so its addresses lie behind the `#`. The router's own hash history
+ * would append the page's `?demo` to every one of them.
+ */
+const hashHistory = (): RouterHistory =>
+  createBrowserHistory({
+    parseLocation: () => {
+      const href = window.location.hash.slice(1) || "/";
+      const queryAt = href.indexOf("?");
+      const [pathname, search] = queryAt < 0 ? [href, ""] : [href.slice(0, queryAt), href.slice(queryAt)];
+      return { href, pathname, search, hash: "", state: window.history.state ?? {} };
+    },
+    createHref: (href) => `${window.location.pathname}${window.location.search}#${href}`,
+  });
+
+export function createConsoleRouter(isDemo: boolean) {
+  return createRouter({
+    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, events]),
+    history: isDemo ? hashHistory() : createBrowserHistory(),
+    defaultPreload: "intent",
+    defaultPendingComponent: () => <Loading label="Loading the page" />,
+    defaultErrorComponent: RouteFailure,
+    scrollRestoration: false,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}

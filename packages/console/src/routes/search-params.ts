@@ -1,0 +1,61 @@
+/** What of a page's state is in its address, so that it can be sent to somebody. Whatever else is there is left out. */
+import { workloadPhases } from "@headroom/protocol";
+import type { WorkloadPhase } from "@headroom/protocol";
+
+type Search = Readonly<Record<string, unknown>>;
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== ""
+    ? value.slice(0, 200)
+    : typeof value === "number"
+      ? String(value)
+      : undefined;
+}
+
+function choice<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {
+  return values.find((each) => each === value);
+}
+
+/** Without the keys that have no value: an address with `?team=` says something else. */
+function present<T extends object>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
+}
+
+export const colourings = ["team", "state", "workload"] as const;
+/** Who holds what says more at a glance than that nearly everything runs. */
+export const colouringDefault = "team";
+export type Colouring = (typeof colourings)[number];
+
+export interface FleetSearch {
+  readonly node?: string | undefined;
+  readonly view?: "table" | undefined;
+  readonly colour?: Colouring | undefined;
+}
+
+export const fleetSearch = (search: Search): FleetSearch =>
+  present({
+    node: text(search["node"]),
+    view: choice(search["view"], ["table"]),
+    colour: choice(search["colour"], colourings),
+  });
+
+export interface QueueSearch {
+  readonly team?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export const queueSearch = (search: Search): QueueSearch =>
+  present({ team: text(search["team"]), search: text(search["search"]) });
+
+export interface WorkloadsSearch extends QueueSearch {
+  readonly phase?: WorkloadPhase | undefined;
+}
+
+export const workloadsSearch = (search: Search): WorkloadsSearch =>
+  present({ ...queueSearch(search), phase: choice(search["phase"], workloadPhases) });
+
+export interface EventsSearch {
+  readonly search?: string | undefined;
+}
+
+export const eventsSearch = (search: Search): EventsSearch => present({ search: text(search["search"]) });

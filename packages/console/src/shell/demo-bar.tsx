@@ -1,0 +1,47 @@
+/** Says that nothing here is real, and how fast the simulated time runs. */
+import { useSyncExternalStore } from "react";
+import type { ReactElement } from "react";
+import type { DemoControls } from "../connect/demo-controls.ts";
+import { useNow } from "../connect/use-now.ts";
+import { demoSpeeds } from "../demo/demo-messages.ts";
+import { clockText } from "../format/moment.ts";
+import { IconButton } from "../parts/button.tsx";
+import { Segments } from "../parts/controls.tsx";
+
+export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement {
+  const { speed, isPaused, reachedSpeed } = useSyncExternalStore(demo.subscribe, () => demo.state);
+  const isBehind = !isPaused && reachedSpeed < speed * 0.9;
+  return (
+    <section
+      aria-label="Simulation"
+      className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line bg-sunken px-4 py-1.5 md:px-6"
+    >
+      <p className="min-w-0 flex-1 truncate">
+        <strong className="font-semibold">Simulation.</strong>{" "}
+        <span className="hidden text-ink-2 lg:inline">
+          The real engine on a made-up fleet of 512 accelerators, in this browser.{" "}
+        </span>
+        <DemoClock />
+        {isBehind ? <span className="text-wait"> This machine reaches {reachedSpeed}×.</span> : null}
+      </p>
+      <div className="flex items-center gap-1.5">
+        <IconButton
+          icon={isPaused ? "play" : "pause"}
+          label={isPaused ? "Let simulated time run" : "Pause simulated time"}
+          onClick={() => demo.setPaused(!isPaused)}
+        />
+        <Segments
+          label="Simulated seconds per second"
+          name="demo-speed"
+          value={String(speed)}
+          options={demoSpeeds.map((each) => ({ value: String(each), label: `${each}×` }))}
+          onValue={(value) => demo.setSpeed(Number(value))}
+        />
+      </div>
+    </section>
+  );
+}
+
+function DemoClock(): ReactElement {
+  return <span className="whitespace-nowrap text-ink-2">{clockText(useNow())}</span>;
+}

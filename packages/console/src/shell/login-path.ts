@@ -1,0 +1,10 @@
+/**
+ * The local address behind a pasted sign-in link, or `null` when it is none. Only the code is taken from what was pasted:
+ * a link to somewhere else must not lead there.
+ */
+export function loginPathIn(pasted: string): string | null {
+  const text = pasted.trim();
+  const code =
+    /[?&]code=([A-Za-z0-9._~-]{8,200})(?:[&#]|$)/.exec(text)?.[1] ?? /^[A-Za-z0-9._~-]{16,200}$/.exec(text)?.[0];
+  return code === undefined ? null : `/login?code=${code}`;
+}

@@ -1,0 +1,18 @@
+import type { IconName } from "../parts/icon.tsx";
+
+export interface Place {
+  readonly to: "/" | "/queue" | "/workloads" | "/teams" | "/policy" | "/events";
+  readonly label: string;
+  readonly icon: IconName;
+  /** Pressed after `g`. */
+  readonly key: string;
+}
+
+export const places: readonly Place[] = [
+  { to: "/", label: "Fleet", icon: "fleet", key: "f" },
+  { to: "/queue", label: "Queue", icon: "queue", key: "q" },
+  { to: "/workloads", label: "Workloads", icon: "workloads", key: "w" },
+  { to: "/teams", label: "Teams", icon: "teams", key: "t" },
+  { to: "/policy", label: "Policy", icon: "policy", key: "p" },
+  { to: "/events", label: "Events", icon: "events", key: "e" },
+];

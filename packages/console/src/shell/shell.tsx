@@ -1,0 +1,169 @@
+/** What surrounds every page: where one can go, how the control plane is, and the things that lie above the page. */
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
+import { useSession } from "../connect/session.ts";
+import { Icon } from "../parts/icon.tsx";
+import { DemoBar } from "./demo-bar.tsx";
+import { Help } from "./help.tsx";
+import { places } from "./nav.ts";
+import { Palette } from "./palette.tsx";
+import { isApple, useShortcuts } from "./shortcuts.ts";
+import { Connection } from "./connection.tsx";
+import { ThemeSwitch } from "./theme-switch.tsx";
+import { Wordmark } from "./wordmark.tsx";
+import { usePlaceCounts, type PlaceCounts } from "./place-counts.ts";
+
+export function Shell(): ReactElement {
+  const [above, setAbove] = useState<"palette" | "help" | null>(null);
+  const close = (): void => setAbove(null);
+  const { demo } = useSession();
+  const counts = usePlaceCounts();
+  const main = usePageFocus();
+  useShortcuts({ openPalette: () => setAbove("palette"), openHelp: () => setAbove("help") });
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a
+        href="#main"
+        className="absolute top-2 left-2 z-60 -translate-y-20 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to content
+      </a>
+      <Sidebar counts={counts} onPalette={() => setAbove("palette")} onHelp={() => setAbove("help")} />
+      <PhoneHeader onPalette={() => setAbove("palette")} />
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        {demo === null ? null : <DemoBar demo={demo} />}
+        <main ref={main} id="main" tabIndex={-1} className="min-h-0 flex-1 focus:outline-none">
+          <Outlet />
+        </main>
+      </div>
+      <PhoneNav counts={counts} />
+      <Palette isOpen={above === "palette"} onClose={close} onHelp={() => setAbove("help")} />
+      <Help isOpen={above === "help"} onClose={close} />
+    </div>
+  );
+}
+
+/** After going to another page the focus stands at its beginning, and its title is the window's. */
+function usePageFocus(): { readonly current: HTMLElement | null } {
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (path === undefined) return;
+    const place = places.find(({ to }) => to === path || (to !== "/" && path.startsWith(`${to}/`)));
+    document.title = place === undefined ? "Headroom" : `${place.label} · Headroom`;
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [path]);
+  return main;
+}
+
+interface SidebarProps {
+  readonly counts: PlaceCounts;
+  readonly onPalette: () => void;
+  readonly onHelp: () => void;
+}
+
+function Sidebar({ counts, onPalette, onHelp }: SidebarProps): ReactElement {
+  return (
+    <div className="hidden w-52 shrink-0 flex-col border-r border-line bg-sunken px-3 py-3 md:flex">
+      <div className="px-2 py-1">
+        <Wordmark />
+      </div>
+      <button
+        type="button"
+        onClick={onPalette}
+        className="mt-3 mb-3 flex items-center gap-2 rounded-md border border-line-strong bg-surface px-2 py-1 text-ink-2 hover:bg-hover"
+      >
+        <Icon name="search" size={14} />
+        <span className="flex-1 text-left">Find or do</span>
+        <kbd className="font-mono text-2xs text-ink-3">{isApple() ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
+      <nav aria-label="Main" className="flex flex-col gap-0.5">
+        {places.map(({ to, label, icon }) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact: to === "/", includeSearch: false }}
+            className="flex items-center gap-2.5 rounded-md px-2 py-1.5 font-medium text-ink-2 hover:bg-hover hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-ink"
+          >
+            <Icon name={icon} />
+            <span className="flex-1">{label}</span>
+            <Count count={counts[to]} />
+          </Link>
+        ))}
+      </nav>
+      <div className="mt-auto flex flex-col gap-2">
+        <Connection />
+        <div className="flex items-center justify-between">
+          <ThemeSwitch />
+          <button
+            type="button"
+            onClick={onHelp}
+            title="Keyboard shortcuts"
+            aria-label="Keyboard shortcuts"
+            className="rounded-md p-2 text-ink-2 hover:bg-hover hover:text-ink"
+          >
+            <Icon name="keyboard" />
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Count({ count }: { readonly count: PlaceCounts[keyof PlaceCounts] }): ReactElement | null {
+  if (count === undefined) return null;
+  return (
+    <span className="text-xs text-ink-3" aria-label={count.label}>
+      {count.text}
+    </span>
+  );
+}
+
+function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactElement {
+  return (
+    <div className="flex items-center justify-between border-b border-line bg-sunken px-4 py-2 md:hidden">
+      <Wordmark />
+      <div className="flex items-center gap-1">
+        <Connection isCompact />
+        <ThemeSwitch />
+        <button
+          type="button"
+          onClick={onPalette}
+          aria-label="Find or do"
+          className="rounded-md p-2.5 text-ink-2 hover:bg-hover"
+        >
+          <Icon name="search" />
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function PhoneNav({ counts }: { readonly counts: PlaceCounts }): ReactElement {
+  return (
+    <nav
+      aria-label="Main"
+      className="grid grid-cols-6 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {places.map(({ to, label, icon }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === "/", includeSearch: false }}
+          className="relative flex flex-col items-center gap-0.5 py-2 text-2xs font-medium text-ink-2 aria-[current=page]:text-accent"
+        >
+          <Icon name={icon} size={18} />
+          {label}
+          {counts[to] === undefined ? null : <span className="sr-only">, {counts[to].label}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

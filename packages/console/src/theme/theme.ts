@@ -1,0 +1,35 @@
+/** Dark or light: the system's choice until somebody chooses. `public/theme.js` reads the same key before the first paint. */
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const KEY = "headroom.theme";
+const listeners = new Set<() => void>();
+
+export function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+export function setTheme(theme: Theme): void {
+  const { dataset } = document.documentElement;
+  if (theme === "system") delete dataset["theme"];
+  else dataset["theme"] = theme;
+  try {
+    if (theme === "system") localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+  } catch {
+    // Storage is off: the choice holds until the page is closed.
+  }
+  for (const listener of listeners) listener();
+}
+
+/** Tells when colours change, whether by choice or by the system; canvases have to be drawn again then. */
+export function subscribeTheme(listener: () => void): () => void {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  listeners.add(listener);
+  system.addEventListener("change", listener);
+  return () => {
+    listeners.delete(listener);
+    system.removeEventListener("change", listener);
+  };
+}

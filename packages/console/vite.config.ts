@@ -1,0 +1,20 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** Modules of ours that declare things and do nothing else when loaded: what is not used of them need not ship. */
+const isDeclarative = (id: string): boolean => /\/packages\/(?:protocol|views|engine|sim)\/src\//.test(id);
+
+export default defineConfig({
+  plugins: [react(), tailwindcss()],
+  worker: { format: "es" },
+  build: {
+    // The oldest browsers with `light-dark()` and OKLCH, on which the colour tokens rest.
+    target: ["chrome123", "firefox120", "safari17.5"],
+    // A data: URL for a small asset would need an exception in the content security policy.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      treeshake: { moduleSideEffects: (id) => !isDeclarative(id) },
+    },
+  },
+});
