@@ -1,0 +1,82 @@
+/** What the quickstart's processes and files tell about it, read from outside: /proc, the logs and the checkpoints. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+export interface LiveWorker {
+  readonly pid: number;
+  readonly attemptId: string;
+  readonly rank: number;
+}
+
+/** Processes whose environment names this state directory; those of other tests and users are not ours. */
+export function liveWorkers(home: string): LiveWorker[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name): LiveWorker[] => {
+      const env = environmentOf(name);
+      const [attemptId, rank] = [env.get("HEADROOM_ATTEMPT_ID"), env.get("RANK")];
+      const isOurs = env.get("HEADROOM_PROGRESS_FILE")?.startsWith(`${home}/`) === true;
+      return isOurs && attemptId !== undefined && rank !== undefined
+        ? [{ pid: Number(name), attemptId, rank: Number(rank) }]
+        : [];
+    });
+}
+
+function environmentOf(pid: string): ReadonlyMap<string, string> {
+  try {
+    const pairs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+  } catch {
+    // It has ended since, or it is another user's.
+    return new Map();
+  }
+}
+
+/** The newest complete checkpoint: the one that the manifest names last; 0 where there is none yet. */
+export function newestCheckpoint(directory: string): number {
+  const manifest = path.join(directory, "manifest.json");
+  if (!existsSync(manifest)) return 0;
+  const { checkpoints } = JSON.parse(readFileSync(manifest, "utf8")) as {
+    readonly checkpoints: readonly { readonly step: number }[];
+  };
+  return checkpoints.at(-1)?.step ?? 0;
+}
+
+export interface AttemptLog {
+  readonly attemptId: string;
+  /** The step after which it went on; `null` where it was killed before it knew. */
+  readonly startStep: number | null;
+  /** By step, as text, so that they are compared to the last bit. */
+  readonly losses: ReadonlyMap<number, string>;
+}
+
+/** What rank 0 of every attempt said, in the order of the attempts. */
+export function attemptLogs(home: string): AttemptLog[] {
+  const attempts = path.join(home, "attempts");
+  const number = (attemptId: string): number => Number(attemptId.split(".").at(-1));
+  return readdirSync(attempts)
+    .filter((attemptId) => existsSync(path.join(attempts, attemptId, "launch.json")))
+    .toSorted((left, right) => number(left) - number(right))
+    .map((attemptId) => {
+      const log = path.join(attempts, attemptId, "worker-0", "stdout.log");
+      const text = existsSync(log) ? readFileSync(log, "utf8") : "";
+      const start = /^rank 0 of 2 starts after step (\d+)$/m.exec(text)?.[1];
+      const losses = [...text.matchAll(/^\{"kind":"progress","step":(\d+),.*?"loss":([^,}]+)/gm)];
+      return {
+        attemptId,
+        startStep: start === undefined ? null : Number(start),
+        losses: new Map(losses.map(([, step = "", loss = ""]) => [Number(step), loss])),
+      };
+    });
+}
+
+/** Numbers between 0 and 1 that a seed decides (mulberry32), so that a failed run can be had again. */
+export function seededDraws(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

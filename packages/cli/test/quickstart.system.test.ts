@@ -1,0 +1,177 @@
+/** The quickstart as its users have it: from start to a trained checkpoint, undisturbed, and killed twenty times over. */
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { headroom } from "../src/testing/recorded-terminal.ts";
+import { startProgram, type RunningProgram } from "../src/testing/running-program.ts";
+import {
+  attemptLogs,
+  liveWorkers,
+  newestCheckpoint,
+  seededDraws,
+  type AttemptLog,
+  type LiveWorker,
+} from "./quickstart-run.ts";
+
+const TRAINED_WITHIN_MS = 120_000;
+const KILLS = 20;
+/** The longest that anything is left in peace between two kills; a checkpoint is written about once a second. */
+const PEACE_MAX_MS = 2_500;
+const seed = Number(process.env["HEADROOM_SEED"] ?? 1);
+const example = path.resolve(import.meta.dirname, "..", "..", "..", "examples", "quickstart");
+
+let folder = "";
+const started: RunningProgram[] = [];
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-quickstart-"));
+});
+afterAll(async () => {
+  for (const program of started) {
+    program.process.kill("SIGKILL");
+    await program.ended;
+  }
+  for (const home of ["undisturbed", "killed"]) {
+    for (const { pid } of liveWorkers(path.join(folder, home))) killIfThere(pid);
+  }
+  rmSync(folder, { recursive: true });
+});
+
+async function up(home: string, ...options: readonly string[]): Promise<RunningProgram> {
+  mkdirSync(home, { recursive: true });
+  const program = startProgram(["up", "--port", "0", "--slots", "2", ...options], { home });
+  started.push(program);
+  await program.saying(/runs on http:[^]*Ctrl-C/);
+  return program;
+}
+
+const command = (home: string, ...args: readonly string[]) =>
+  headroom(args, { workingDirectory: home, env: { HEADROOM_HOME: home } });
+
+interface Shown {
+  readonly phase: string;
+  readonly checkpoint: { readonly step: number; readonly path: string };
+}
+
+async function shown(home: string): Promise<Shown> {
+  return JSON.parse((await command(home, "show", "quickstart", "--json")).stdout) as Shown;
+}
+
+let undisturbed: AttemptLog | undefined;
+
+it(`trains within ${TRAINED_WITHIN_MS / 1000} s of the start`, async () => {
+  const home = path.join(folder, "undisturbed");
+  const startedAtMs = performance.now();
+  await up(home, "--quickstart");
+  await command(home, "logs", "-f", "quickstart");
+  const tookMs = performance.now() - startedAtMs;
+  const { phase, checkpoint } = await shown(home);
+  const logs = attemptLogs(home);
+  undisturbed = logs[0];
+  const losses = [...(undisturbed?.losses.values() ?? [])].map(Number);
+  console.log(
+    `quickstart: trained in ${(tookMs / 1000).toFixed(1)} s, loss ${losses[0]} → ${losses.at(-1)}, ${checkpoint.step} steps`,
+  );
+  expect([phase, logs.length, checkpoint.step]).toEqual(["succeeded", 1, 5_000]);
+  expect(readFileSync(path.join(path.dirname(checkpoint.path), "sample.txt"), "utf8")).not.toBe("");
+  expect(Number(losses.at(-1))).toBeLessThan(2.5);
+  expect(tookMs).toBeLessThan(TRAINED_WITHIN_MS);
+});
+
+it(`finishes when killed ${KILLS} times, each time going on from the newest checkpoint with the losses of the run that nothing disturbed`, async () => {
+  const home = path.join(folder, "killed");
+  const checkpoints = path.join(home, "kept");
+  let plane = await up(home, "--no-console");
+  applyIn(home, checkpoints);
+  expect((await command(home, "apply", "-f", "train.yaml", "--yes")).code).toBe(0);
+
+  const draw = seededDraws(seed);
+  const kills: Record<string, number> = { "control plane": 0, worker: 0, both: 0 };
+  const deaths: Death[] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const target = ["control plane", "worker", "both"][Math.floor(draw() * 3)] ?? "both";
+    await workers(home);
+    // The peace before a kill is what makes the point of the kill random; nothing waits for it.
+    await delay(draw() * PEACE_MAX_MS);
+    const victims = target === "control plane" ? [] : await workers(home);
+    const before = liveWorkers(home).map(({ pid }) => pid);
+    const victim = victims[Math.floor(draw() * victims.length)];
+    if (target !== "worker") plane.process.kill("SIGKILL");
+    if (victim !== undefined) killIfThere(victim.pid);
+    kills[target] = (kills[target] ?? 0) + 1;
+    if (victim !== undefined) deaths.push({ attemptId: victim.attemptId, floor: newestCheckpoint(checkpoints) });
+    if (target === "worker") continue;
+    await plane.ended;
+    plane = await up(home, "--no-console");
+    if (target === "control plane") expect(liveWorkers(home).map(({ pid }) => pid)).toEqual(before);
+  }
+  console.log(`quickstart: seed ${seed}, killed ${JSON.stringify(kills)}`);
+
+  expect((await shown(home)).phase, "it must not be done before the last kill").not.toBe("succeeded");
+  await command(home, "logs", "-f", "quickstart");
+  expect(await shown(home)).toMatchObject({ phase: "succeeded", checkpoint: { step: 5_000 } });
+  expect(existsSync(path.join(checkpoints, "sample.txt"))).toBe(true);
+  checkResumes(attemptLogs(home), deaths);
+});
+
+/** The example as it is, with a checkpoint directory that the test knows and the text of the undisturbed run. */
+function applyIn(home: string, checkpoints: string): void {
+  mkdirSync(checkpoints);
+  const trained = path.join(folder, "undisturbed", "checkpoints");
+  const [corpus] = [undisturbed?.attemptId.split(".")[0] ?? ""].map((id) => path.join(trained, id, "corpus.txt"));
+  copyFileSync(corpus ?? "", path.join(checkpoints, "corpus.txt"));
+  const text = readFileSync(path.join(example, "train.yaml"), "utf8");
+  writeFileSync(
+    path.join(home, "train.yaml"),
+    `${text.trimEnd()}\ndir: ${example}\ncheckpoint: { dir: ${checkpoints} }\n`,
+  );
+}
+
+/** The workers of the one attempt that runs, as soon as there are any. Two attempts at a time would be one started twice. */
+async function workers(home: string): Promise<readonly LiveWorker[]> {
+  for (;;) {
+    const found = liveWorkers(home);
+    const keys = found.map(({ attemptId, rank }) => `${attemptId} ${rank}`);
+    expect(new Set(keys).size, `a worker runs twice: ${keys.join(", ")}`).toBe(keys.length);
+    expect(
+      new Set(found.map(({ attemptId }) => attemptId)).size,
+      `two attempts run: ${keys.join(", ")}`,
+    ).toBeLessThanOrEqual(1);
+    if (found.length > 0) return found;
+    await delay(20);
+  }
+}
+
+interface Death {
+  readonly attemptId: string;
+  /** The newest complete checkpoint right after a worker of the attempt was killed: nothing after it may start before that. */
+  readonly floor: number;
+}
+
+function checkResumes(logs: readonly AttemptLog[], deaths: readonly Death[]): void {
+  console.log(
+    `quickstart: ${logs.length} attempts, resumed after steps ${logs.map(({ startStep }) => startStep ?? "-").join(", ")}`,
+  );
+  // An attempt ends because a worker of it was killed, and for no other reason: a killed control plane costs none.
+  const killed = new Set(deaths.map(({ attemptId }) => attemptId));
+  expect(logs.slice(0, -1).map(({ attemptId }) => attemptId)).toEqual(
+    logs.map(({ attemptId }) => attemptId).filter((id) => killed.has(id)),
+  );
+  let floor = 0;
+  for (const { attemptId, startStep, losses } of logs) {
+    if (startStep !== null) expect(startStep, `${attemptId}, seed ${seed}`).toBeGreaterThanOrEqual(floor);
+    for (const [step, loss] of losses) {
+      expect(loss, `step ${step} of ${attemptId}, seed ${seed}`).toBe(undisturbed?.losses.get(step));
+    }
+    floor = Math.max(floor, ...deaths.filter((death) => death.attemptId === attemptId).map((death) => death.floor));
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself a moment ago.
+  }
+}
