@@ -205,6 +205,7 @@ export class BatchDriver implements Driver {
   readonly #fail = (error: unknown): void => {
     if (this.#phase === "failed") return;
     this.#phase = "failed";
+    this.#turn = "idle";
     this.#timer.clear();
     this.#quiet.clear();
     const cause = error instanceof Error ? error : new Error(String(error));

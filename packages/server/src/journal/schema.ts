@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "../operational-error.ts";
 
-export const JOURNAL_FORMAT = 1;
+const JOURNAL_FORMAT = 1;
 /** "HdRm": `file journal.db` tells whose it is, and an unrelated database is refused. */
 const APPLICATION_ID = 0x4864526d;
 

@@ -102,7 +102,7 @@ export class ControlPlaneProcess {
   constructor(options: CrashOptions, ledger: Ledger, load: Load, wrapper: readonly string[] = []) {
     this.#ledger = ledger;
     this.#load = load;
-    const [command = "", ...rest] = [
+    const [command, ...rest] = [
       ...wrapper,
       process.execPath,
       script,
@@ -219,7 +219,7 @@ export class ControlPlaneProcess {
     const roll = draw(seed, Number(key.slice(4)), "command");
     const known = this.#open();
     if (roll % 8 === 0 && known.length > 0)
-      return { ...stop(known[(roll >>> 3) % known.length] ?? ""), idempotencyKey: key } as CommandRequest;
+      return { ...stop(known[(roll >>> 3) % known.length] ?? ""), idempotencyKey: key };
     const holds = holdOneIn > 0 && (roll >>> 3) % holdOneIn === 0;
     return submit(testSpec(key, { run: holds ? "hold" : run, env }), key);
   }

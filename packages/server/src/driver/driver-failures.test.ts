@@ -1,0 +1,84 @@
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { journalDirectory, openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
+import { submit, testSpec } from "./testing/requests.ts";
+
+let home: string;
+beforeEach(() => {
+  home = temporaryDirectory();
+});
+afterEach(() => removeDirectory(home));
+
+/** Somebody with a SQLite shell. */
+function meddle(sql: string): void {
+  const connection = new DatabaseSync(path.join(journalDirectory(home), "journal.db"));
+  connection.exec(sql);
+  connection.close();
+}
+
+it("stops for good when an append fails: nothing is answered, read or told from then on", async () => {
+  const inAppend = Promise.withResolvers<void>();
+  let appends = 0;
+  const { driver, fatal, logged, close } = await openHome(home, {
+    onPoint: (point) => (point === "in-append" && ++appends === 2 ? inAppend.resolve() : undefined),
+  });
+  await driver.command(submit(testSpec("one")));
+  meddle("DROP TABLE groups");
+  const stream = driver.events(2, new AbortController().signal)[Symbol.asyncIterator]();
+  const next = stream.next();
+  const two = driver.command(submit(testSpec("two")));
+  const reading = inAppend.promise.then(() => driver.read(({ state }) => state.workloads.size));
+  await expect(two).rejects.toMatchObject({ code: "journal-failed" });
+  await expect(reading).rejects.toMatchObject({ code: "journal-failed" });
+  await expect(driver.command(submit(testSpec("three")))).rejects.toMatchObject({ code: "journal-failed" });
+  await expect(driver.read(() => 1)).rejects.toMatchObject({ code: "journal-failed" });
+  expect(await next).toMatchObject({ done: true });
+  expect(fatal.length).toBe(1);
+  expect(logged.at(-1)).toContain("no such table: groups");
+  expect(driver.status()).toMatchObject({ phase: "failed", sequence: 1 });
+  await close();
+});
+
+it("stops when a background fold finds that the journal no longer restores", async () => {
+  const failed = Promise.withResolvers<Error>();
+  const { driver, close } = await openHome(home, {
+    snapshots: { everyEvents: 20, pauseMinMs: 0 },
+    onFatal: failed.resolve,
+  });
+  for (let index = 0; index < 10; index++) await driver.command(submit(testSpec(`w${index}`)));
+  meddle("UPDATE groups SET text = replace(text, 'w3', 'x3')");
+  for (let index = 10; index < 20; index++) await driver.command(submit(testSpec(`w${index}`)));
+  expect(await failed.promise).toMatchObject({
+    code: "journal-damaged",
+    message: expect.stringContaining("past event 2"),
+  });
+  await expect(driver.command(submit(testSpec("more")))).rejects.toMatchObject({ code: "journal-failed" });
+  await close();
+});
+
+it("takes a broken invariant as the end of the process, and starts again by replay", async () => {
+  const { driver, fatal, close } = await openHome(home);
+  await driver.command(submit(testSpec("one")));
+  const nonsense = { kind: "nonsense", actor: "test", idempotencyKey: null } as unknown as Parameters<
+    typeof driver.command
+  >[0];
+  await expect(driver.command(nonsense)).rejects.toMatchObject({ code: "bug" });
+  expect(fatal.length).toBe(1);
+  await close();
+  const again = await openHome(home);
+  expect(again.driver.status().sequence).toBe(1);
+  await again.close();
+});
+
+it("drops progress signals beyond its inbox, and no facts", async () => {
+  const { driver, close } = await openHome(home);
+  const attempt = { attemptId: "w1.1", step: 1, totalSteps: null, metrics: {} };
+  for (let index = 0; index < 5_000; index++) {
+    driver.observe({ kind: "progressReported", ...attempt } as Parameters<typeof driver.observe>[0]);
+    driver.observe({ kind: "attemptRunning", attemptId: attempt.attemptId } as Parameters<typeof driver.observe>[0]);
+  }
+  expect(driver.status()).toMatchObject({ inboxLength: 4_096 + 5_000, signalDroppedCount: 5_000 - 4_096 });
+  await driver.command(submit(testSpec("one")));
+  await close();
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { attemptId, createEngine, nodeId, workloadId } from "@headroom/engine";
+import type { Engine, Input, NodeSpec } from "@headroom/engine";
+import type { KnownAttempt, KnownAttemptPhase } from "@headroom/executors";
+import { FileExecutor } from "../driver/testing/file-executor.ts";
+import { removeDirectory, temporaryDirectory } from "../driver/testing/bench-home.ts";
+import { submit, testSpec } from "../driver/testing/requests.ts";
+import { newestKnown, reconcile } from "./reconcile.ts";
+import type { ExecutorReport } from "./reconcile.ts";
+
+/** Three workloads on a node of four slots: w1 runs, w2 was launched and said nothing yet, w3 is being stopped. */
+async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
+  const home = temporaryDirectory();
+  const executor = new FileExecutor({ directory: home, slots: 4, runMs: 1 });
+  const { sites, pools, nodes } = await executor.inventory();
+  removeDirectory(home);
+  const [node] = nodes as [NodeSpec];
+  const engine = createEngine();
+  const receive = (...inputs: unknown[]): void => {
+    engine.receive(
+      inputs.map((input, index) => ({ commandId: String(index), ...(input as object) }) as Input),
+      1000,
+    );
+    engine.advance();
+  };
+  receive(
+    { kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] },
+    { kind: "nodeSeen", node },
+  );
+  receive(...["w1", "w2", "w3"].map((name) => submit(testSpec(name))));
+  receive({ kind: "attemptRunning", attemptId: "w1.1" }, { kind: "attemptRunning", attemptId: "w3.1" });
+  receive({ kind: "stopWorkload", actor: "test", idempotencyKey: null, workloadId: "w3" });
+  expect([...engine.state.attempts.values()].map(({ id, phase }) => `${id} ${phase}`)).toEqual([
+    "w1.1 running",
+    "w2.1 launching",
+    "w3.1 stopping",
+  ]);
+  return { engine, node };
+}
+
+const known = (id: string, phase: KnownAttemptPhase, sequence = 1): KnownAttempt => ({
+  attemptId: attemptId(id),
+  workloadId: workloadId("w"),
+  sequence,
+  phase,
+});
+
+const report = (node: NodeSpec, ...attempts: readonly KnownAttempt[]): readonly ExecutorReport[] => [
+  { kind: "local", attempts, nodes: [node] },
+];
+
+describe("after a restart", () => {
+  it("adopts what runs, without asking for anything", async () => {
+    const { engine, node } = await scene();
+    const running = { kind: "running" } as const;
+    const { observations, effects } = reconcile(
+      engine.state,
+      report(node, known("w1.1", running), known("w2.1", running), known("w3.1", running)),
+    );
+    expect(observations.map((each) => each.kind)).toEqual([
+      "attemptRunning",
+      "attemptRunning",
+      "attemptRunning",
+      "nodeSeen",
+    ]);
+    expect(effects).toEqual([]);
+  });
+
+  it("takes in what ended or was lost meanwhile", async () => {
+    const { engine, node } = await scene();
+    const exits = [{ kind: "exited", worker: 0, code: 3 }] as const;
+    const { observations } = reconcile(
+      engine.state,
+      report(
+        node,
+        known("w1.1", { kind: "ended", exits }),
+        known("w2.1", { kind: "lost", detail: "gone" }),
+        known("w3.1", { kind: "running" }),
+      ),
+    );
+    expect(observations.slice(0, 2)).toEqual([
+      { kind: "attemptExited", attemptId: "w1.1", exits },
+      { kind: "attemptLost", attemptId: "w2.1", detail: "gone" },
+    ]);
+  });
+
+  it("gives up what ran and is known to nobody, but not what may never have been launched", async () => {
+    const { engine, node } = await scene();
+    const { observations } = reconcile(engine.state, report(node));
+    const lost = observations.filter(({ kind }) => kind === "attemptLost");
+    expect(lost).toEqual([
+      { kind: "attemptLost", attemptId: "w1.1", detail: expect.stringContaining("was running before") },
+      { kind: "attemptLost", attemptId: "w3.1", detail: expect.stringContaining("was stopping before") },
+    ]);
+    expect(engine.outstandingEffects().map((each) => `${each.kind} ${each.attemptId}`)).toEqual([
+      "launchGang w2.1",
+      "stopGang w3.1",
+    ]);
+  });
+
+  it("stops what runs although the journal says that it ended, and leaves alone what has ended", async () => {
+    const { engine, node } = await scene();
+    const { effects } = reconcile(
+      engine.state,
+      report(
+        node,
+        known("old.1", { kind: "running" }),
+        known("old.2", { kind: "launching" }),
+        known("old.3", { kind: "ended", exits: [] }),
+      ),
+    );
+    expect(effects.map((each) => `${each.kind} ${each.attemptId}`)).toEqual(["stopGang old.1", "stopGang old.2"]);
+  });
+
+  it("reports nodes that are gone, and no nodes where the executor could not be asked", async () => {
+    const { engine, node } = await scene();
+    const other = { ...node, id: nodeId("n2") };
+    expect(reconcile(engine.state, report(other)).observations.slice(-2)).toEqual([
+      { kind: "nodeSeen", node: other },
+      { kind: "nodeUnreachable", nodeId: "n1", detail: expect.any(String) },
+    ]);
+    const silent = reconcile(engine.state, [{ kind: "local", attempts: [], nodes: null }]);
+    expect(silent.observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);
+  });
+
+  it("knows the newest witness of how far the journal once reached", async () => {
+    const { node } = await scene();
+    const reports = report(
+      node,
+      known("a.1", { kind: "running" }, 7),
+      known("b.1", { kind: "ended", exits: [] }, 12),
+      known("c.1", { kind: "running" }, 9),
+    );
+    expect(newestKnown(reports)?.attemptId).toBe("b.1");
+    expect(newestKnown(report(node))).toBe(null);
+  });
+});
