@@ -6,7 +6,7 @@ import type { WorkloadId } from "./model/ids.ts";
 import type { EventKind } from "./events.ts";
 
 export type BlockedReason =
-  /** The fleet as it is up now could not hold the gang even if it were empty. */
+  /** The fleet as it is up now could not hold the gang even if it were empty. `fleetCount`: of the type it has most of. */
   | {
       readonly kind: "exceedsFleet";
       readonly acceleratorTypes: readonly string[];
@@ -15,7 +15,7 @@ export type BlockedReason =
       readonly neededCount: number;
       readonly fleetCount: number;
     }
-  /** Fewer free accelerators than needed, over all nodes that may be used. */
+  /** Fewer free accelerators than needed on any one type: a gang never mixes types. The counts are of the type with most free. */
   | {
       readonly kind: "acceleratorShortfall";
       readonly acceleratorTypes: readonly string[];
@@ -23,7 +23,7 @@ export type BlockedReason =
       readonly freeCount: number;
       readonly fleetCount: number;
     }
-  /** Enough in sum, but too scattered, or short of cores or memory beside them. */
+  /** Enough of one type in sum, but too scattered, or short of cores or memory beside them. */
   | {
       readonly kind: "workerShortfall";
       readonly workers: number;

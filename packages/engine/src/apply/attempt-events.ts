@@ -123,7 +123,8 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
     else if (!wasReady && !workload.stopRequested) queue.add(workload);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
-  else workload.failedCount++;
+  // What was stopped because somebody cancelled it has neither succeeded nor failed.
+  else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 

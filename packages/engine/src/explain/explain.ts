@@ -15,14 +15,20 @@ import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 
+/** Kinds of event that make the usable fleet larger, or other. */
+const FLEET_GROWS: readonly EventKind[] = ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"];
 /** Kinds of event after which something that did not fit may fit. */
-const FREEING: readonly EventKind[] = [
-  "attemptEnded",
-  "nodeJoined",
-  "nodeChanged",
-  "nodeReturned",
-  "nodeResumed",
+const FREEING: readonly EventKind[] = ["attemptEnded", ...FLEET_GROWS];
+/** Kinds of event after which another may be the head of the queue, or the head may move. */
+const HEAD_MOVES: readonly EventKind[] = [
+  ...FREEING,
+  "workloadEnded",
+  "workloadStopRequested",
+  "teamDefined",
   "policySet",
+  // A head that the smaller fleet could no longer hold waits aside.
+  "nodeLost",
+  "nodeDrainStarted",
 ];
 
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
@@ -40,11 +46,10 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const found = world.queue.classOf(workload);
   const own = explainClass(world, found);
-  const behind = explainHead(world, workload);
+  // What the fleet cannot hold waits aside: nobody is ahead of it.
+  const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
   if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
-  return behind === null
-    ? { kind: "placeable" }
-    : blocked([...FREEING, "workloadEnded", "workloadStopRequested"], behind);
+  return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
 
 function explainBackoff(workload: Workload): Verdict {
@@ -62,7 +67,6 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);
   const neededCount = gang.workers * gang.accelerators;
-  const fleetCount = sum(types, (type) => type.usableCount);
   const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
     kind: "blocked" as const,
     reasons,
@@ -70,26 +74,22 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   });
   if (!couldEverFit(world, found)) {
     const placeable = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
-    const reason = {
-      kind: "exceedsFleet",
-      acceleratorTypes,
-      workers: gang.workers,
-      placeableWorkers: placeable,
-      neededCount,
-      fleetCount,
-    } as const;
-    return result([reason], ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"]);
+    const fleetCount = Math.max(0, ...types.map((type) => type.usableCount));
+    const counts = { workers: gang.workers, placeableWorkers: placeable, neededCount, fleetCount };
+    return result([{ kind: "exceedsFleet", acceleratorTypes, ...counts }], FLEET_GROWS);
   }
-  const limits = types.flatMap((type) => limitReason(world, found, type) ?? []);
-  if (limits.length === types.length) return result(limits, ["attemptEnded", "teamDefined"]);
-  const freeCount = sum(types, (type) => type.freeCount);
-  if (Math.max(...types.map((type) => type.freeCount)) < neededCount) {
-    return result(
-      [{ kind: "acceleratorShortfall", acceleratorTypes, neededCount, freeCount, fleetCount }, ...limits],
-      FREEING,
-    );
+  // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
+  const able = types.filter((type) => emptyFleetWorkers(type, gang) >= gang.workers);
+  const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
+  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, "teamDefined"];
+  const open = able.filter((type) => limitReason(world, found, type) === null);
+  if (open.length === 0) return result(limits, wakeOn);
+  const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
+  if (roomiest.freeCount < neededCount) {
+    const counts = { neededCount, freeCount: roomiest.freeCount, fleetCount: roomiest.usableCount };
+    return result([{ kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits], wakeOn);
   }
-  return result([workerShortfall(types, gang), ...limits], FREEING);
+  return result([workerShortfall(open, gang), ...limits], wakeOn);
 }
 
 function limitReason({ teamUse }: World, { team, gang }: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
@@ -98,7 +98,7 @@ function limitReason({ teamUse }: World, { team, gang }: PlacementClass, { type 
   return reached === null ? null : { kind: "teamLimit", acceleratorType: type, neededCount, ...reached };
 }
 
-/** Enough accelerators are free in sum; says on which type most workers fit, and what the others lack. */
+/** Enough accelerators of one type are free in sum; says how many workers fit at most, and what the others lack. */
 function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): BlockedReason {
   const best = types
     .map((type) => ({ type, placeable: placeableWorkers(type, gang) }))
@@ -131,6 +131,3 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   }
   return head === null || aheadCount === 0 ? null : { kind: "behindHead", headWorkloadId: head.id, aheadCount };
 }
-
-const sum = <T>(items: readonly T[], amount: (item: T) => number): number =>
-  items.reduce((total, item) => total + amount(item), 0);

@@ -143,6 +143,7 @@ export interface Workload {
   readonly attemptCounts: ReadonlyMap<number, number>;
   readonly activeAttempts: readonly AttemptId[];
   readonly succeededCount: number;
+  /** Tasks that were given up; those stopped by a cancellation count as neither. */
   readonly failedCount: number;
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
   readonly endedAttempts: readonly EndedAttempt[];
