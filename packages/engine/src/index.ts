@@ -27,6 +27,7 @@ export { nodeUse, teamHolds } from "./explain/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { DEFAULT_TEAM } from "./state/world.ts";
 export { CHAIN_START, chainAfter, hashText } from "./state/hash.ts";
+export { checkInvariants, checkLastBatch } from "./verify/invariants.ts";
 export { draw } from "./state/draw.ts";
 export { canonicalJson, compareText } from "./state/canonical.ts";
 export { utf8Decode, utf8Encode } from "./state/utf8.ts";

@@ -1,0 +1,213 @@
+/** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
+import { taskCountOf } from "../model/workload.ts";
+import { stateDigest } from "../state/digest.ts";
+import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
+import type { NodeSlot, TypeCapacity } from "../state/capacity.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
+import type { Findings } from "./findings.ts";
+import { compareByPolicy, feasibility, hasReadyTask, heldByNode, heldByTeam, isUsable } from "./recount.ts";
+import type { Held } from "./recount.ts";
+
+export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
+  checkCapacity(findings, world);
+  checkTeamUse(findings, world);
+  checkQueue(findings, world, nowMs);
+  checkClasses(findings, world);
+  checkTimers(findings, world, nowMs);
+  checkEndedKept(findings, world);
+  checkDigest(findings, world);
+}
+
+function checkCapacity(findings: Findings, { state, capacity }: World): void {
+  const held = heldByNode(state);
+  const slotsByType = new Map<string, NodeSlot[]>();
+  for (const node of state.nodes.values()) {
+    const slot = capacity.slot(node.id);
+    findings.expect(slot.node === node, () => `the slot of ${node.id} is of another node object`);
+    checkSlot(findings, slot, held.get(node.id) as Held);
+    const slots = slotsByType.get(node.acceleratorType) ?? [];
+    slotsByType.set(node.acceleratorType, slots);
+    slots.push(slot);
+  }
+  for (const [name, slots] of slotsByType) {
+    const type = capacity.type(name);
+    findings.expect(type !== undefined, () => `accelerator type "${name}" has nodes and no capacity`);
+    if (type !== undefined) checkType(findings, type, slots);
+  }
+}
+
+function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
+  const { node } = slot;
+  let free = 0;
+  for (let index = 0; index < slot.free.length * 32; index++) {
+    const isFree = ((slot.free[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+    const shouldBe = index < node.acceleratorCount && !held.accelerators.has(index);
+    findings.expect(
+      isFree === shouldBe,
+      () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "free" : "taken"} and is not`,
+    );
+    if (shouldBe) free++;
+  }
+  const compare = (what: string, filed: number, counted: number): void =>
+    findings.expect(filed === counted, () => `${node.id} is filed with ${filed} ${what}, it has ${counted}`);
+  compare("free accelerators", slot.freeCount, free);
+  compare("accelerators", slot.totalCount, node.acceleratorCount);
+  compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli);
+  compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib);
+  findings.expect(
+    slot.attempts.size === held.attempts.size && [...held.attempts].every((id) => slot.attempts.has(id)),
+    () =>
+      `${node.id} is filed with attempts ${[...slot.attempts].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
+  );
+}
+
+function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeSlot[]): void {
+  findings.expect(
+    type.slots.length === slots.length && slots.every((slot, position) => type.slots[position] === slot),
+    () => `the nodes of type "${type.type}" are not filed in the order of joining`,
+  );
+  const usable = slots.filter(({ node }) => isUsable(node));
+  const free = usable.reduce((sum, slot) => sum + slot.freeCount, 0);
+  const total = usable.reduce((sum, slot) => sum + slot.node.acceleratorCount, 0);
+  findings.expect(
+    type.freeCount === free,
+    () => `type "${type.type}" is filed with ${type.freeCount} free, it has ${free}`,
+  );
+  findings.expect(
+    type.usableCount === total,
+    () => `type "${type.type}" is filed with ${type.usableCount} usable accelerators, it has ${total}`,
+  );
+  type.byFree.forEach((set, freeCount) => {
+    const filed: number[] = [];
+    for (let position = set.next(0); position >= 0; position = set.next(position + 1)) filed.push(position);
+    const counted = usable.filter((slot) => slot.freeCount === freeCount).map((slot) => slot.position);
+    findings.expect(
+      filed.join() === counted.join(),
+      () => `nodes of type "${type.type}" with ${freeCount} free: filed [${filed.join()}], counted [${counted.join()}]`,
+    );
+  });
+  const most = Math.max(0, ...usable.map((slot) => slot.freeCount));
+  findings.expect(
+    type.perNodeMax >= most,
+    () => `type "${type.type}" looks for no more than ${type.perNodeMax} on a node`,
+  );
+}
+
+function checkTeamUse(findings: Findings, { state, teamUse }: World): void {
+  const held = heldByTeam(state);
+  for (const team of state.teams.keys()) {
+    const types = new Set([...teamUse.usedByType(team).keys(), ...(held.get(team)?.keys() ?? [])]);
+    for (const type of types) {
+      const counted = held.get(team)?.get(type) ?? 0;
+      const filed = teamUse.used(team, type);
+      findings.expect(filed === counted, () => `team ${team} is filed with ${filed} ${type}, it holds ${counted}`);
+    }
+  }
+}
+
+const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: WorkloadEntity): boolean =>
+  spec.team === team &&
+  spec.gang.workers === gang.workers &&
+  spec.gang.accelerators === gang.accelerators &&
+  spec.gang.coresMilli === gang.coresMilli &&
+  spec.gang.memoryMib === gang.memoryMib &&
+  spec.acceleratorTypes.length === acceleratorTypes.length &&
+  spec.acceleratorTypes.every((type, position) => type === acceleratorTypes[position]);
+
+function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
+  const filed = new Set<WorkloadEntity>();
+  let count = 0;
+  for (const found of queue.classes()) {
+    let before: WorkloadEntity | null = null;
+    let length = 0;
+    for (const workload of found.waiting.from(0)) {
+      length++;
+      filed.add(workload);
+      findings.expect(state.workloads.get(workload.id) === workload, () => `${workload.id} waits and does not exist`);
+      findings.expect(workload.placementClass === found, () => `${workload.id} waits in a class that it does not name`);
+      findings.expect(isOfClass(found, workload), () => `${workload.id} waits in a class of other needs`);
+      const previous = before;
+      findings.expect(
+        previous === null || compareByPolicy(state.policy, previous, workload) < 0,
+        () => `${workload.id} waits behind ${previous?.id}, the policy says before`,
+      );
+      before = workload;
+    }
+    findings.expect(
+      length === found.waiting.length,
+      () => `a class of ${length} says it holds ${found.waiting.length}`,
+    );
+    count += length;
+  }
+  findings.expect(count === filed.size, () => "a workload waits twice");
+  findings.expect(count === queue.readyCount, () => `${count} workloads wait, the queue says ${queue.readyCount}`);
+  for (const workload of state.workloads.values()) {
+    const shouldWait = hasReadyTask(workload, nowMs);
+    findings.expect(
+      filed.has(workload) === shouldWait,
+      () => `${workload.id} ${shouldWait ? "may start and is not in the queue" : "is in the queue and may not start"}`,
+    );
+    findings.expect(
+      (workload.placementClass !== null) === shouldWait,
+      () => `${workload.id} ${shouldWait ? "names no class and waits" : "names a class and does not wait"}`,
+    );
+  }
+}
+
+/** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
+function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World): void {
+  const { couldEver, couldNow } = feasibility(state);
+  const describe = ({ team, gang, acceleratorTypes }: PlacementClass): string =>
+    `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
+  for (const found of queue.classes()) {
+    const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
+    findings.expect(!isClosed || !couldNow(found), () => `${describe(found)} is closed and fits`);
+    if (found.fleetEpoch !== capacity.fleetEpoch) continue;
+    findings.expect(
+      found.fitsFleet === couldEver(found),
+      () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
+    );
+  }
+}
+
+/** The next wake-up may be early and is never late. */
+function checkTimers(findings: Findings, { state, timers }: World, nowMs: number): void {
+  const due: number[] = [];
+  for (const attempt of state.attempts.values()) {
+    const walltimeMs = state.workloads.get(attempt.workloadId)?.spec.walltimeMs ?? null;
+    if (attempt.startedAtMs !== null && attempt.stop === null && walltimeMs !== null)
+      due.push(attempt.startedAtMs + walltimeMs);
+  }
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null || workload.stopRequested || workload.nextTask < taskCountOf(workload.spec))
+      continue;
+    for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
+  }
+  if (due.length === 0) return;
+  const earliest = due.reduce((first, at) => Math.min(first, at));
+  const wake = timers.nextAtMs();
+  findings.expect(
+    wake !== null && wake <= earliest,
+    () => `the next wake-up is at ${wake}, ${earliest} is too late for it`,
+  );
+}
+
+function checkEndedKept(findings: Findings, { state, endedKept, endedDropped }: World): void {
+  const filed = endedKept.slice(endedDropped);
+  const counted = [...state.workloads.values()]
+    .filter(({ endedAtMs }) => endedAtMs !== null)
+    .toSorted((left, right) => left.endOrdinal - right.endOrdinal)
+    .map(({ id }) => id);
+  findings.expect(
+    filed.join() === counted.join(),
+    () => `ended and kept: filed ${filed.join()}, counted ${counted.join()}`,
+  );
+}
+
+/** The digest from remembered entities equals the one from nothing, by way of the stored form. */
+function checkDigest(findings: Findings, { state }: World): void {
+  const live = stateDigest(state);
+  const fromNothing = stateDigest(decodeSnapshot(encodeSnapshot(state)));
+  findings.expect(live === fromNothing, () => `the digest is ${live}, from nothing it is ${fromNothing}`);
+}

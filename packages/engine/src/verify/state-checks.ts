@@ -1,0 +1,214 @@
+/** What must hold for the state by itself, whatever the indexes say: allocations, gangs, phases, and that nothing is lost. */
+import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
+import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { DEFAULT_TEAM } from "../state/world.ts";
+import type { Findings } from "./findings.ts";
+import { heldByNode, specOf } from "./recount.ts";
+
+export function checkState(findings: Findings, state: ReadonlyState, nowMs: number): void {
+  checkReferences(findings, state);
+  checkCommitment(findings, state);
+  for (const attempt of state.attempts.values()) {
+    checkGang(findings, state, attempt);
+    checkAttemptPhase(findings, state, attempt, nowMs);
+  }
+  for (const workload of state.workloads.values()) {
+    checkTasks(findings, state, workload);
+    checkWorkloadPhase(findings, workload);
+  }
+  checkConservation(findings, state);
+}
+
+/** Everything that names something names something that exists, and teams form trees. */
+function checkReferences(findings: Findings, state: ReadonlyState): void {
+  findings.expect(state.teams.has(DEFAULT_TEAM), () => "the default team does not exist");
+  for (const pool of state.pools.values())
+    findings.expect(state.sites.has(pool.site), () => `pool ${pool.name} lies in unknown site ${pool.site}`);
+  const ordinals = new Set<number>();
+  for (const node of state.nodes.values()) {
+    const pool = state.pools.get(node.pool);
+    findings.expect(pool !== undefined, () => `node ${node.id} belongs to unknown pool ${node.pool}`);
+    findings.expect(
+      pool === undefined || pool.acceleratorType === node.acceleratorType,
+      () => `node ${node.id} has type ${node.acceleratorType}, its pool ${pool?.acceleratorType}`,
+    );
+    findings.expect(!ordinals.has(node.ordinal), () => `two nodes have ordinal ${node.ordinal}`);
+    ordinals.add(node.ordinal);
+  }
+  for (const team of state.teams.values()) {
+    const path = new Set([team.name]);
+    for (let at = team.parent; at !== null; at = state.teams.get(at)?.parent ?? null) {
+      const known = state.teams.has(at);
+      findings.expect(known, () => `team ${team.name} hangs below ${at}, which does not exist`);
+      findings.expect(!path.has(at), () => `team ${team.name} lies below itself`);
+      if (!known || path.has(at)) break;
+      path.add(at);
+    }
+  }
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null) continue;
+    const { team } = workload.spec;
+    findings.expect(state.teams.has(team), () => `${workload.id} belongs to team ${team}, which does not exist`);
+  }
+}
+
+/** No accelerator, core or MiB of a node is given out twice (DESIGN §7.1). */
+function checkCommitment(findings: Findings, state: ReadonlyState): void {
+  for (const [id, held] of heldByNode(state)) {
+    const node = state.nodes.get(id);
+    findings.expect(node !== undefined, () => `${[...held.attempts].join(", ")} sits on ${id}, which does not exist`);
+    if (node === undefined) continue;
+    for (const [index, count] of held.accelerators) {
+      findings.expect(count === 1, () => `accelerator ${index} of ${id} is held ${count} times`);
+      findings.expect(index < node.acceleratorCount, () => `accelerator ${index} of ${id} is held and does not exist`);
+    }
+    findings.expect(
+      held.coresMilli <= node.coresMilli,
+      () => `${held.coresMilli} of ${node.coresMilli} mcores of ${id} are given out`,
+    );
+    findings.expect(
+      held.memoryMib <= node.memoryMib,
+      () => `${held.memoryMib} of ${node.memoryMib} MiB of ${id} are given out`,
+    );
+  }
+}
+
+/** A gang has all of its workers, on one type that it accepts (DESIGN §7.2). */
+function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): void {
+  const spec = specOf(state, attempt);
+  findings.expect(spec !== undefined, () => `${attempt.id} is active without a workload`);
+  if (spec === undefined) return;
+  const { gang, acceleratorTypes } = spec;
+  const { workers, acceleratorType } = attempt;
+  findings.expect(
+    workers.length === gang.workers,
+    () => `${attempt.id} has ${workers.length} of ${gang.workers} workers`,
+  );
+  findings.expect(
+    acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
+  );
+  for (const { node: id, accelerators } of workers) {
+    const count = acceleratorCount(accelerators);
+    findings.expect(
+      count === gang.accelerators,
+      () => `${attempt.id} has ${count} of ${gang.accelerators} accelerators on ${id}`,
+    );
+    const indices = acceleratorIndices(accelerators);
+    findings.expect(
+      indices.every((index, position) => position === 0 || index > (indices[position - 1] as number)),
+      () => `${attempt.id} holds ${accelerators} of ${id}: not in ascending order`,
+    );
+    const node = state.nodes.get(id);
+    findings.expect(
+      node === undefined || node.acceleratorType === acceleratorType,
+      () => `${attempt.id} runs on ${acceleratorType}, ${id} is of another type`,
+    );
+  }
+}
+
+function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
+  const { id, phase, stop, startedAtMs, placedAtMs, placedSequence, task, number } = attempt;
+  const expected = stop !== null ? "stopping" : startedAtMs !== null ? "running" : "launching";
+  findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
+  findings.expect(startedAtMs === null || startedAtMs >= placedAtMs, () => `${id} started before it was placed`);
+  findings.expect(
+    placedSequence > 0 && placedSequence <= state.sequence,
+    () => `${id} was placed at sequence ${placedSequence} of ${state.sequence}`,
+  );
+  const workload = state.workloads.get(attempt.workloadId);
+  if (workload === undefined) return;
+  findings.expect(
+    workload.activeAttempts.filter((each) => each === id).length === 1,
+    () => `${workload.id} does not name its attempt ${id} once`,
+  );
+  const attempts = task < workload.nextTask ? (workload.attemptCounts.get(task) ?? 1) : 0;
+  findings.expect(number === attempts, () => `${id} is attempt ${number} of its task, ${attempts} are on record`);
+  const { walltimeMs } = workload.spec;
+  const isOver = startedAtMs !== null && walltimeMs !== null && startedAtMs + walltimeMs <= nowMs;
+  findings.expect(!isOver || stop !== null, () => `${id} has passed its walltime and nobody stops it`);
+}
+
+/** Every task is fresh, waiting for a retry, active, done or given up; none is two of these. */
+function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
+  const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
+  const taskCount = taskCountOf(spec);
+  const begun = retries.length + activeAttempts.length + succeededCount + failedCount;
+  findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
+  // Tasks that a cancellation stopped count as nothing.
+  findings.expect(
+    workload.stopRequested ? begun <= nextTask : begun === nextTask,
+    () => `${id} has begun ${nextTask} tasks, ${begun} are accounted for`,
+  );
+  const open: number[] = retries.map((retry) => retry.task);
+  for (const attemptId of activeAttempts) {
+    const attempt = state.attempts.get(attemptId);
+    findings.expect(attempt?.workloadId === id, () => `${id} names ${attemptId}, which is not an active attempt of it`);
+    if (attempt !== undefined) open.push(attempt.task);
+  }
+  findings.expect(new Set(open).size === open.length, () => `a task of ${id} runs or waits twice: ${open.join(", ")}`);
+  findings.expect(
+    open.every((task) => task < nextTask),
+    () => `${id} runs or retries a task that it never began: ${open.join(", ")}`,
+  );
+  for (const [task, failures] of workload.failureCounts) {
+    const isOpen = open.includes(task);
+    findings.expect(
+      failures <= spec.retries.max + (isOpen ? 0 : 1),
+      () => `task ${task} of ${id} has failed ${failures} times, ${spec.retries.max} retries are allowed`,
+    );
+  }
+  findings.expect(
+    workload.endedAttempts.length <= ENDED_ATTEMPTS_KEPT,
+    () => `${id} keeps ${workload.endedAttempts.length} ended attempts`,
+  );
+}
+
+function checkWorkloadPhase(findings: Findings, workload: Workload): void {
+  const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, retries } = workload;
+  const isActive = activeAttempts.length > 0;
+  const isWaiting = !stopRequested && (nextTask < taskCountOf(workload.spec) || retries.length > 0);
+  if (endedAtMs === null) {
+    const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
+    findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
+    findings.expect(isActive || isWaiting, () => `${id} has no task left and has not ended`);
+    findings.expect(endReason === null, () => `${id} has not ended, for the reason ${endReason?.kind}`);
+    return;
+  }
+  const expected = stopRequested ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
+  findings.expect(phase === expected, () => `${id} ended as ${phase}, it should be ${expected}`);
+  findings.expect(!isActive && !isWaiting, () => `${id} ended with tasks under way`);
+  const reasons = { cancelled: ["cancelled"], succeeded: ["allTasksSucceeded"] }[phase as string] ?? [
+    "tasksFailed",
+    "retriesExhausted",
+    "walltimeExceeded",
+  ];
+  findings.expect(
+    endReason !== null && reasons.includes(endReason.kind),
+    () => `${id} is ${phase} for the reason ${endReason?.kind}`,
+  );
+}
+
+/** What was submitted is there or has ended, and is kept for the promised while. */
+function checkConservation(findings: Findings, state: ReadonlyState): void {
+  const { submittedCount, endedCount, workloads, answers } = state;
+  let lastOrdinal = 0;
+  let endedKept = 0;
+  for (const workload of workloads.values()) {
+    findings.expect(workload.ordinal > lastOrdinal, () => `${workload.id} is out of the order of submission`);
+    lastOrdinal = workload.ordinal;
+    if (workload.endedAtMs !== null) endedKept++;
+  }
+  findings.expect(lastOrdinal <= submittedCount, () => `workload ${lastOrdinal} of ${submittedCount} exists`);
+  const unended = workloads.size - endedKept;
+  findings.expect(
+    unended === submittedCount - endedCount,
+    () => `${unended} workloads have not ended; ${submittedCount} were submitted and ${endedCount} ended`,
+  );
+  const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
+  findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
+  findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
+}

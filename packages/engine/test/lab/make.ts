@@ -1,0 +1,73 @@
+/** Short ways to write down what tests feed the engine: every field has the value that says least. */
+import { commandId, nodeId, poolName, siteName, teamName } from "../../src/index.ts";
+import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "../../src/index.ts";
+
+export const site: Site = { name: siteName("dc"), fabricLevels: ["leaf"] };
+
+export const pool = (acceleratorType: string): Pool => ({
+  name: poolName(acceleratorType === "" ? "plain" : acceleratorType),
+  site: site.name,
+  executor: "simulated",
+  acceleratorType,
+  priceMicroUsdPerHour: 0,
+});
+
+export const node = (id: string, type: string, amounts: Partial<NodeSpec> = {}): NodeSpec => ({
+  id: nodeId(id),
+  pool: pool(type).name,
+  fabric: ["leaf"],
+  acceleratorCount: 8,
+  coresMilli: 64_000,
+  memoryMib: 512 * 1024,
+  ...amounts,
+});
+
+export const team = (name: string, parent: string | null = null, limit: Team["limit"] = {}): Team => ({
+  name: teamName(name),
+  parent: parent === null ? null : teamName(parent),
+  limit,
+});
+
+type Train = WorkloadSpec & { readonly kind: "train" };
+type SpecChanges = Partial<Omit<Train, "gang" | "kind" | "team">> & {
+  readonly gang?: Partial<GangSpec>;
+  readonly team?: string;
+  readonly taskCount?: number | null;
+};
+
+export function spec(name: string, changes: SpecChanges = {}): WorkloadSpec {
+  const { gang, team: teamOf = "default", taskCount = null, ...rest } = changes;
+  const common = {
+    name,
+    team: teamName(teamOf),
+    run: "true",
+    dir: null,
+    env: {},
+    gang: { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0, ...gang },
+    acceleratorTypes: [],
+    priority: 0,
+    walltimeMs: null,
+    retries: { max: 0, backoffMs: 10_000, backoffMaxMs: 600_000 },
+    graceTimeoutMs: 30_000,
+    checkpointDir: null,
+    ...rest,
+  };
+  return taskCount === null ? { kind: "train", ...common } : { kind: "batch", ...common, taskCount };
+}
+
+type CommandBody = Command extends infer Each
+  ? Each extends Command
+    ? Omit<Each, "commandId" | "actor" | "idempotencyKey">
+    : never
+  : never;
+
+let commandCount = 0;
+
+/** The command of a user named `ann`; ids only have to differ. */
+export function command(body: CommandBody, idempotencyKey: string | null = null): Command {
+  commandCount++;
+  return { commandId: commandId(`c${commandCount}`), actor: "ann", idempotencyKey, ...body } as Command;
+}
+
+export const applied = (documents: Partial<Omit<CommandBody & { readonly kind: "apply" }, "kind">>): Command =>
+  command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });

@@ -1,0 +1,161 @@
+/** Events, refusals and verdicts as a person would say them, one line each. */
+import { acceleratorCount, taskCountOf } from "../../src/index.ts";
+import type {
+  AttemptId,
+  BlockedReason,
+  CommandResult,
+  Engine,
+  Event,
+  Rejection,
+  Team,
+  Verdict,
+  WorkerAllocation,
+  WorkerExit,
+  WorkloadId,
+} from "../../src/index.ts";
+import { durationText } from "./words.ts";
+
+/** Remembers which attempt is whose, since an ended attempt is no longer in the state. */
+export class Narrator {
+  readonly #attempts = new Map<AttemptId, string>();
+  readonly #names = new Map<WorkloadId, string>();
+
+  name(id: WorkloadId): string {
+    return this.#names.get(id) ?? id;
+  }
+
+  event(engine: Engine, event: Event): string {
+    switch (event.kind) {
+      case "workloadSubmitted":
+        this.#names.set(event.workloadId, event.spec.name);
+        return `${event.spec.name} submitted as ${event.workloadId}`;
+      case "workloadStopRequested":
+        return `${this.name(event.workloadId)} is to stop`;
+      case "workloadEnded":
+        return `${this.name(event.workloadId)} is over: ${event.phase} (${fieldsText(event.reason)})`;
+      case "gangPlaced": {
+        const workload = engine.state.workloads.get(event.workloadId);
+        const isArray = workload === undefined || taskCountOf(workload.spec) > 1;
+        const task = isArray ? ` task ${event.task}` : "";
+        const attempt = event.number > 1 ? ` attempt ${event.number}` : "";
+        const who = `${this.name(event.workloadId)}${task}${attempt}`;
+        this.#attempts.set(event.attemptId, who);
+        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}`;
+      }
+      case "attemptStarted":
+        return `${this.#attempts.get(event.attemptId)} runs`;
+      case "attemptStopRequested":
+        return `${this.#attempts.get(event.attemptId)} is asked to stop: ${event.reason}`;
+      case "attemptEnded": {
+        const exit = event.exit === null ? "" : ` (${exitText(event.exit)})`;
+        const detail = event.detail === "" ? "" : ` (${event.detail})`;
+        const again = againText(event);
+        return `${this.#attempts.get(event.attemptId)} ended: ${event.outcome}${exit}${detail}${again}`;
+      }
+      case "progressRecorded":
+        return `${this.#attempts.get(event.attemptId)} reports step ${event.step} of ${event.totalSteps ?? "?"}`;
+      case "checkpointRecorded":
+        return `${this.#attempts.get(event.attemptId)} has a checkpoint of step ${event.step} at ${event.path}`;
+      default:
+        return otherEvent(event);
+    }
+  }
+
+  verdict(verdict: Verdict): string {
+    if (verdict.kind !== "blocked") return verdict.kind;
+    const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
+    const wakeOn = verdict.wakeOn.join(" ").replace("nodeJoined nodeChanged nodeReturned nodeResumed", "fleetGrows");
+    return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
+  }
+
+  #reason(reason: BlockedReason): string {
+    if (reason.kind === "behindHead")
+      return `behindHead head=${this.name(reason.headWorkloadId)} ahead=${reason.aheadCount}`;
+    if (reason.kind === "backoff") return `backoff until=${durationText(reason.untilMs)} failures=${reason.failures}`;
+    return fieldsText(reason);
+  }
+}
+
+function againText({ retryAtMs, atMs, outcome }: Event & { readonly kind: "attemptEnded" }): string {
+  if (retryAtMs === null) return outcome === "succeeded" ? "" : ", not again";
+  return retryAtMs === atMs ? ", again at once" : `, again at ${durationText(retryAtMs)}`;
+}
+
+type OtherEvent = Exclude<
+  Event,
+  {
+    readonly kind:
+      | "workloadSubmitted"
+      | "workloadStopRequested"
+      | "workloadEnded"
+      | "gangPlaced"
+      | "attemptStarted"
+      | "attemptStopRequested"
+      | "attemptEnded"
+      | "progressRecorded"
+      | "checkpointRecorded";
+  }
+>;
+
+function otherEvent(event: OtherEvent): string {
+  switch (event.kind) {
+    case "siteDefined":
+      return `site ${event.site.name} defined`;
+    case "poolDefined":
+      return `pool ${event.pool.name} defined`;
+    case "nodeJoined":
+      return `${event.node.id} joined with ${event.node.acceleratorCount} accelerators`;
+    case "nodeChanged":
+      return `${event.node.id} now has ${event.node.acceleratorCount} accelerators`;
+    case "nodeLost":
+      return `${event.nodeId} lost: ${event.detail}`;
+    case "nodeReturned":
+      return `${event.nodeId} returned`;
+    case "nodeDrainStarted":
+      return `${event.nodeId} takes no new work`;
+    case "nodeResumed":
+      return `${event.nodeId} takes work again`;
+    case "teamDefined":
+      return `team ${teamText(event.team)}`;
+    case "teamRemoved":
+      return `team ${event.team} removed`;
+    case "policySet":
+      return `policy ${event.policy.name}`;
+    case "commandAnswered":
+      return `the answer is kept under ${event.key}`;
+  }
+}
+
+function teamText({ name, parent, limit }: Team): string {
+  const limits = Object.entries(limit).map(([type, count]) => ` ${type}<=${count}`);
+  return `${name}${parent === null ? "" : ` below ${parent}`}${limits.join("")}`;
+}
+
+function workersText(workers: readonly WorkerAllocation[]): string {
+  return workers
+    .map(({ node, accelerators }) => (acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}]`))
+    .join(" ");
+}
+
+const exitText = (exit: WorkerExit): string =>
+  `worker ${exit.worker}: ${exit.kind === "exited" ? `exit ${exit.code}` : exit.signal}`;
+
+export const refusalText = (rejection: Rejection): string =>
+  `refused: ${fieldsText({ ...rejection, kind: rejection.code })}`;
+
+export function resultText(result: CommandResult): string {
+  if (result.kind !== "applied") return `accepted: ${fieldsText(result)}`;
+  const changes = result.changes.map(({ kind, name, action }) => `${kind} ${name} ${action}`);
+  return `applied: ${changes.join(", ")}`;
+}
+
+/** `kind field=value field=value`, with what says nothing left out. */
+function fieldsText(record: { readonly kind: string; readonly [field: string]: unknown }): string {
+  const fields = Object.entries(record).flatMap(([field, value]) => {
+    if (field === "kind" || field === "code" || value === null || (Array.isArray(value) && value.length === 0))
+      return [];
+    if (field === "exit") return [exitText(value as WorkerExit)];
+    return [`${field}=${Array.isArray(value) ? value.join(",") : String(value)}`];
+  });
+  return [record.kind, ...fields].join(" ");
+}

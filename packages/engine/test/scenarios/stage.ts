@@ -1,0 +1,276 @@
+/**
+ * Plays a scenario. Each line is one batch at the current instant; `a && b` puts two inputs into one batch. Between lines,
+ * `at 10s` lets time pass and wakes the engine where it asks for it, up to but not at that instant; `tick` wakes it there.
+ */
+import {
+  attemptId,
+  createEngine,
+  explain,
+  nodeId,
+  planApply,
+  presets,
+  queuePage,
+  replayEngine,
+  teamHolds,
+  teamName,
+  workloadId,
+} from "../../src/index.ts";
+import type { AttemptId, Input, Policy, Ready, Team, WorkerExit, Workload, WorkloadSpec } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+import { Narrator, refusalText, resultText } from "./narrate.ts";
+import { countsByType, durationMs, durationText, memoryMib, wordsOf } from "./words.ts";
+import type { Words } from "./words.ts";
+
+export class Stage {
+  readonly #drive = new Drive();
+  readonly #narrator = new Narrator();
+  #specs = new Map<string, WorkloadSpec>();
+
+  /** What the line brought about, one line each. */
+  play(line: string): readonly string[] {
+    const [verb = ""] = line.split(/\s+/, 1);
+    const rest = line.slice(verb.length).trim();
+    const question = this.#questions[verb];
+    if (question !== undefined) return question(rest);
+    const inputs = line.split("&&").flatMap((part) => this.#inputs(part.trim()));
+    return this.#narrate(this.#drive.receive(...inputs));
+  }
+
+  #narrate(ready: Ready): readonly string[] {
+    const lines = ready.events.map((event) => this.#narrator.event(this.#drive.engine, event));
+    for (const reply of ready.replies) {
+      if (reply.kind === "rejected") lines.push(refusalText(reply.rejection));
+      else if (lines.length === 0 || reply.result.kind === "applied") lines.push(resultText(reply.result));
+    }
+    // The fleet's site and pools are scenery.
+    const said = lines.filter((line) => !/^(site|pool) \S+ defined$|^applied: site dc/.test(line));
+    return said.map((line) => `${durationText(ready.atMs).padStart(6)}  ${line}`);
+  }
+
+  readonly #questions: Readonly<Record<string, (rest: string) => readonly string[]>> = {
+    at: (rest) => this.#drive.passTo(durationMs(rest)).flatMap((ready) => this.#narrate(ready)),
+    why: (rest) => rest.split(/\s+/).map((name) => this.#why(name)),
+    queue: () => [`queue: ${this.#queue().join(" ") || "empty"}`],
+    show: (rest) => rest.split(/\s+/).map((name) => this.#show(this.#workload(name))),
+    holds: (rest) => rest.split(/\s+/).map((name) => this.#holds(name)),
+    plan: (rest) => {
+      const forecast = planApply(this.#drive.engine, this.#documents(rest));
+      if (forecast.kind === "refused") return [`would be ${refusalText(forecast.rejection)}`];
+      return [`would be ${resultText({ kind: "applied", changes: forecast.changes })}`];
+    },
+    wake: () => {
+      const wake = this.#drive.engine.nextWakeAtMs();
+      return [`next wake-up: ${wake === null ? "none" : durationText(wake)}`];
+    },
+    restart: () => {
+      const before = this.#drive.engine.digest();
+      this.#drive.restart();
+      const replayed = createEngine();
+      replayEngine(replayed, this.#drive.groups);
+      const isSame = this.#drive.engine.digest() === before && replayed.digest() === before;
+      const effects = this.#drive.engine.outstandingEffects().map(({ kind, attemptId: id }) => `${kind} ${id}`);
+      return [`restarted ${isSame ? "as it was" : "DIFFERENT"}; asked again: ${effects.join(", ") || "nothing"}`];
+    },
+  };
+
+  #why(name: string): string {
+    return `${name}: ${this.#narrator.verdict(explain(this.#drive.engine, this.#workload(name).id))}`;
+  }
+
+  #queue(): readonly string[] {
+    return queuePage(this.#drive.engine, { after: null, limit: 100 }).workloads.map((workload) => workload.spec.name);
+  }
+
+  #show({ spec: { name }, phase, nextTask, succeededCount, failedCount, activeAttempts, retries }: Workload): string {
+    const counts = {
+      begun: nextTask,
+      active: activeAttempts.length,
+      retrying: retries.length,
+      ok: succeededCount,
+      failed: failedCount,
+    };
+    return `${name}: ${phase} ${Object.entries(counts)
+      .map(([what, count]) => `${what}=${count}`)
+      .join(" ")}`;
+  }
+
+  #holds(name: string): string {
+    const held = [...teamHolds(this.#drive.engine, teamName(name))].map(([type, count]) => `${type}=${count}`);
+    return `${name} holds ${held.join(" ") || "nothing"}`;
+  }
+
+  #workload(name: string): Workload {
+    const { workloads } = this.#drive.engine.state;
+    const byId = workloads.get(workloadId(name));
+    const named = [...workloads.values()].filter((workload) => workload.spec.name === name).at(-1);
+    const found = byId ?? named;
+    if (found === undefined) throw new Error(`no workload ${name}`);
+    return found;
+  }
+
+  /** `a`, `a task=3`, or an attempt's own id: the way to speak of one that has ended. */
+  #attempt({ plain, fields }: Words): AttemptId {
+    const name = plain[0] ?? "";
+    if (/^w\d+\./.test(name)) return attemptId(name);
+    const task = Number(fields.get("task") ?? -1);
+    const { state } = this.#drive.engine;
+    const found = this.#workload(name).activeAttempts.find((id) => task < 0 || state.attempts.get(id)?.task === task);
+    if (found === undefined) throw new Error(`no active attempt of ${name}`);
+    return found;
+  }
+
+  #inputs(line: string): readonly Input[] {
+    const [verb = ""] = line.split(/\s+/, 1);
+    const rest = line.slice(verb.length).trim();
+    const found = this.#verbs[verb];
+    if (found === undefined) throw new Error(`unknown verb "${verb}"`);
+    return found(rest);
+  }
+
+  readonly #verbs: Readonly<Record<string, (rest: string) => readonly Input[]>> = {
+    tick: () => [{ kind: "tick" }],
+    nodes: (rest) => this.#nodes(rest),
+    team: (rest) => [applied({ teams: [teamOf(rest)] })],
+    apply: (rest) => [applied(this.#documents(rest))],
+    policy: (rest) => [command({ kind: "setPolicy", policy: policyOf(wordsOf(rest)) })],
+    submit: (rest) => {
+      const { fields } = wordsOf(rest);
+      return [command({ kind: "submitWorkload", spec: this.#spec(rest) }, fields.get("key") ?? null)];
+    },
+    stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
+    removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
+    drain: (rest) => {
+      const [id = "", running] = rest.split(/\s+/);
+      return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
+    },
+    resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
+    lost: (rest) =>
+      rest.split(/\s+/).map((id) => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "no heartbeat" })),
+    seen: (rest) => this.#seen(rest),
+    running: (rest) => [{ kind: "attemptRunning", attemptId: this.#attempt(wordsOf(rest)) }],
+    exit: (rest) => {
+      const words = wordsOf(rest);
+      return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];
+    },
+    gone: (rest) => [{ kind: "attemptLost", attemptId: this.#attempt(wordsOf(rest)), detail: "never started" }],
+    progress: (rest) => {
+      const words = wordsOf(rest);
+      const step = Number(words.fields.get("step"));
+      return [{ kind: "progressReported", attemptId: this.#attempt(words), step, totalSteps: null, metrics: {} }];
+    },
+    checkpoint: (rest) => {
+      const words = wordsOf(rest);
+      const step = Number(words.fields.get("step"));
+      return [{ kind: "checkpointReported", attemptId: this.#attempt(words), step, path: `step-${step}` }];
+    },
+  };
+
+  #idOf(name: string): Workload["id"] {
+    return /^w\d+$/.test(name) ? workloadId(name) : this.#workload(name).id;
+  }
+
+  /** The first mention of a type brings its pool with it. */
+  #nodes(rest: string): readonly Input[] {
+    const specs = rest.split("|").map((part) => nodeOf(wordsOf(part)));
+    const types = new Set(specs.map(({ type }) => type));
+    const pools = applied({ sites: [site], pools: [...types].map(pool) });
+    return [pools, ...specs.map(({ spec: seen }): Input => ({ kind: "nodeSeen", node: seen }))];
+  }
+
+  #seen(rest: string): readonly Input[] {
+    const words = wordsOf(rest);
+    const known = this.#drive.engine.state.nodes.get(nodeId(words.plain[0] ?? ""));
+    if (known === undefined) return [{ kind: "nodeSeen", node: nodeOf(words).spec }];
+    const { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib: memory } = known;
+    const amounts = {
+      acceleratorCount: Number(words.fields.get("gpu") ?? acceleratorCount),
+      coresMilli,
+      memoryMib: memory,
+    };
+    return [{ kind: "nodeSeen", node: { id, pool: of, fabric, ...amounts } }];
+  }
+
+  /** `team x limit=H100:8 | workload a gpus=2 | pool H100`. */
+  #documents(rest: string) {
+    const documents = {
+      sites: [],
+      pools: [] as ReturnType<typeof pool>[],
+      teams: [] as Team[],
+      workloads: [] as WorkloadSpec[],
+    };
+    for (const part of rest.split("|").map((each) => each.trim())) {
+      const [kind = ""] = part.split(/\s+/, 1);
+      const body = part.slice(kind.length).trim();
+      if (kind === "team") documents.teams.push(teamOf(body));
+      else if (kind === "workload") documents.workloads.push(this.#spec(body));
+      else if (kind === "pool") documents.pools.push(pool(body));
+      else throw new Error(`unknown document "${kind}"`);
+    }
+    return documents;
+  }
+
+  /** `a again` is the spec under which `a` was written down last. */
+  #spec(rest: string): WorkloadSpec {
+    const words = wordsOf(rest);
+    const [name = "", again] = words.plain;
+    const known = this.#specs.get(name);
+    const found = again === "again" && known !== undefined ? known : specOf(name, words.fields);
+    this.#specs.set(name, found);
+    return found;
+  }
+}
+
+function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
+  const number = (key: string, other: number): number => Number(fields.get(key) ?? other);
+  const duration = (key: string, other: string): number => durationMs(fields.get(key) ?? other);
+  return spec(name, {
+    team: fields.get("team") ?? "default",
+    gang: {
+      workers: number("workers", 1),
+      accelerators: number("gpus", 1),
+      coresMilli: 1000 * number("cores", 0),
+      memoryMib: memoryMib(fields.get("memory") ?? "0MiB"),
+    },
+    acceleratorTypes: fields.get("types")?.split(",") ?? [],
+    priority: number("priority", 0),
+    walltimeMs: fields.has("walltime") ? duration("walltime", "0") : null,
+    retries: {
+      max: number("retries", 0),
+      backoffMs: duration("backoff", "10s"),
+      backoffMaxMs: duration("backoffMax", "10m"),
+    },
+    graceTimeoutMs: duration("grace", "30s"),
+    taskCount: fields.has("tasks") ? number("tasks", 1) : null,
+  });
+}
+
+function nodeOf({ plain, fields }: Words) {
+  const type = fields.get("type") ?? (fields.get("gpu") === "0" ? "" : "H100");
+  return {
+    type,
+    spec: node(plain[0] ?? "", type, {
+      acceleratorCount: Number(fields.get("gpu") ?? 8),
+      coresMilli: 1000 * Number(fields.get("cores") ?? 64),
+      memoryMib: memoryMib(fields.get("memory") ?? "512GiB"),
+    }),
+  };
+}
+
+function teamOf(text: string): Team {
+  const { plain, fields } = wordsOf(text);
+  return team(plain[0] ?? "", fields.get("parent") ?? null, countsByType(fields.get("limit") ?? ""));
+}
+
+function policyOf({ plain, fields }: Words): Policy {
+  const preset = presets.get(plain[0] ?? "");
+  if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);
+  return { ...preset, ...Object.fromEntries(fields) } as Policy;
+}
+
+function exitOf({ fields }: Words): WorkerExit {
+  const worker = Number(fields.get("worker") ?? 0);
+  const signal = fields.get("signal");
+  if (signal !== undefined) return { kind: "signalled", worker, signal };
+  return { kind: "exited", worker, code: Number(fields.get("code") ?? 0) };
+}
