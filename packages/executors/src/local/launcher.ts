@@ -89,9 +89,12 @@ export class Launcher {
     const leaving = [...this.#children].filter(([name]) => {
       return inspectAttempt(path.join(this.#setup.attemptsDir, name), this.#setup.bootId).kind === "ended";
     });
-    const gone = leaving.map(([, child]) => new Promise((resolve) => child.once("exit", resolve)));
-    const timeout = new Promise((resolve) => setTimeout(resolve, LEAVE_TIMEOUT_MS).unref());
+    const gone = leaving.map(([, child]) => new Promise((left) => child.once("exit", left)));
+    // The timer also keeps the event loop alive, which the children do not.
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LEAVE_TIMEOUT_MS);
     await Promise.race([Promise.all(gone), timeout]);
+    clearTimeout(timer);
   }
 
   async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {

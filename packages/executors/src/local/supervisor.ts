@@ -54,6 +54,8 @@ async function supervise(attemptDir: string, launch: LaunchRecord): Promise<Exit
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obeyStop();
+  // Node would write its cache on its way out: too late for the starts until then, and when the home may be gone already.
+  flushCompileCache();
   const poll = setInterval(obeyStop, STOP_POLL_MS);
   const exit = await gang.ended;
   clearInterval(poll);
@@ -104,8 +106,6 @@ const launch = readRecord(attemptDir, "launch.json");
 if (launch === null) throw new Error(`${attemptDir} holds no launch.json`);
 if (claim(attemptDir)) {
   const exit = await supervise(attemptDir, launch);
-  // Node would write it on its way out, when the home may be gone already; after the record of the end nothing is written.
-  flushCompileCache();
   await recordEnd(attemptDir, exit);
   process.exit(0);
 }
