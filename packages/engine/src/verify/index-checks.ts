@@ -138,6 +138,11 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       length === found.waiting.length,
       () => `a class of ${length} says it holds ${found.waiting.length}`,
     );
+    const arrays = [...found.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
+    findings.expect(
+      arrays.length === found.waitingArrays.size && arrays.every((each) => found.waitingArrays.has(each)),
+      () => `a class with ${arrays.length} arrays says it holds ${found.waitingArrays.size}, or others`,
+    );
     count += length;
   }
   findings.expect(count === filed.size, () => "a workload waits twice");
