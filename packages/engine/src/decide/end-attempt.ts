@@ -4,6 +4,9 @@ import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExi
 import { taskCountOf } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
 
+/** What is lost is the machine's fault and is tried for ever, so a workload without back-off must not do it at full speed. */
+const LOST_BACKOFF_MIN_MS = 1_000;
+
 export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
   readonly exit: WorkerExit | null;
@@ -46,7 +49,7 @@ function retryAt(
       // A drained or lost node is not the task's fault: it goes back at once.
       return attempt.stop?.reason === "walltimeExceeded" ? null : batch.nowMs;
     case "lost":
-      return batch.nowMs + backoffMs(retries, attempt.number);
+      return batch.nowMs + Math.max(backoffMs(retries, attempt.number), LOST_BACKOFF_MIN_MS);
   }
 }
 
