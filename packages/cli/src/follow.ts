@@ -85,8 +85,10 @@ async function stateLine(client: HeadroomClient, workload: Workload): Promise<st
 }
 
 function outcome(context: CommandContext, workload: Workload): ExitCode {
-  context.note(`${workload.name} ${workload.phase}: ${printable(workload.endSentence ?? "")}`);
-  return workload.phase === "succeeded" ? exitCode.ok : exitCode.failed;
+  const hasSucceeded = workload.phase === "succeeded";
+  const reason = hasSucceeded || workload.endSentence === null ? "" : `: ${printable(workload.endSentence)}`;
+  context.note(`${workload.name} ${workload.phase}${reason}`);
+  return hasSucceeded ? exitCode.ok : exitCode.failed;
 }
 
 /** `--timeout 5m` in milliseconds. */

@@ -3,12 +3,19 @@ import type { Sink, Terminal } from "./terminal.ts";
 
 /** The first signal asks to end, the second one insists. */
 const INSISTED_EXIT_CODE = 130;
+/** One Ctrl-C can arrive twice: from the terminal, which signals the whole group, and from a parent that passes it on. */
+const SAME_SIGNAL_MS = 500;
 
 export function processTerminal(): Terminal {
   const interrupted = new AbortController();
+  let interruptedAtMs = 0;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
-      if (interrupted.signal.aborted) process.exit(INSISTED_EXIT_CODE);
+      if (interrupted.signal.aborted) {
+        if (performance.now() - interruptedAtMs > SAME_SIGNAL_MS) process.exit(INSISTED_EXIT_CODE);
+        return;
+      }
+      interruptedAtMs = performance.now();
       interrupted.abort(new Error(`interrupted by ${signal}`));
     });
   }

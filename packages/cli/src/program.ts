@@ -30,7 +30,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
 }
 
 /** The whole program, for running and for whoever needs its shape (completion, documentation). */
-export function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
+function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
     .option("--home <directory>", "state directory (default: $HEADROOM_HOME, else .headroom here)")

@@ -24,7 +24,7 @@ export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang
   return gang.accelerators === 0 ? `${gang.workers} × cpu` : `${gang.workers} × ${gang.accelerators}${types}`;
 }
 
-export function progressText(workload: WorkloadSummary): string {
+function progressText(workload: WorkloadSummary): string {
   const { tasks, progress, kind } = workload;
   if (kind === "batch")
     return `${tasks.succeeded}/${tasks.total} tasks${tasks.failed > 0 ? `, ${tasks.failed} failed` : ""}`;
@@ -35,7 +35,7 @@ export function progressText(workload: WorkloadSummary): string {
 }
 
 /** The line that says most: why it ended, or since when it runs or waits. */
-export function stateText(workload: WorkloadSummary, nowMs: number): string {
+function stateText(workload: WorkloadSummary, nowMs: number): string {
   if (workload.endSentence !== null) return workload.endSentence;
   const since = workload.firstStartedAtMs;
   if (since === null) return `waits since ${shortDuration(nowMs - workload.submittedAtMs)}`;

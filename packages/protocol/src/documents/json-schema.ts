@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { documentSchema } from "./read-document.ts";
 
-export const SCHEMA_TITLE = "Headroom documents";
+const SCHEMA_TITLE = "Headroom documents";
 
 export function documentJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(documentSchema, { io: "input", target: "draft-7" });

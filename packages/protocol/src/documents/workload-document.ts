@@ -23,7 +23,7 @@ const priorities: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Set by the executor for every worker; a file that sets them too would break the rendezvous or the checkpoints. */
-export const reservedEnv: readonly string[] = [
+const reservedEnv: readonly string[] = [
   "RANK",
   "WORLD_SIZE",
   "LOCAL_RANK",
