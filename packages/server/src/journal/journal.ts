@@ -77,12 +77,12 @@ export interface JournalOptions {
   readonly synchronous: "full" | "off";
   /** The inputs stream is cut at its old end beyond this. 1 GiB is days of heavy use and what a laptop has to spare. */
   readonly roundsBytesMax: number;
-  /** After so many bytes of appends the write-ahead log is folded into the database. */
+  /** After so many bytes of appends the write-ahead log is folded into the database: milliseconds during which nothing is appended. */
   readonly checkpointBytes: number;
 }
 
 export const journalDefaults: Omit<JournalOptions, "directory"> = {
   synchronous: "full",
   roundsBytesMax: 1024 * 1024 * 1024,
-  checkpointBytes: 8 * 1024 * 1024,
+  checkpointBytes: 4 * 1024 * 1024,
 };
