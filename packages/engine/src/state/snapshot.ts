@@ -50,14 +50,14 @@ const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Ke
 
 /** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */
 export function decodeSnapshot(bytes: Uint8Array): State {
-  let stored: StoredState;
+  let stored: StoredState | null;
   try {
-    stored = JSON.parse(utf8Decode(bytes)) as StoredState;
+    stored = JSON.parse(utf8Decode(bytes)) as StoredState | null;
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
-  if (stored.format !== SNAPSHOT_FORMAT)
-    throw new InvariantError(`the snapshot has format ${String(stored.format)}, this version reads ${SNAPSHOT_FORMAT}`);
+  if (stored?.format !== SNAPSHOT_FORMAT)
+    throw new InvariantError(`the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`);
   const workloads = stored.workloads.map((workload): WorkloadEntity => ({
     ...workload,
     failureCounts: new Map(workload.failureCounts),

@@ -1,0 +1,137 @@
+/**
+ * A life of a control plane in which everything happens that a journal can hold: every kind of event, and of each the
+ * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
+ */
+import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
+import type { Command, Input, JournalGroup, WorkerExit } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+
+export interface RecordedLife {
+  readonly groups: readonly JournalGroup[];
+  /** A snapshot taken in mid-life and the number of groups before it. */
+  readonly snapshot: { readonly text: string; readonly groupCount: number };
+  readonly digest: string;
+}
+
+const submit = (name: string, changes: Parameters<typeof spec>[1] = {}, key: string | null = null): Command =>
+  command({ kind: "submitWorkload", spec: spec(name, changes) }, key);
+const exited = (id: string, ...exits: readonly WorkerExit[]): Input => ({
+  kind: "attemptExited",
+  attemptId: attemptId(id),
+  exits,
+});
+const code = (worker: number, value: number): WorkerExit => ({ kind: "exited", worker, code: value });
+const running = (id: string): Input => ({ kind: "attemptRunning", attemptId: attemptId(id) });
+
+export function recordLife(): RecordedLife {
+  const drive = new Drive();
+  build(drive);
+  work(drive);
+  const snapshot = {
+    text: new TextDecoder().decode(drive.engine.snapshot()),
+    groupCount: drive.groups.length,
+  };
+  suffer(drive);
+  govern(drive);
+  const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
+  return { groups, snapshot, digest: drive.engine.digest() };
+}
+
+function build(drive: Drive): void {
+  drive.nowMs = 1_000;
+  drive.receive(
+    applied({
+      sites: [site],
+      pools: [pool("H100"), pool("A100"), pool("")],
+      teams: [team("forschung"), team("forschung/nlp", "forschung", { H100: 12, A100: 4 }), team("原型", null, {})],
+      workloads: [
+        spec("applied", { team: "forschung/nlp", gang: { accelerators: 2 }, env: { LANG: "C.UTF-8", B: "" } }),
+      ],
+    }),
+  );
+  drive.receive(
+    { kind: "nodeSeen", node: node("n1", "H100") },
+    { kind: "nodeSeen", node: node("n2", "H100") },
+    { kind: "nodeSeen", node: node("n3", "A100", { acceleratorCount: 40 }) },
+    { kind: "nodeSeen", node: node("n4", "", { acceleratorCount: 0 }) },
+  );
+}
+
+/** Everything that goes well, or badly by its own doing. */
+function work(drive: Drive): void {
+  const gang = { workers: 2, accelerators: 4, coresMilli: 1500, memoryMib: 2048 };
+  const retries = { max: 2, backoffMs: 100, backoffMaxMs: 150 };
+  drive.nowMs = 2_000;
+  drive.receive(submit("gang", { gang, acceleratorTypes: ["H100", "A100"], walltimeMs: 5_000, priority: 3 }, "key-1"));
+  drive.receive(submit("array", { gang: { accelerators: 0 }, taskCount: 3, retries }));
+  drive.receive(running("w1.1"), running("w2.1"), running("w3.0.1"), running("w3.1.1"));
+  drive.receive(
+    {
+      kind: "progressReported",
+      attemptId: attemptId("w2.1"),
+      step: 1,
+      totalSteps: 10,
+      metrics: { loss: 2.5, tokens: 7 },
+    },
+    { kind: "progressReported", attemptId: attemptId("w1.1"), step: 3, totalSteps: null, metrics: {} },
+    { kind: "checkpointReported", attemptId: attemptId("w2.1"), step: 1, path: "/ckpt/ünï/step-1" },
+  );
+  drive.nowMs = 2_500;
+  drive.receive(exited("w3.0.1", code(0, 0)), exited("w3.1.1", code(0, 7)));
+  drive.receive(exited("w1.1", { kind: "signalled", worker: 0, signal: "SIGSEGV" }));
+  drive.nowMs = 2_600;
+  drive.receive({ kind: "tick" });
+  drive.receive(exited("w3.1.2", code(0, 7)), {
+    kind: "attemptLost",
+    attemptId: attemptId("w3.2.1"),
+    detail: "no such directory",
+  });
+  drive.passTo(2_800);
+  drive.receive(exited("w3.1.3", code(0, 7)));
+  drive.passTo(4_000);
+  drive.receive(exited("w3.2.2", code(0, 0)));
+}
+
+/** Walltimes, cancellations, drains and lost nodes. */
+function suffer(drive: Drive): void {
+  drive.passTo(7_000);
+  drive.receive({ kind: "tick" });
+  drive.receive(exited("w2.1", code(1, 143), code(0, 143)));
+  const retries = { max: 1, backoffMs: 50, backoffMaxMs: 50 };
+  const whole = { accelerators: 8 };
+  drive.receive(submit("moved", { gang: whole, acceleratorTypes: ["H100"], retries }));
+  drive.receive(submit("hit", { gang: { workers: 2, accelerators: 8 }, acceleratorTypes: ["A100"], retries }));
+  drive.receive(
+    submit("cancelled", { gang: whole, acceleratorTypes: ["H100"] }),
+    submit("waits", { gang: { accelerators: 41 } }),
+  );
+  drive.receive(running("w4.1"), running("w5.1"), running("w6.1"));
+  drive.receive(command({ kind: "stopWorkload", workloadId: workloadId("w6") }));
+  drive.receive(command({ kind: "stopWorkload", workloadId: workloadId("w7") }, "key-2"));
+  drive.receive(command({ kind: "drainNode", nodeId: nodeId("n1"), running: "requeue" }));
+  drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n3"), detail: "no heartbeat for 30 s" });
+  drive.nowMs = 7_500;
+  drive.receive(exited("w4.1", code(0, 0)), exited("w6.1", { kind: "signalled", worker: 0, signal: "SIGKILL" }));
+  drive.receive({ kind: "nodeSeen", node: node("n3", "A100", { acceleratorCount: 16 }) });
+  drive.receive(command({ kind: "resumeNode", nodeId: nodeId("n1") }));
+  drive.receive(submit("two nodes", { gang: { workers: 2, accelerators: 6 }, acceleratorTypes: ["H100"] }));
+  drive.passTo(8_000);
+  drive.receive({ kind: "tick" });
+  drive.receive(exited("w4.2", code(0, 0)));
+  drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n2"), detail: "power" });
+}
+
+/** Teams and policies change under what runs and waits. */
+function govern(drive: Drive): void {
+  for (const [name, policy] of presets) {
+    drive.nowMs += 10;
+    drive.receive(
+      command({ kind: "setPolicy", policy: { ...policy, name: `${name}, rejecting`, exceedsFleet: "reject" } }),
+    );
+  }
+  drive.receive(applied({ teams: [team("forschung/nlp", "原型", { H100: 2 })] }));
+  drive.receive(submit("limited", { team: "forschung/nlp", gang: { accelerators: 3 }, acceleratorTypes: ["H100"] }));
+  drive.receive(command({ kind: "removeTeam", team: teamName("forschung") }, "key-3"));
+  drive.receive({ kind: "tick" });
+}
