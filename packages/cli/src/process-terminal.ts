@@ -1,4 +1,5 @@
 /** The terminal of this process. */
+import { once } from "node:events";
 import type { Sink, Terminal } from "./terminal.ts";
 
 /** The first signal asks to end, the second one insists. */
@@ -46,6 +47,9 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
     },
     write: (text) => {
       stream.write(text);
+    },
+    drained: async () => {
+      if (stream.writableNeedDrain) await once(stream, "drain");
     },
   };
 }

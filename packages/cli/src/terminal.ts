@@ -6,6 +6,8 @@ export interface Sink {
   /** Columns of the terminal; `undefined` where there is none and nothing is cut. */
   readonly columns: number | undefined;
   write(text: string): void;
+  /** Resolves when the reader has caught up: whoever writes much waits for it, or all of it lies in memory. */
+  drained(): Promise<void>;
 }
 
 export interface Terminal {

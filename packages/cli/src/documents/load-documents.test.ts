@@ -147,7 +147,7 @@ describe("files that would hurt", () => {
 });
 
 async function load(targets: readonly string[], stdin = ""): Promise<readonly LoadedDocument[]> {
-  const sink = { isTerminal: false, columns: undefined, write: () => {} };
+  const sink = { isTerminal: false, columns: undefined, write: () => {}, drained: () => Promise.resolve() };
   const terminal: Terminal = {
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: sink,

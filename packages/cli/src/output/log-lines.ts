@@ -18,33 +18,37 @@ export async function writeLogs(
   { isTagged, json }: LogStyle,
 ): Promise<number> {
   let count = 0;
-  const pending = new Map<string, { readonly prefix: string; readonly stream: LogChunk["stream"]; text: string }>();
+  const pending = new Map<string, OpenLine>();
   for await (const chunk of chunks) {
     count += 1;
-    if (json) {
-      terminal.stdout.write(`${JSON.stringify(chunk)}\n`);
-      continue;
-    }
-    if (!isTagged) {
-      sinkOf(terminal, chunk.stream).write(chunk.text);
-      continue;
-    }
-    const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
-    const line = pending.get(key) ?? { prefix: `[${chunk.worker}] `, stream: chunk.stream, text: "" };
-    pending.set(key, line);
-    const lines = (line.text + chunk.text).split("\n");
-    line.text = lines.pop() ?? "";
-    if (line.text.length > LINE_CHARS_MAX) {
-      lines.push(line.text);
-      line.text = "";
-    }
-    const sink = sinkOf(terminal, chunk.stream);
-    if (lines.length > 0) sink.write(lines.map((each) => `${line.prefix}${each}\n`).join(""));
+    const sink = json ? terminal.stdout : sinkOf(terminal, chunk.stream);
+    sink.write(json ? `${JSON.stringify(chunk)}\n` : isTagged ? tagged(chunk, pending) : chunk.text);
+    await sink.drained();
   }
   for (const { prefix, stream, text } of pending.values()) {
     if (text !== "") sinkOf(terminal, stream).write(`${prefix}${text}\n`);
   }
   return count;
+}
+
+interface OpenLine {
+  readonly prefix: string;
+  readonly stream: LogChunk["stream"];
+  text: string;
+}
+
+/** The lines that the chunk completes, each with its rank; what it leaves open waits in `pending`. */
+function tagged(chunk: LogChunk, pending: Map<string, OpenLine>): string {
+  const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
+  const line = pending.get(key) ?? { prefix: `[${chunk.worker}] `, stream: chunk.stream, text: "" };
+  pending.set(key, line);
+  const lines = (line.text + chunk.text).split("\n");
+  line.text = lines.pop() ?? "";
+  if (line.text.length > LINE_CHARS_MAX) {
+    lines.push(line.text);
+    line.text = "";
+  }
+  return lines.map((each) => `${line.prefix}${each}\n`).join("");
 }
 
 function sinkOf(terminal: Terminal, stream: LogChunk["stream"]): Terminal["stdout"] {

@@ -29,6 +29,7 @@ export async function headroom(
     write: (text) => {
       said[stream] += text;
     },
+    drained: () => Promise.resolve(),
   });
   const terminal: Terminal = {
     stdin: Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]),
