@@ -133,6 +133,25 @@ export class Simulation<Observer extends SimulationObserver> {
   step(): boolean {
     const atMs = this.nextAtMs;
     if (atMs === Number.POSITIVE_INFINITY) return false;
+    this.#stepAt(atMs);
+    return true;
+  }
+
+  /** Up to `maxRounds` rounds that are due at or before `untilMs`. True: there is no more to do before then. */
+  advance(limit: { readonly untilMs: number; readonly maxRounds: number }): boolean {
+    const { untilMs, maxRounds } = limit;
+    for (let round = 0; round < maxRounds; round++) {
+      const atMs = this.nextAtMs;
+      if (atMs > untilMs || atMs === Number.POSITIVE_INFINITY) {
+        if (untilMs < Number.POSITIVE_INFINITY) this.#nowMs = Math.max(this.#nowMs, untilMs);
+        return true;
+      }
+      this.#stepAt(atMs);
+    }
+    return false;
+  }
+
+  #stepAt(atMs: number): void {
     this.#nowMs = atMs;
     const inputs: Input[] = [];
     this.#takeDue(inputs as Observation[]);
@@ -145,24 +164,10 @@ export class Simulation<Observer extends SimulationObserver> {
     if (inputs.length === 0) {
       // Only stale entries were due, unless the engine asked to be woken.
       const wakeAtMs = this.engine.nextWakeAtMs();
-      if (wakeAtMs === null || wakeAtMs > atMs) return true;
+      if (wakeAtMs === null || wakeAtMs > atMs) return;
       inputs.push({ kind: "tick" });
     }
     this.#round(inputs, firstScripted, scriptIndex);
-    return true;
-  }
-
-  /** Up to `maxRounds` rounds that are due at or before `untilMs`. True: there is no more to do before then. */
-  advance(limit: { readonly untilMs: number; readonly maxRounds: number }): boolean {
-    for (let round = 0; round < limit.maxRounds; round++) {
-      const nextAtMs = this.nextAtMs;
-      if (nextAtMs > limit.untilMs || nextAtMs === Number.POSITIVE_INFINITY) {
-        if (limit.untilMs < Number.POSITIVE_INFINITY) this.#nowMs = Math.max(this.#nowMs, limit.untilMs);
-        return true;
-      }
-      this.step();
-    }
-    return false;
   }
 
   /** Hands in a command now, outside the script, and answers what the engine replied. */
