@@ -1,6 +1,7 @@
 /**
  * Durable submissions over HTTP while 50,000 workloads wait and the engine decides, beside the same route over a journal that
- * keeps nothing, in turns and in one run. Options: `--seconds N` for each measurement (8), `--rounds N` (3), `--json`.
+ * keeps nothing, in turns and in one run. Options: `--seconds N` for each measurement (8), `--rounds N` (3), `--durable-only`,
+ * `--json`.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "8" },
     rounds: { type: "string", default: "3" },
+    "durable-only": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -149,8 +151,9 @@ function summary(measurements: readonly Measurement[]): object {
 const measurements: Measurement[] = [];
 for (let round = 0; round < Number(values.rounds); round++) {
   // The order turns around each time, so that neither side always has the warmer machine.
-  const order: JournalKind[] = round % 2 === 0 ? ["durable", "stubbed"] : ["stubbed", "durable"];
-  for (const journal of order) measurements.push(await measure(journal));
+  const order: JournalKind[] =
+    round % 2 === 0 || values["durable-only"] ? ["durable", "stubbed"] : ["stubbed", "durable"];
+  for (const journal of values["durable-only"] ? order.slice(0, 1) : order) measurements.push(await measure(journal));
 }
 const result = summary(measurements);
 if (!values.json) {

@@ -179,6 +179,7 @@ export class BatchDriver implements Driver {
     if (this.#turn !== "idle" || this.#phase === "failed") return;
     this.#turn = "gathering";
     this.#gatheringSinceMs = performance.now();
+    this.#gathering.began(this.#inbox.commandCount);
     setImmediate(this.#gather);
   }
 

@@ -9,11 +9,21 @@ const GATHER_MAX_MS = 2;
 const EXPECTED_PART = 0.75;
 
 export class Gathering {
+  #lastCount = 0;
   #expectedCount = 0;
+
+  /**
+   * Gathering begins with so many commands that arrived while the last batch was synced. Whoever was answered with that
+   * batch is about to come back: without waiting for them, clients fall into two halves that are synced in turns, each for
+   * the price of both.
+   */
+  began(waitingCount: number): void {
+    this.#expectedCount = Math.floor((this.#lastCount + waitingCount) * EXPECTED_PART);
+  }
 
   /** A batch of so many commands was closed. */
   closed(commandCount: number): void {
-    this.#expectedCount = Math.floor(commandCount * EXPECTED_PART);
+    this.#lastCount = commandCount;
   }
 
   isEnough(commandCount: number, waitedMs: number): boolean {
