@@ -6,10 +6,19 @@ it("lets nothing wait when idle, and most of the last batch come back under load
   const gathering = new Gathering();
   expect(gathering.isEnough(1, 0)).toBe(true);
   gathering.closed(1);
+  gathering.began(0);
   expect(gathering.isEnough(0, 0)).toBe(true);
   gathering.closed(32);
+  gathering.began(0);
   expect([1, 23, 24].map((count) => gathering.isEnough(count, 0.1))).toEqual([false, false, true]);
   expect(gathering.isEnough(1, 2)).toBe(true);
+});
+
+it("joins the clients that were just answered with those that came meanwhile", () => {
+  const gathering = new Gathering();
+  gathering.closed(16);
+  gathering.began(16);
+  expect([16, 23, 24].map((count) => gathering.isEnough(count, 0.1))).toEqual([false, false, true]);
 });
 
 it("makes a snapshot after enough events or enough time, one at a time, never of nothing new", () => {
