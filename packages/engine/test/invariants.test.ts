@@ -57,12 +57,12 @@ const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
 /** What is done to the world, and a word of the finding that must come of it. */
 const mutants: readonly (readonly [name: string, wrong: (world: World) => void, finding: RegExp])[] = [
-  ["a free bit flipped", (world) => void slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is filed as free/],
-  ["a bit too many", (world) => void slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is filed as free/],
+  ["a free bit flipped", (world) => slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is filed as free/],
+  ["a bit too many", (world) => slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is filed as free/],
   ["a free count off by one", (world) => void slot(world, "n1").freeCount++, /n1 is filed with \d+ free accelerators/],
   ["cores not given back", (world) => void (slot(world, "n1").coresFreeMilli -= 1), /free mcores/],
   ["memory not given back", (world) => void (slot(world, "n1").memoryFreeMib -= 1), /free MiB/],
-  ["an attempt forgotten on a node", (world) => void slot(world, "n1").attempts.clear(), /n1 is filed with attempts/],
+  ["an attempt forgotten on a node", (world) => slot(world, "n1").attempts.clear(), /n1 is filed with attempts/],
   [
     "a type's free count off",
     (world) => void world.capacity.type("H100")!.freeCount++,

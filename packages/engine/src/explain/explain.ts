@@ -7,7 +7,7 @@ import type { EventKind } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
-import { emptyFleetWorkers, findPlacement, placeableWorkers } from "../schedule/place.ts";
+import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
 import { couldEverFit } from "../schedule/place-waiting.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -54,7 +54,8 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
 
 function explainBackoff(workload: Workload): Verdict {
   const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
-  return blocked([], {
+  // Of an array, a task that ends meanwhile may be one to try again at once.
+  return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
     kind: "backoff",
     untilMs: next.notBeforeMs,
     failures: workload.failureCounts.get(next.task) ?? 0,
@@ -125,7 +126,7 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   let aheadCount = 0;
   for (const found of queue.classes()) {
     const first = found.waiting.first();
-    if (first === undefined || !couldEverFit(world, found)) continue;
+    if (first === undefined || !couldEverFit(world, found) || isHeldByLimit(world, found)) continue;
     aheadCount += found.waiting.rank(workload);
     if (head === null || queue.compare(first, head) < 0) head = first;
   }

@@ -57,7 +57,9 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
   if (stored?.format !== SNAPSHOT_FORMAT)
-    throw new InvariantError(`the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`);
+    throw new InvariantError(
+      `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
+    );
   const workloads = stored.workloads.map((workload): WorkloadEntity => ({
     ...workload,
     failureCounts: new Map(workload.failureCounts),

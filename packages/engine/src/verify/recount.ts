@@ -52,7 +52,7 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 }
 
 /** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
-export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];
   for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
     line.push(at);

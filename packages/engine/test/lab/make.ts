@@ -66,7 +66,7 @@ let commandCount = 0;
 /** The command of a user named `ann`; ids only have to differ. */
 export function command(body: CommandBody, idempotencyKey: string | null = null): Command {
   commandCount++;
-  return { commandId: commandId(`c${commandCount}`), actor: "ann", idempotencyKey, ...body } as Command;
+  return { commandId: commandId(`c${commandCount}`), actor: "ann", idempotencyKey, ...body };
 }
 
 export const applied = (documents: Partial<Omit<CommandBody & { readonly kind: "apply" }, "kind">>): Command =>

@@ -155,7 +155,7 @@ function fieldsText(record: { readonly kind: string; readonly [field: string]: u
     if (field === "kind" || field === "code" || value === null || (Array.isArray(value) && value.length === 0))
       return [];
     if (field === "exit") return [exitText(value as WorkerExit)];
-    return [`${field}=${Array.isArray(value) ? value.join(",") : String(value)}`];
+    return [`${field}=${Array.isArray(value) ? value.join(",") : JSON.stringify(value).replaceAll(`"`, "")}`];
   });
   return [record.kind, ...fields].join(" ");
 }

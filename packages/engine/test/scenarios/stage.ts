@@ -265,7 +265,7 @@ function teamOf(text: string): Team {
 function policyOf({ plain, fields }: Words): Policy {
   const preset = presets.get(plain[0] ?? "");
   if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);
-  return { ...preset, ...Object.fromEntries(fields) } as Policy;
+  return { ...preset, ...Object.fromEntries(fields) };
 }
 
 function exitOf({ fields }: Words): WorkerExit {

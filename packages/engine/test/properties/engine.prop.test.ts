@@ -1,0 +1,281 @@
+/** What must hold in every generated world, whatever its policy and whatever happens in it. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  canonicalJson,
+  checkInvariants,
+  createEngine,
+  explain,
+  planApply,
+  queuePage,
+  replayEngine,
+  restoreEngine,
+  waitingSummary,
+} from "../../src/index.ts";
+import type { Engine, Input, JournalGroup, Ready } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { Story } from "./play.ts";
+import { moves, steps, worlds } from "./worlds.ts";
+import type { World } from "./worlds.ts";
+
+/** `HEADROOM_RUNS=100` looks a hundred times as hard. */
+const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
+
+/** Reads the story's inputs off one engine, so that others can be fed the same. */
+function batchesOf(
+  world: World,
+): readonly { readonly inputs: readonly Input[]; readonly nowMs: number; readonly ready: Ready }[] {
+  const engine = createEngine();
+  const story = new Story();
+  let nowMs = 0;
+  const batch = (inputs: readonly Input[]) => {
+    const ready = engine.receive(inputs, nowMs);
+    engine.advance();
+    story.remember(ready);
+    return { inputs, nowMs, ready };
+  };
+  const batches = [batch(story.opening(world))];
+  for (const step of world.steps) {
+    nowMs += step.waitMs;
+    batches.push(batch(story.inputs(step, engine)));
+  }
+  return batches;
+}
+
+/** The world after its story, every batch of it checked. */
+function lived(world: World): { readonly drive: Drive; readonly story: Story } {
+  const drive = new Drive();
+  const story = new Story();
+  story.remember(drive.receive(...story.opening(world)));
+  for (const step of world.steps) {
+    drive.nowMs += step.waitMs;
+    story.remember(drive.receive(...story.inputs(step, drive.engine)));
+  }
+  return { drive, story };
+}
+
+const receive = (engine: Engine, inputs: readonly Input[], nowMs: number): Ready => {
+  const ready = engine.receive(inputs, nowMs);
+  engine.advance();
+  return ready;
+};
+
+const said = ({ events, replies, effects, group }: Ready): string =>
+  JSON.stringify({ events, replies, effects, chain: group?.chain ?? null });
+
+const bytesOf = (engine: Engine): string => new TextDecoder().decode(engine.snapshot());
+
+const groupsOf = (rounds: readonly { readonly ready: Ready }[]): readonly JournalGroup[] =>
+  rounds.flatMap(({ ready }) => ready.group ?? []);
+
+describe("in every generated world", () => {
+  it("every invariant holds after every batch", () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const { drive } = lived(world);
+        expect(checkInvariants(drive.engine)).toEqual([]);
+      }),
+      { numRuns: 100 * runs },
+    );
+  });
+
+  it("an engine restored before every batch decides the same: incremental equals from nothing", () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        let engine = createEngine();
+        for (const { inputs, nowMs, ready } of batchesOf(world)) {
+          engine = restoreEngine(engine.snapshot());
+          expect(said(receive(engine, inputs, nowMs))).toBe(said(ready));
+        }
+      }),
+      { numRuns: 100 * runs },
+    );
+  });
+
+  it("reading the journal, whole or from any snapshot, gives the same digest, chain and future", () => {
+    fc.assert(
+      fc.property(worlds, fc.nat(), fc.nat(), (world, cut, between) => {
+        const rounds = batchesOf(world);
+        const at = cut % rounds.length;
+        const early = between % (at + 1);
+        const live = createEngine();
+        let snapshot = live.snapshot();
+        rounds.slice(0, at).forEach(({ inputs, nowMs }, index) => {
+          if (index === early) snapshot = live.snapshot();
+          receive(live, inputs, nowMs);
+        });
+        const before = groupsOf(rounds.slice(0, Math.min(early, at)));
+        const whole = createEngine();
+        replayEngine(whole, groupsOf(rounds.slice(0, at)));
+        const partly = restoreEngine(early < at ? snapshot : live.snapshot());
+        replayEngine(partly, groupsOf(rounds.slice(0, at)).slice(before.length));
+        for (const engine of [whole, partly]) {
+          expect(engine.digest()).toBe(live.digest());
+          expect(bytesOf(engine)).toBe(bytesOf(live));
+          for (const { inputs, nowMs, ready } of rounds.slice(at))
+            expect(said(receive(engine, inputs, nowMs))).toBe(said(ready));
+        }
+      }),
+      { numRuns: 100 * runs },
+    );
+  });
+
+  it("with no change but time it comes to rest, and five more rounds change nothing", () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const { drive } = lived(world);
+        for (let round = 0, wake = drive.engine.nextWakeAtMs(); wake !== null; wake = drive.engine.nextWakeAtMs()) {
+          expect(round++).toBeLessThan(500);
+          drive.nowMs = Math.max(drive.nowMs, wake);
+          drive.receive({ kind: "tick" });
+        }
+        const { chain } = drive.engine.state;
+        const digest = drive.engine.digest();
+        for (let round = 0; round < 5; round++) {
+          drive.nowMs += 10 ** (2 * round);
+          expect(drive.receive({ kind: "tick" }).group).toBeNull();
+        }
+        expect([drive.engine.state.chain, drive.engine.digest()]).toEqual([chain, digest]);
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("before the next wake-up, time alone changes nothing", () => {
+    fc.assert(
+      fc.property(worlds, fc.nat({ max: 10_000 }), (world, partMs) => {
+        const { drive } = lived(world);
+        const wake = drive.engine.nextWakeAtMs();
+        drive.nowMs =
+          wake === null ? drive.nowMs + partMs : Math.max(drive.nowMs, Math.min(wake - 1, drive.nowMs + partMs));
+        expect(drive.receive({ kind: "tick" }).events).toEqual([]);
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("a refused command leaves no trace, and the dry run of an apply says what the apply does", () => {
+    fc.assert(
+      fc.property(worlds, fc.array(moves, { minLength: 5, maxLength: 20 }), (world, tries) => {
+        const { drive, story } = lived(world);
+        const { engine } = drive;
+        for (const move of tries) {
+          const before = { bytes: bytesOf(engine), digest: engine.digest(), chain: engine.state.chain };
+          const [input] = story.inputsOf(move, engine);
+          if (input === undefined || !("commandId" in input)) continue;
+          const forecast = input.kind === "apply" ? planApply(engine, input) : null;
+          const ready = drive.receive(input);
+          story.remember(ready);
+          const [reply] = ready.replies;
+          if (reply?.kind === "rejected") {
+            expect(ready.group).toBeNull();
+            expect({ bytes: bytesOf(engine), digest: engine.digest(), chain: engine.state.chain }).toEqual(before);
+          }
+          if (forecast === null || reply === undefined) continue;
+          if (forecast.kind === "refused")
+            expect(reply).toMatchObject({ kind: "rejected", rejection: forecast.rejection });
+          else {
+            const known = forecast.changes.map((change) =>
+              change.workloadId === null ? { ...change, workloadId: undefined } : change,
+            );
+            expect(reply).toMatchObject({ kind: "accepted", result: { kind: "applied" } });
+            expect(
+              reply.kind === "accepted" && reply.result.kind === "applied" ? reply.result.changes.length : -1,
+            ).toBe(known.length);
+            known.forEach(({ kind, name, action }, index) =>
+              expect(reply).toHaveProperty(`result.changes.${index}`, expect.objectContaining({ kind, name, action })),
+            );
+          }
+        }
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("trying something on a fork, and asking why, leaves the original byte for byte as it was", () => {
+    fc.assert(
+      fc.property(worlds, steps(10), (world, whatIf) => {
+        const { drive } = lived(world);
+        const { engine } = drive;
+        const before = { bytes: bytesOf(engine), digest: engine.digest(), wake: engine.nextWakeAtMs() };
+        const fork = restoreEngine(engine.snapshot());
+        const story = new Story();
+        for (const step of whatIf) receive(fork, story.inputs(step, fork), drive.nowMs);
+        for (const id of engine.state.workloads.keys()) explain(engine, id);
+        queuePage(engine, { after: null, limit: 100 });
+        waitingSummary(engine);
+        engine.outstandingEffects();
+        expect({ bytes: bytesOf(engine), digest: engine.digest(), wake: engine.nextWakeAtMs() }).toEqual(before);
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("the order of the fields of an input changes nothing", () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const engine = createEngine();
+        for (const { inputs, nowMs, ready } of batchesOf(world)) {
+          const { events, replies, effects } = receive(engine, inputs.map(turnedOver), nowMs);
+          expect(canonicalJson({ events, replies, effects })).toBe(
+            canonicalJson({ events: ready.events, replies: ready.replies, effects: ready.effects }),
+          );
+        }
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("the order in which a snapshot lists teams, pools, attempts and workloads changes nothing", () => {
+    fc.assert(
+      fc.property(worlds, fc.nat(), (world, cut) => {
+        const rounds = batchesOf(world);
+        const at = cut % rounds.length;
+        const engine = createEngine();
+        for (const { inputs, nowMs } of rounds.slice(0, at)) receive(engine, inputs, nowMs);
+        const stored = JSON.parse(bytesOf(engine)) as Record<"sites" | "pools" | "teams" | "attempts", unknown[]>;
+        const turned = {
+          ...stored,
+          pools: stored.pools.toReversed(),
+          teams: stored.teams.toReversed(),
+          attempts: stored.attempts.toReversed(),
+        };
+        const other = restoreEngine(new TextEncoder().encode(JSON.stringify(turned)));
+        expect(other.digest()).toBe(engine.digest());
+        for (const { inputs, nowMs, ready } of rounds.slice(at))
+          expect(said(receive(other, inputs, nowMs))).toBe(said(ready));
+      }),
+      { numRuns: 50 * runs },
+    );
+  });
+
+  it("nothing that was blocked starts before one of the events that its verdict names", () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const engine = createEngine();
+        for (const { inputs, nowMs } of batchesOf(world)) {
+          const verdicts = new Map([...engine.state.workloads.keys()].map((id) => [id, explain(engine, id)]));
+          const { events } = receive(engine, inputs, nowMs);
+          const happened = new Set(events.map(({ kind }) => kind));
+          for (const event of events) {
+            const verdict = event.kind === "gangPlaced" ? verdicts.get(event.workloadId) : undefined;
+            if (verdict?.kind !== "blocked") continue;
+            const [reason] = verdict.reasons;
+            const isDue = reason?.kind === "backoff" && reason.untilMs <= nowMs;
+            const named = verdict.wakeOn.some((kind) => happened.has(kind));
+            expect(isDue || named, `${JSON.stringify(verdict)} after ${[...happened].join(" ")}`).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 100 * runs },
+    );
+  });
+});
+
+/** The same value with the fields of every record in the opposite order. */
+function turnedOver<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(turnedOver) as T;
+  if (value === null || typeof value !== "object") return value;
+  const fields = Object.entries(value).toReversed();
+  return Object.fromEntries(fields.map(([key, field]) => [key, turnedOver(field)])) as T;
+}

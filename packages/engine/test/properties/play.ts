@@ -1,0 +1,134 @@
+/** Plays a generated story: turns its moves into inputs against the state at hand. */
+import { attemptId, commandId, nodeId, poolName, teamName, workloadId } from "../../src/index.ts";
+import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, WorkerExit } from "../../src/index.ts";
+import { pool, site } from "../lab/make.ts";
+import { teamNames, types } from "./worlds.ts";
+import type { Move, NodeGene, Step, World } from "./worlds.ts";
+
+/** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
+export class Story {
+  readonly #everPlaced: AttemptId[] = [];
+  #commandCount = 0;
+
+  /** Site, pools, teams and nodes of the world, and its policy, as a first batch. */
+  opening({ policy, nodes, teams }: World): readonly Input[] {
+    const pools = types.map((type) => pool(type));
+    return [
+      this.#command({ kind: "apply", sites: [site], pools, teams, workloads: [] }),
+      this.#command({ kind: "setPolicy", policy }),
+      ...nodes.map((gene, index): Input => ({ kind: "nodeSeen", node: nodeOf(gene, index) })),
+    ];
+  }
+
+  inputs({ moves }: Step, engine: Engine): readonly Input[] {
+    return moves.flatMap((move) => this.inputsOf(move, engine));
+  }
+
+  inputsOf(move: Move, engine: Engine): readonly Input[] {
+    const { state } = engine;
+    switch (move.kind) {
+      case "tick":
+        return [{ kind: "tick" }];
+      case "submit": {
+        const key = move.key === null ? null : `key-${move.key}`;
+        return [{ ...this.#command({ kind: "submitWorkload", spec: move.spec }), idempotencyKey: key }];
+      }
+      case "stop":
+        return [
+          this.#command({ kind: "stopWorkload", workloadId: workloadId(`w${move.pick % (state.submittedCount + 2)}`) }),
+        ];
+      case "removeTeam":
+        return [
+          this.#command({ kind: "removeTeam", team: teamName(teamNames[move.pick % teamNames.length] as string) }),
+        ];
+      case "apply":
+        return [this.#command({ kind: "apply", sites: [], pools: [], teams: move.teams, workloads: move.workloads })];
+      case "policy":
+        return [this.#command({ kind: "setPolicy", policy: move.policy })];
+      case "drain":
+        return [
+          this.#command({
+            kind: "drainNode",
+            nodeId: nodeAt(engine, move.pick),
+            running: move.requeue ? "requeue" : "wait",
+          }),
+        ];
+      case "resume":
+        return [this.#command({ kind: "resumeNode", nodeId: nodeAt(engine, move.pick) })];
+      case "lost":
+        return [{ kind: "nodeUnreachable", nodeId: nodeAt(engine, move.pick), detail: "gone" }];
+      case "seen":
+        return [{ kind: "nodeSeen", node: seenAgain(engine, move) }];
+      default:
+        return [this.#attemptInput(move, engine)];
+    }
+  }
+
+  /** To be called with every batch that was decided. */
+  remember({ events }: Ready): void {
+    for (const event of events) if (event.kind === "gangPlaced") this.#everPlaced.push(event.attemptId);
+  }
+
+  #attemptInput(move: Extract<Move, { readonly late: boolean }>, engine: Engine): Input {
+    const known = move.late ? this.#everPlaced : [...engine.state.attempts.keys()];
+    const id = known[move.pick % Math.max(known.length, 1)] ?? attemptId("w0.1");
+    switch (move.kind) {
+      case "running":
+        return { kind: "attemptRunning", attemptId: id };
+      case "gone":
+        return { kind: "attemptLost", attemptId: id, detail: "" };
+      case "progress":
+        return {
+          kind: "progressReported",
+          attemptId: id,
+          step: move.pick,
+          totalSteps: null,
+          metrics: { loss: move.pick },
+        };
+      case "checkpoint":
+        return { kind: "checkpointReported", attemptId: id, step: move.pick, path: `${move.pick}` };
+      case "exit":
+        return { kind: "attemptExited", attemptId: id, exits: move.codes.map(exitOf) };
+    }
+  }
+
+  #command(body: object): Command {
+    this.#commandCount++;
+    const common = { commandId: commandId(`c${this.#commandCount}`), actor: "ann", idempotencyKey: null };
+    return { ...common, ...body } as Command;
+  }
+}
+
+const exitOf = (code: number, worker: number): WorkerExit =>
+  code < 0 ? { kind: "signalled", worker, signal: "SIGKILL" } : { kind: "exited", worker, code };
+
+function nodeOf(gene: NodeGene, index: number): NodeSpec {
+  const { type, ...amounts } = gene;
+  return { id: nodeId(`n${index}`), pool: pool(type).name, fabric: ["leaf"], ...amounts };
+}
+
+/** Now and then a node that nobody knows. */
+function nodeAt({ state }: Engine, pick: number): NodeSpec["id"] {
+  return nodeId(`n${pick % (state.nodes.size + 1)}`);
+}
+
+/** A known node as it is, or changed, or a new one. */
+function seenAgain({ state }: Engine, { pick, node }: Move & { readonly kind: "seen" }): NodeSpec {
+  const index = pick % (state.nodes.size + 1);
+  const known = state.nodes.get(nodeId(`n${index}`));
+  if (known === undefined) {
+    const fresh = nodeOf(node ?? { type: "H100", acceleratorCount: 8, coresMilli: 4000, memoryMib: 1000 }, index);
+    return pick % 7 === 0 ? { ...fresh, pool: poolName("undeclared") } : fresh;
+  }
+  const { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib } = known;
+  const amounts =
+    node !== null && node.type === known.acceleratorType ? node : { acceleratorCount, coresMilli, memoryMib };
+  return {
+    id,
+    pool: of,
+    fabric,
+    acceleratorCount: amounts.acceleratorCount,
+    coresMilli: amounts.coresMilli,
+    memoryMib: amounts.memoryMib,
+  };
+}
