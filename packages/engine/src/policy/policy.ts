@@ -9,7 +9,7 @@ export interface Policy {
    * `walltime`: shorter first, unlimited last. `submitted`: nothing but the order of submission.
    */
   readonly order: readonly OrderKey[];
-  /** `stop`: nothing starts past the first that does not fit. `skip`: whatever fits starts, in order, without reservations. */
+  /** `stop`: nothing starts past the first that does not fit; who is held by a team's limit, or by a fleet too small for it, waits aside. `skip`: whatever fits starts, in order, without reservations. */
   readonly whenHeadBlocked: "stop" | "skip";
   /** `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. Ties: the node that joined first. */
   readonly placement: "pack" | "spread";

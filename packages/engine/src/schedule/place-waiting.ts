@@ -12,7 +12,7 @@ import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 import type { Batch } from "../batch.ts";
 import { verifyPlacement } from "../verify/placement.ts";
-import { findPlacement, fitsEmptyFleet } from "./place.ts";
+import { findPlacement, fitsEmptyFleet, isHeldByLimit } from "./place.ts";
 import type { Placement } from "./place.ts";
 
 export function placeWaiting(batch: Batch): void {
@@ -23,10 +23,10 @@ export function placeWaiting(batch: Batch): void {
   while (open.length > 0) {
     const index = indexOfHead(world, open);
     const head = open[index] as PlacementClass;
-    if (isClosed(world, head)) return;
-    placeFrom(batch, head);
+    if (!isClosed(world, head)) placeFrom(batch, head);
     if (isClosed(world, head)) {
-      if (stopAtHead) return;
+      // A team at its limit holds up itself, not the others.
+      if (stopAtHead && !isHeldByLimit(world, head)) return;
       removeAt(open, index);
     } else if (head.waiting.length === 0) removeAt(open, index);
   }

@@ -86,6 +86,14 @@ function visitNodes(
   }
 }
 
+/** Whether nothing but the limits of its team and the teams above it keeps the class from every type that could hold it. */
+export function isHeldByLimit({ capacity, teamUse }: World, { team, gang, acceleratorTypes }: PlacementClass): boolean {
+  const neededCount = gang.workers * gang.accelerators;
+  const isOpen = (type: TypeCapacity): boolean =>
+    teamUse.limitReached(team, type.type, neededCount) === null && emptyFleetWorkers(type, gang) >= gang.workers;
+  return !capacity.acceptable(acceleratorTypes).some(isOpen);
+}
+
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
 export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;

@@ -79,12 +79,12 @@ interface Rest {
   readonly nowMs: number;
 }
 
-/** The first of the queue, under a policy whose head blocks. Work that even the empty fleet could not hold waits aside. */
+/** The first of the queue, under a policy whose head blocks. Who is held by a limit or by a fleet too small waits aside. */
 function blockingHead({ world: { state }, fits, nowMs }: Rest): Workload | null {
   if (state.policy.whenHeadBlocked !== "stop") return null;
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
-    if (!hasReadyTask(workload, nowMs) || !fits.couldEver(workload.spec)) continue;
+    if (!hasReadyTask(workload, nowMs) || !fits.mayBlock(workload.spec)) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
   }
   return head;

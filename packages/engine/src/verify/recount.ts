@@ -127,6 +127,10 @@ function typesThatFit(nodes: readonly Amounts[], { gang, acceleratorTypes }: Gan
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
+  /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
+  mayBlock(request: GangRequest): boolean;
+  /** Whether limits alone keep it, now, from every type that the usable fleet could hold it on: such work waits aside. */
+  isHeldByLimit(request: GangRequest): boolean;
   /** Whether it could start now: free capacity and every limit above its team considered. */
   couldNow(request: GangRequest): boolean;
 }
@@ -135,14 +139,18 @@ export function feasibility(state: ReadonlyState): Feasibility {
   const empty = freeAmounts(state, new Map());
   const current = freeAmounts(state, heldByNode(state));
   const held = heldByTeam(state);
+  const mayTake = ({ team, gang }: GangRequest, type: string): boolean => {
+    const count = gang.workers * gang.accelerators;
+    return count === 0 || keepsLimits(state, held, { team, type, count });
+  };
+  const isLimited = ({ team, gang }: GangRequest, type: string): boolean => {
+    const count = gang.workers * gang.accelerators;
+    return count > 0 && !keepsLimits(state, held, { team, type, count });
+  };
   return {
     couldEver: (request) => typesThatFit(empty, request).length > 0,
-    couldNow: (request) => {
-      const { team, gang } = request;
-      const count = gang.workers * gang.accelerators;
-      const isLimited = (type: string): boolean => count > 0 && !keepsLimits(state, held, { team, type, count });
-      return typesThatFit(current, request).some((type) => !isLimited(type));
-    },
+    isHeldByLimit: (request) => typesThatFit(empty, request).every((type) => isLimited(request, type)),
+    couldNow: (request) => typesThatFit(current, request).some((type) => !isLimited(request, type)),
   };
 }
 

@@ -57,6 +57,8 @@ function typesThatFit(nodes: readonly Free[], { spec }: Workload): string[] {
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing else ran. */
   couldEver(workload: Workload): boolean;
+  /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
+  mayBlock(workload: Workload): boolean;
   /** Whether it could start now: free capacity and every team's limit considered. */
   couldNow(workload: Workload): boolean;
 }
@@ -74,6 +76,7 @@ export function feasibility(state: ReadonlyState): Feasibility {
   };
   return {
     couldEver: (workload) => typesThatFit(empty, workload).length > 0,
+    mayBlock: (workload) => typesThatFit(empty, workload).some((type) => withinLimits(workload, type)),
     couldNow: (workload) => typesThatFit(current, workload).some((type) => withinLimits(workload, type)),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * After a round nothing feasible waits (DESIGN §7.11, for policies without reservations): where the policy skips, nothing at
  * all that fits; where the head blocks, not the head. And nobody was started ahead of somebody whom the policy puts first
- * and who could have been started instead. Work that even the empty fleet could not hold waits aside.
+ * and who could have been started instead. Who is held by a limit or by a fleet too small waits aside.
  */
 import { readyTask, type Policy, type ReadonlyState, type Workload } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
@@ -10,14 +10,14 @@ import { feasibility } from "./feasibility.ts";
 
 export function checkQueue({ ready, engine }: SimulatedRound): void {
   const { state } = engine;
-  const { couldEver, couldNow } = feasibility(state);
-  const waiting = readyInOrder(state, ready.atMs).filter(couldEver);
+  const { mayBlock, couldNow } = feasibility(state);
+  const waiting = readyInOrder(state, ready.atMs);
   if (state.policy.whenHeadBlocked === "skip") {
     const feasible = waiting.find(couldNow);
     mustHold(feasible === undefined, () => `${feasible?.id} waits although it fits`);
     return;
   }
-  const [head] = waiting;
+  const head = waiting.find(mayBlock);
   if (head === undefined) return;
   mustHold(!couldNow(head), () => `${head.id} is the head of the queue and waits although it fits`);
   for (const event of ready.events) {
