@@ -43,7 +43,9 @@ function build(hash) {
   mkdirSync(path.dirname(fresh), { recursive: true });
   const vite = path.join(root, "node_modules", "vite", "bin", "vite.js");
   const args = [vite, "build", "--logLevel", "warn", "--outDir", fresh, "--emptyOutDir"];
-  const { status } = spawnSync(process.execPath, args, { cwd: consoleRoot, stdio: ["ignore", 2, 2] });
+  // Tests call this with NODE_ENV=test, under which the bundle would hold React's development build.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const { status } = spawnSync(process.execPath, args, { cwd: consoleRoot, stdio: ["ignore", 2, 2], env });
   if (status === 0) {
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);

@@ -1,7 +1,9 @@
 /** The control plane's time for display: one timer for the whole page, however many durations are on it. */
-import { useSyncExternalStore } from "react";
+import { useCallback, useSyncExternalStore } from "react";
+import type { Clock } from "./clock.ts";
 import { useSession } from "./session.ts";
 
+const SECOND_MS = 1_000;
 const TICK_MS = 1_000;
 /** Simulated time flies: twice as many ticks keep it from jumping. */
 const FAST_TICK_MS = 500;
@@ -9,22 +11,42 @@ const FAST_TICK_MS = 500;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | null = null;
 
-function subscribe(isFast: boolean, listener: () => void): () => void {
+/** What is shown, the same for every component until the next tick: a clock that ran on while they render would tear. */
+const shownMs = new WeakMap<Clock, number>();
+
+const inSeconds = (clock: Clock): number => Math.floor(clock.nowMs() / SECOND_MS) * SECOND_MS;
+
+function tick(clock: Clock): void {
+  shownMs.set(clock, inSeconds(clock));
+  for (const tell of listeners) tell();
+}
+
+function subscribe(clock: Clock, tickMs: number, listener: () => void): () => void {
   listeners.add(listener);
-  timer ??= setInterval(() => listeners.forEach((tell) => tell()), isFast ? FAST_TICK_MS : TICK_MS);
+  timer ??= setInterval(() => tick(clock), tickMs);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0 || timer === null) return;
     clearInterval(timer);
     timer = null;
+    shownMs.delete(clock);
   };
+}
+
+function shown(clock: Clock): number {
+  const known = shownMs.get(clock);
+  if (known !== undefined) return known;
+  const nowMs = inSeconds(clock);
+  shownMs.set(clock, nowMs);
+  return nowMs;
 }
 
 /** Now, rounded down to the second; renders again when it changes. */
 export function useNow(): number {
   const { clock, demo } = useSession();
+  const tickMs = demo === null ? TICK_MS : FAST_TICK_MS;
   return useSyncExternalStore(
-    (listener) => subscribe(demo !== null, listener),
-    () => Math.floor(clock.nowMs() / TICK_MS) * TICK_MS,
+    useCallback((listener) => subscribe(clock, tickMs, listener), [clock, tickMs]),
+    () => shown(clock),
   );
 }

@@ -10,6 +10,7 @@ import { simulatedDurationMs } from "./demo-stream.ts";
 const REPORTS = 80;
 const REPORTS_PER_CHECKPOINT = 10;
 const STEP_MS = 1_500;
+const REPORT_AHEAD_MS = 200;
 
 interface Reporter {
   readonly attemptId: AttemptId;
@@ -86,7 +87,15 @@ export class DemoProgress {
       step: this.#checkpoints.get(workload.id) ?? 0,
       reports: 0,
     });
-    this.#queue.push(atMs + stepsPerReport * STEP_MS, ranks.arrival, id);
+    this.#pushNext(id, atMs - REPORT_AHEAD_MS);
+  }
+
+  /** Every report comes a little before its step's end, so that the last one is not lost in the end of the run. */
+  #pushNext(id: number, fromMs: number): void {
+    const reporter = this.#reporters.get(id);
+    if (reporter === undefined) return;
+    const steps = Math.min(reporter.stepsPerReport, reporter.totalSteps - reporter.step);
+    this.#queue.push(fromMs + steps * STEP_MS, ranks.arrival, id);
   }
 
   #report(due: { id: number; reporter: Reporter; nowMs: number }, into: Signal[]): void {
@@ -99,7 +108,7 @@ export class DemoProgress {
       this.#checkpoints.set(reporter.workloadId, step);
       into.push({ kind: "checkpointReported", attemptId, step, path: `step-${String(step).padStart(6, "0")}` });
     }
-    if (step < totalSteps) this.#queue.push(nowMs + reporter.stepsPerReport * STEP_MS, ranks.arrival, id);
+    if (step < totalSteps) this.#pushNext(id, nowMs);
     else this.#reporters.delete(id);
   }
 

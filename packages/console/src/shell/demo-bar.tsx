@@ -6,7 +6,10 @@ import { useNow } from "../connect/use-now.ts";
 import { demoSpeeds } from "../demo/demo-messages.ts";
 import { clockText } from "../format/moment.ts";
 import { IconButton } from "../parts/button.tsx";
-import { Segments } from "../parts/controls.tsx";
+import { Segments, Select } from "../parts/controls.tsx";
+
+const SPEED_LABEL = "Simulated seconds per second";
+const speedOptions = demoSpeeds.map((speed) => ({ value: String(speed), label: `${speed}×` }));
 
 export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement {
   const { speed, isPaused, reachedSpeed } = useSyncExternalStore(demo.subscribe, () => demo.state);
@@ -17,7 +20,7 @@ export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement
       className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line bg-sunken px-4 py-1.5 md:px-6"
     >
       <p className="min-w-0 flex-1 truncate">
-        <strong className="font-semibold">Simulation.</strong>{" "}
+        <strong className="hidden font-semibold sm:inline">Simulation. </strong>
         <span className="hidden text-ink-2 lg:inline">
           The real engine on a made-up fleet of 512 accelerators, in this browser.{" "}
         </span>
@@ -30,13 +33,23 @@ export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement
           label={isPaused ? "Let simulated time run" : "Pause simulated time"}
           onClick={() => demo.setPaused(!isPaused)}
         />
-        <Segments
-          label="Simulated seconds per second"
-          name="demo-speed"
-          value={String(speed)}
-          options={demoSpeeds.map((each) => ({ value: String(each), label: `${each}×` }))}
-          onValue={(value) => demo.setSpeed(Number(value))}
-        />
+        <div className="hidden sm:block">
+          <Segments
+            label={SPEED_LABEL}
+            name="demo-speed"
+            value={String(speed)}
+            options={speedOptions}
+            onValue={(value) => demo.setSpeed(Number(value))}
+          />
+        </div>
+        <div className="sm:hidden">
+          <Select
+            label={SPEED_LABEL}
+            value={String(speed)}
+            options={speedOptions}
+            onValue={(value) => demo.setSpeed(Number(value))}
+          />
+        </div>
       </div>
     </section>
   );

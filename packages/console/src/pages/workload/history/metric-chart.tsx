@@ -14,6 +14,8 @@ interface MetricChartProps {
 }
 
 const HEIGHT = 220;
+/** So few reports are shown one by one: between them nobody knows. */
+const FEW_POINTS = 40;
 
 export function MetricChart({ metric, steps, values, width }: MetricChartProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
@@ -57,8 +59,19 @@ function optionsFor(host: Element, metric: string, width: number): UPlot.Options
     scales: { x: { time: false } },
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { size: 7 } },
-    axes: [axis, { ...axis, size: 56 }],
-    series: [{ label: "step" }, { label: metric, stroke: colour.accent, width: 1.75, points: { show: false } }],
+    axes: [
+      { ...axis, size: 26, gap: 4 },
+      { ...axis, size: 56 },
+    ],
+    series: [
+      { label: "step" },
+      {
+        label: metric,
+        stroke: colour.accent,
+        width: 1.75,
+        points: { show: (plot) => plot.data[0].length <= FEW_POINTS },
+      },
+    ],
     hooks: { setCursor: [showReading] },
     padding: [14, 16, 0, 0],
   };

@@ -82,19 +82,10 @@ function Steps({ workload, history }: Omit<ProgressPanelProps, "isSimulated">): 
     <div className="px-4 pt-3 pb-2">
       <p className="mb-1.5">
         <strong className="font-semibold">Step {grouped(step)}</strong>
-        {total === null ? null : (
-          <span className="text-ink-2">
-            {" "}
-            of {grouped(total)}, {percentText(step, total)}
-          </span>
-        )}
-        {checkpoint === null ? null : (
-          <span className="text-ink-2" title={checkpoint.path}>
-            . Newest checkpoint at step {grouped(checkpoint.step)}
-          </span>
-        )}
-        <span className="text-ink-2">
-          {Object.entries(progress?.metrics ?? {}).map(([name, value]) => `. ${name} ${metricText(value)}`)}
+        <span className="text-ink-2" title={checkpoint?.path}>
+          {total === null ? "" : ` of ${grouped(total)}, ${percentText(step, total)}`}
+          {Object.entries(progress?.metrics ?? {}).map(([name, value]) => `, ${name} ${metricText(value)}`)}
+          {checkpoint === null ? "" : `, newest checkpoint at step ${grouped(checkpoint.step)}`}
         </span>
       </p>
       {total === null ? null : (

@@ -1,0 +1,33 @@
+/** What axe finds on a page: violations of WCAG 2.2 A and AA, as lines that a failed test can show. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly help: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
+}
+
+const PLACES_SHOWN = 3;
+
+export async function accessibilityViolations(page: Page): Promise<readonly string[]> {
+  // Evaluated through the debugger, which the page's security policy does not concern.
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(context: Document, options: unknown): Promise<{ violations: Violation[] }> };
+    };
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    return (await axe.run(document, { runOnly: { type: "tag", values: tags } })).violations;
+  });
+  return violations.map(({ id, impact, help, nodes }) => {
+    const places = nodes
+      .slice(0, PLACES_SHOWN)
+      .map(({ target, failureSummary }) => `${target.join(" ")} ${failureSummary ?? ""}`);
+    return `${impact ?? "?"} ${id}: ${help} (${nodes.length} places)\n  ${places.join("\n  ")}`;
+  });
+}

@@ -1,0 +1,72 @@
+/** A Chromium with a profile of its own and the built console, for tests that look at the product as its users do. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { findChromium } from "../../../tools/chromium.ts";
+
+const root = path.resolve(import.meta.dirname, "..", "..", "..");
+export const consoleDir = path.join(root, "packages", "console", "dist");
+
+/** `null`: this machine has none, and the suite has said so (`tools/chromium-setup.ts`). */
+export const chromiumPath = findChromium() ?? null;
+
+/** Brings the bundle up to date with its sources; costs a moment when it is. */
+export function buildConsole(): void {
+  const script = path.join(root, "tools", "build-console.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`the console does not build:\n${stderr}`);
+}
+
+/** Nothing of the browser's own that talks to anybody, and no sandbox, which containers do not have. */
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+export interface OpenBrowser {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the page complained about: errors of its scripts, violations of the security policy, failed requests. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface BrowserOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: "light" | "dark";
+}
+
+export async function openBrowser(options: BrowserOptions = {}): Promise<OpenBrowser> {
+  const { width = 1280, height = 800, colorScheme = "light" } = options;
+  const profile = mkdtempSync(path.join(tmpdir(), "headroom-chromium-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: chromiumPath ?? "",
+    args: flags,
+    viewport: { width, height },
+    colorScheme,
+    timezoneId: "UTC",
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  const complaints: string[] = [];
+  page.on("pageerror", ({ message }) => complaints.push(`error: ${message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(`console: ${message.text()}`);
+  });
+  return {
+    context,
+    page,
+    complaints,
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/** A real control plane as a process of its own, on this machine with declared slots, in a directory of its own. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.ts");
+
+export interface ControlPlane {
+  readonly url: string;
+  /** Signs one browser in. */
+  readonly loginUrl: string;
+  /** Ends the control plane; what it runs goes on. */
+  stop(): Promise<void>;
+}
+
+export function newHome(): string {
+  return mkdtempSync(path.join(tmpdir(), "headroom-console-"));
+}
+
+export function removeHome(home: string): void {
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+
+export async function startControlPlane(home: string, port = 0): Promise<ControlPlane> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [main, "up", "--port", String(port), "--slots", "4"], {
+    cwd: home,
+    env: { PATH, HOME, HEADROOM_HOME: home, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close");
+  const [, loginUrl = ""] = await said(child, /(http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+)/);
+  return {
+    url: new URL(loginUrl).origin,
+    loginUrl,
+    stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
+      await ended;
+    },
+  };
+}
+
+function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  let output = "";
+  return new Promise((resolve, reject) => {
+    const take = (text: Buffer): void => {
+      output += text.toString("utf8");
+      const found = pattern.exec(output);
+      if (found !== null) resolve(found);
+    };
+    child.stdout?.on("data", take);
+    child.stderr?.on("data", take);
+    child.once("error", reject);
+    child.once("close", () => reject(new Error(`the control plane ended:\n${output}`)));
+  });
+}
