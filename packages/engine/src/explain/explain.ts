@@ -26,7 +26,8 @@ const HEAD_MOVES: readonly EventKind[] = [
   "workloadStopRequested",
   "teamDefined",
   "policySet",
-  // A head that the smaller fleet could no longer hold waits aside.
+  // A head that the smaller fleet could no longer hold waits aside, and so does one whose team has come to its limit.
+  "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",
 ];

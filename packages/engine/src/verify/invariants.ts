@@ -24,7 +24,7 @@ export function checkInvariants(engine: Engine): string[] {
   checkIndexes(findings, world, nowMs);
   const fits = feasibility(world.state);
   checkRest(findings, { world, fits, nowMs });
-  checkVerdicts(findings, engine, fits);
+  checkVerdicts(findings, engine, { world, fits, nowMs });
   return findings.list;
 }
 
@@ -101,8 +101,9 @@ function checkRest(findings: Findings, rest: Rest): void {
 }
 
 /** Everything that waits has a verdict whose numbers say what the verdict claims. */
-function checkVerdicts(findings: Findings, engine: Engine, fits: Feasibility): void {
-  const nowMs = clockOf(engine);
+function checkVerdicts(findings: Findings, engine: Engine, rest: Rest): void {
+  const { fits, nowMs } = rest;
+  const head = blockingHead(rest);
   for (const workload of engine.state.workloads.values()) {
     const { id } = workload;
     const verdict = explain(engine, id);
@@ -116,7 +117,7 @@ function checkVerdicts(findings: Findings, engine: Engine, fits: Feasibility): v
     findings.expect(verdict.reasons.length > 0, () => `${id} is blocked without a reason`);
     for (const reason of verdict.reasons) {
       findings.expect(
-        isTrue(reason, { workload, fits, nowMs }),
+        isTrue(reason, { workload, fits, nowMs, head }),
         () => `${id} is said to be blocked by ${JSON.stringify(reason)}, which is not so`,
       );
     }
@@ -127,9 +128,10 @@ interface Claim {
   readonly workload: Workload;
   readonly fits: Feasibility;
   readonly nowMs: number;
+  readonly head: Workload | null;
 }
 
-function isTrue(reason: BlockedReason, { workload, fits, nowMs }: Claim): boolean {
+function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): boolean {
   switch (reason.kind) {
     case "exceedsFleet":
       return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
@@ -140,7 +142,7 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs }: Claim): boolea
     case "teamLimit":
       return reason.usedCount + reason.neededCount > reason.limitCount;
     case "behindHead":
-      return reason.headWorkloadId !== workload.id && reason.aheadCount > 0;
+      return reason.headWorkloadId === head?.id && head !== workload && reason.aheadCount > 0;
     case "backoff":
       return reason.untilMs > nowMs && !hasReadyTask(workload, nowMs);
   }

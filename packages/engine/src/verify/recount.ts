@@ -129,8 +129,6 @@ export interface Feasibility {
   couldEver(request: GangRequest): boolean;
   /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
   mayBlock(request: GangRequest): boolean;
-  /** Whether limits alone keep it, now, from every type that the usable fleet could hold it on: such work waits aside. */
-  isHeldByLimit(request: GangRequest): boolean;
   /** Whether it could start now: free capacity and every limit above its team considered. */
   couldNow(request: GangRequest): boolean;
 }
@@ -143,14 +141,10 @@ export function feasibility(state: ReadonlyState): Feasibility {
     const count = gang.workers * gang.accelerators;
     return count === 0 || keepsLimits(state, held, { team, type, count });
   };
-  const isLimited = ({ team, gang }: GangRequest, type: string): boolean => {
-    const count = gang.workers * gang.accelerators;
-    return count > 0 && !keepsLimits(state, held, { team, type, count });
-  };
   return {
     couldEver: (request) => typesThatFit(empty, request).length > 0,
-    isHeldByLimit: (request) => typesThatFit(empty, request).every((type) => isLimited(request, type)),
-    couldNow: (request) => typesThatFit(current, request).some((type) => !isLimited(request, type)),
+    mayBlock: (request) => typesThatFit(empty, request).some((type) => mayTake(request, type)),
+    couldNow: (request) => typesThatFit(current, request).some((type) => mayTake(request, type)),
   };
 }
 
