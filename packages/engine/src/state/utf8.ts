@@ -38,7 +38,7 @@ function writeLong(bytes: Uint8Array, from: number, point: number): number {
   return size;
 }
 
-/** The inverse of `utf8Encode`. Malformed input gives U+FFFD. */
+/** The inverse of `utf8Encode`. Malformed input gives some text and no error: whether bytes are whole is for a digest to say. */
 export function utf8Decode(bytes: Uint8Array): string {
   const parts: string[] = [];
   let units: number[] = [];
