@@ -9,9 +9,9 @@ import type { World } from "./state/world.ts";
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
-  readonly events: Event[] = [];
-  readonly replies: Reply[] = [];
-  readonly effects: Effect[] = [];
+  events: readonly Event[] = [];
+  replies: readonly Reply[] = [];
+  effects: readonly Effect[] = [];
 
   constructor(world: World, nowMs: number) {
     this.world = world;
@@ -20,14 +20,29 @@ export class Batch {
 
   emit(event: Event): void {
     applyEvent(this.world, event);
-    this.events.push(event);
+    this.events = appended(this.events, event);
+  }
+
+  /** Asks an executor for something. */
+  ask(effect: Effect): void {
+    this.effects = appended(this.effects, effect);
   }
 
   accept(commandId: CommandId, result: CommandResult): void {
-    this.replies.push({ kind: "accepted", commandId, result });
+    this.replies = appended(this.replies, { kind: "accepted", commandId, result });
   }
 
   reject(commandId: CommandId, rejection: Rejection): void {
-    this.replies.push({ kind: "rejected", commandId, rejection });
+    this.replies = appended(this.replies, { kind: "rejected", commandId, rejection });
   }
+}
+
+/**
+ * Most rounds come to one or two of each. A list made with its first item has room for just that; pushing to an empty one
+ * would make room for seventeen.
+ */
+function appended<T>(list: readonly T[], item: T): readonly T[] {
+  if (list.length === 0) return [item];
+  (list as T[]).push(item);
+  return list;
 }

@@ -153,5 +153,6 @@ function keepEnded(
     detail: event.detail,
     stopReason: attempt.stop?.reason ?? null,
   };
+  if (kept.length === 0) return [ended];
   return kept.length < ENDED_ATTEMPTS_KEPT ? [...kept, ended] : [...kept.slice(1), ended];
 }

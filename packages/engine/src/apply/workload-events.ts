@@ -6,7 +6,10 @@ import { removeWorkload, workloadOf } from "../state/entities.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
+/** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
 const NO_RETRIES = [] as const;
+const NO_ATTEMPTS: never[] = [];
+const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
 export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
@@ -42,10 +45,10 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
     retries: NO_RETRIES,
     failureCounts: NO_COUNTS,
     attemptCounts: NO_COUNTS,
-    activeAttempts: [],
+    activeAttempts: NO_ATTEMPTS,
     succeededCount: 0,
     failedCount: 0,
-    endedAttempts: [],
+    endedAttempts: NO_ENDED_ATTEMPTS,
     checkpoint: null,
     firstStartedAtMs: null,
     endedAtMs: null,

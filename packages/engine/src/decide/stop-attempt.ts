@@ -8,7 +8,7 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason):
   if (attempt.phase === "stopping") return;
   batch.emit({ kind: "attemptStopRequested", version: 1, atMs: batch.nowMs, attemptId: attempt.id, reason });
   const workload = workloadOf(batch.world, attempt.workloadId);
-  batch.effects.push({
+  batch.ask({
     kind: "stopGang",
     executor: executorOf(batch, attempt),
     attemptId: attempt.id,

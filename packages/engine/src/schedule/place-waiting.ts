@@ -41,12 +41,14 @@ const isClosed = (world: World, found: PlacementClass): boolean => found.closedA
 function openClasses(world: World): PlacementClass[] {
   const { queue, state } = world;
   const stopAtHead = state.policy.whenHeadBlocked === "stop";
-  const open: PlacementClass[] = [];
+  const open = queue.openScratch;
+  let count = 0;
   for (const found of queue.classes()) {
     if (found.waiting.length === 0) continue;
     if (!stopAtHead && isClosed(world, found)) continue;
-    if (couldEverFit(world, found)) open.push(found);
+    if (couldEverFit(world, found)) open[count++] = found;
   }
+  while (open.length > count) open.pop();
   return open;
 }
 
@@ -101,7 +103,7 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
     acceleratorType,
     workers,
   });
-  batch.effects.push({
+  batch.ask({
     kind: "launchGang",
     executor: world.state.pools.get(world.capacity.slot(firstNode(placement)).node.pool)?.executor ?? "local",
     attemptId: id,

@@ -89,9 +89,11 @@ function visitNodes(
 /** Whether nothing but the limits of its team and the teams above it keeps the class from every type that could hold it. */
 export function isHeldByLimit({ capacity, teamUse }: World, { team, gang, acceleratorTypes }: PlacementClass): boolean {
   const neededCount = gang.workers * gang.accelerators;
-  const isOpen = (type: TypeCapacity): boolean =>
-    teamUse.limitReached(team, type.type, neededCount) === null && emptyFleetWorkers(type, gang) >= gang.workers;
-  return !capacity.acceptable(acceleratorTypes).some(isOpen);
+  const types = capacity.acceptable(acceleratorTypes);
+  const isWithinLimits = (type: TypeCapacity): boolean => teamUse.limitReached(team, type.type, neededCount) === null;
+  // Asked for every blocked head of every round: where no limit is reached, the fleet need not be looked at.
+  if (types.every(isWithinLimits)) return false;
+  return !types.some((type) => isWithinLimits(type) && emptyFleetWorkers(type, gang) >= gang.workers);
 }
 
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */

@@ -38,6 +38,8 @@ export class Queue {
   #compare: (left: Workload, right: Workload) => number;
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
+  /** Room for a round's list of classes, kept from round to round. */
+  readonly openScratch: PlacementClass[] = [];
 
   constructor(policy: Policy) {
     this.#compare = workloadOrder(policy);
