@@ -52,6 +52,8 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<OpenBro
     args: flags,
     viewport: { width, height },
     colorScheme,
+    // Contrast is measured on what stands still.
+    reducedMotion: "reduce",
     timezoneId: "UTC",
   });
   const page = context.pages()[0] ?? (await context.newPage());

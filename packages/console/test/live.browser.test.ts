@@ -33,7 +33,11 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
   });
 
   const goTo = async (place: string): Promise<void> => {
-    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: place }).first().click();
+    await page
+      .getByRole("navigation", { name: "Main" })
+      .getByRole("link", { name: new RegExp(`^${place}`) })
+      .first()
+      .click();
     await page.getByRole("heading", { level: 1, name: place, exact: true }).waitFor();
   };
 
@@ -112,8 +116,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.keyboard.press("Escape");
     await goTo("Queue");
     await page
-      .getByText(/the nodes that take work now have room for 0 of 1 worker/)
-      .first()
+      .getByRole("row", { name: /needs-all.*the nodes that take work now have room for 0 of 1 worker/ })
       .waitFor();
     await goTo("Fleet");
     await page.getByText("nodes: 1 draining").waitFor();
@@ -147,7 +150,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.getByRole("region", { name: "Logs", exact: true }).getByText("asked to stop").first().waitFor();
     await goTo("Workloads");
     const row = page.getByRole("row", { name: /needs-all/ });
-    await row.getByText("Succeeded").waitFor();
+    await row.getByText("Succeeded", { exact: true }).waitFor();
     await row.getByRole("link").click();
     const logs = page.getByRole("region", { name: "Logs", exact: true });
     await logs.getByText("all four are mine", { exact: true }).waitFor();

@@ -126,15 +126,20 @@ function useRowKeys(
   rowCount: number,
   scrollTo: (index: number) => void,
 ): (event: KeyboardEvent<HTMLDivElement>) => void {
+  /** Where the focus is about to be: keys that follow each other quickly count from there. */
+  const pending = useRef<number | null>(null);
   return (event) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
     if (row === null || event.altKey || event.ctrlKey || event.metaKey) return;
-    const index = Number(row.dataset["row"]);
+    const index = pending.current ?? Number(row.dataset["row"]);
     const wanted = rowAfterKey(event.key, index, rowCount);
     if (wanted === null) return;
     event.preventDefault();
+    pending.current = wanted;
     scrollTo(wanted);
     requestAnimationFrame(() => {
+      if (pending.current !== wanted) return;
+      pending.current = null;
       scroller.current
         ?.querySelector<HTMLElement>(`[data-row="${wanted}"] :is(a,button)`)
         ?.focus({ preventScroll: true });

@@ -71,7 +71,7 @@ interface SidebarProps {
 
 function Sidebar({ counts, onPalette, onHelp }: SidebarProps): ReactElement {
   return (
-    <div className="hidden w-52 shrink-0 flex-col border-r border-line bg-sunken px-3 py-3 md:flex">
+    <header className="hidden w-52 shrink-0 flex-col border-r border-line bg-sunken px-3 py-3 md:flex">
       <div className="px-2 py-1">
         <Wordmark />
       </div>
@@ -113,7 +113,7 @@ function Sidebar({ counts, onPalette, onHelp }: SidebarProps): ReactElement {
           </button>
         </div>
       </div>
-    </div>
+    </header>
   );
 }
 
@@ -128,7 +128,7 @@ function Count({ count }: { readonly count: PlaceCounts[keyof PlaceCounts] }): R
 
 function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactElement {
   return (
-    <div className="flex items-center justify-between border-b border-line bg-sunken px-4 py-2 md:hidden">
+    <header className="flex items-center justify-between border-b border-line bg-sunken px-4 py-2 md:hidden">
       <Wordmark />
       <div className="flex items-center gap-1">
         <Connection isCompact />
@@ -142,7 +142,7 @@ function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactEl
           <Icon name="search" />
         </button>
       </div>
-    </div>
+    </header>
   );
 }
 

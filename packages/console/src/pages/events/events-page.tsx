@@ -155,7 +155,7 @@ const columns: readonly Column<Row>[] = [
         type="button"
         onClick={open}
         className="text-ink-2 hover:underline"
-        aria-label={`Event ${envelope.sequence}`}
+        aria-label={`Event ${grouped(envelope.sequence)}`}
       >
         {grouped(envelope.sequence)}
       </button>

@@ -55,12 +55,12 @@ export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): Re
   return (
     <div ref={frame} className="relative">
       {layout.pools.map(({ pool, site, acceleratorType, y }) => (
-        <h3 key={pool} className="absolute left-0 flex items-baseline gap-2 text-sm font-semibold" style={{ top: y }}>
+        <h2 key={pool} className="absolute left-0 flex items-baseline gap-2 text-sm font-semibold" style={{ top: y }}>
           {pool}
           <span className="font-normal text-ink-3">
             {[site, acceleratorType].filter((part) => part !== "").join(", ")}
           </span>
-        </h3>
+        </h2>
       ))}
       {/* The canvas acts as one widget with a cursor of its own; its keys are announced by its description. */}
       <canvas

@@ -85,8 +85,10 @@ function PolicyList({ policies, inForce, isBusy, onChoose }: PolicyListProps): R
               {isInForce ? (
                 <Badge tone="good">In force</Badge>
               ) : (
-                <Button disabled={isBusy} aria-label={`Put ${policy.name} in force`} onClick={() => onChoose(policy)}>
-                  Put in force
+                <Button disabled={isBusy} onClick={() => onChoose(policy)}>
+                  <span>
+                    Put <span className="sr-only">{policy.name} </span>in force
+                  </span>
                 </Button>
               )}
             </div>
