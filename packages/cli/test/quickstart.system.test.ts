@@ -17,8 +17,10 @@ import {
 
 const TRAINED_WITHIN_MS = 120_000;
 const KILLS = 20;
-/** The longest that anything is left in peace between two kills; a checkpoint is written about once a second. */
-const PEACE_MAX_MS = 2_500;
+/** The longest that anything is left in peace between two kills: long enough for a start and a few checkpoints. */
+const PEACE_MAX_MS = 3_000;
+/** Steps between checkpoints in the run that is killed: often, so that there is something to go on from. */
+const SAVE_EVERY = 20;
 const seed = Number(process.env["HEADROOM_SEED"] ?? 1);
 const example = path.resolve(import.meta.dirname, "..", "..", "..", "examples", "quickstart");
 
@@ -115,17 +117,16 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
   checkResumes(attemptLogs(home), deaths);
 });
 
-/** The example as it is, with a checkpoint directory that the test knows and the text of the undisturbed run. */
+/** The example with more checkpoints, in a directory that the test knows, and with the text of the undisturbed run. */
 function applyIn(home: string, checkpoints: string): void {
   mkdirSync(checkpoints);
-  const trained = path.join(folder, "undisturbed", "checkpoints");
-  const [corpus] = [undisturbed?.attemptId.split(".")[0] ?? ""].map((id) => path.join(trained, id, "corpus.txt"));
-  copyFileSync(corpus ?? "", path.join(checkpoints, "corpus.txt"));
+  const workloadId = undisturbed?.attemptId.split(".")[0] ?? "";
+  const corpus = path.join(folder, "undisturbed", "checkpoints", workloadId, "corpus.txt");
+  copyFileSync(corpus, path.join(checkpoints, "corpus.txt"));
   const text = readFileSync(path.join(example, "train.yaml"), "utf8");
-  writeFileSync(
-    path.join(home, "train.yaml"),
-    `${text.trimEnd()}\ndir: ${example}\ncheckpoint: { dir: ${checkpoints} }\n`,
-  );
+  const env = `env: { QUICKSTART_SAVE_EVERY: ${SAVE_EVERY} }`;
+  const lines = [text.trimEnd(), `dir: ${example}`, `checkpoint: { dir: ${checkpoints} }`, env, ""];
+  writeFileSync(path.join(home, "train.yaml"), lines.join("\n"));
 }
 
 /** The workers of the one attempt that runs, as soon as there are any. Two attempts at a time would be one started twice. */
@@ -158,6 +159,7 @@ function checkResumes(logs: readonly AttemptLog[], deaths: readonly Death[]): vo
   expect(logs.slice(0, -1).map(({ attemptId }) => attemptId)).toEqual(
     logs.map(({ attemptId }) => attemptId).filter((id) => killed.has(id)),
   );
+  expect(logs.at(-1)?.startStep, "nothing was ever resumed").toBeGreaterThan(0);
   let floor = 0;
   for (const { attemptId, startStep, losses } of logs) {
     if (startStep !== null) expect(startStep, `${attemptId}, seed ${seed}`).toBeGreaterThanOrEqual(floor);
