@@ -35,11 +35,10 @@ function bench(options: Partial<SimulatedExecutorOptions> = {}) {
   const said = (untilMs = Number.POSITIVE_INFINITY): string[] => {
     const lines: string[] = [];
     while (queue.size > 0 && queue.nextAtMs <= untilMs) {
-      const observed: Observation[] = [];
       const atMs = queue.nextAtMs;
-      executor.observeNext(observed);
+      const observation = executor.observeNext();
       queue.drop();
-      lines.push(...observed.map((observation) => `${atMs} ${describeObservation(observation)}`));
+      if (observation !== null) lines.push(`${atMs} ${describeObservation(observation)}`);
     }
     return lines;
   };

@@ -27,7 +27,8 @@ export const attemptEntry = { starts: 0, exits: 1 } as const;
 
 interface SimulatedAttempt {
   readonly launch: LaunchGang;
-  readonly plan: RunPlan;
+  readonly durationMs: number;
+  readonly exitCode: number;
   phase: "starting" | "running" | "stopping" | "broken";
   /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
   awaits: number;
@@ -65,25 +66,24 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The queue's first entry, one of this executor's, is due: appends the observation it stands for, unless it is stale. */
-  observeNext(into: Observation[]): void {
+  /** What the queue's first entry, one of this executor's, stands for now that it is due; `null`: it is stale. */
+  observeNext(): Observation | null {
     const payload = this.#queue.nextPayload;
     const slot = payload >> 2;
     const attempt = this.#slots[slot];
-    if (attempt == null || attempt.awaits !== this.#queue.nextSequence) return;
+    if (attempt == null || attempt.awaits !== this.#queue.nextSequence) return null;
     const { attemptId } = attempt.launch;
     if ((payload & 3) === attemptEntry.starts) {
       attempt.phase = "running";
-      attempt.endsAtMs = this.#queue.nextAtMs + attempt.plan.durationMs;
+      attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
-      into.push({ kind: "attemptRunning", attemptId });
-      return;
+      return { kind: "attemptRunning", attemptId };
     }
     this.#slots[slot] = null;
     this.#freeSlots.push(slot);
     this.#slotByAttempt.delete(attemptId);
-    if (attempt.exit === "lost") into.push({ kind: "attemptLost", attemptId, detail: "a node of the gang was lost" });
-    else into.push({ kind: "attemptExited", attemptId, exits: exitsOf(attempt) });
+    if (attempt.exit === "lost") return { kind: "attemptLost", attemptId, detail: "a node of the gang was lost" };
+    return { kind: "attemptExited", attemptId, exits: exitsOf(attempt) };
   }
 
   /** The machine dies, with everything on it. Nobody reports exits from there. */
@@ -125,9 +125,11 @@ export class SimulatedExecutor {
   #launch(launch: LaunchGang, nowMs: number): void {
     if (this.#slotByAttempt.has(launch.attemptId)) return;
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    const { durationMs, exitCode } = this.#options.plan(launch);
     const attempt: SimulatedAttempt = {
       launch,
-      plan: this.#options.plan(launch),
+      durationMs,
+      exitCode,
       phase: "starting",
       awaits: 0,
       endsAtMs: Number.POSITIVE_INFINITY,
@@ -172,10 +174,10 @@ function holdsNode(launch: LaunchGang, nodeId: NodeId): boolean {
 const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
 
 function exitsOf(attempt: SimulatedAttempt): readonly WorkerExit[] {
-  const { plan, exit, launch } = attempt;
-  if (exit === "planned" && plan.exitCode === 0 && launch.workers.length === 1) return oneWorkerSucceeded;
+  const { exitCode, exit, launch } = attempt;
+  if (exit === "planned" && exitCode === 0 && launch.workers.length === 1) return oneWorkerSucceeded;
   return launch.workers.map((_, worker) => {
-    if (exit === "planned") return { kind: "exited", worker, code: worker === 0 ? plan.exitCode : 0 };
+    if (exit === "planned") return { kind: "exited", worker, code: worker === 0 ? exitCode : 0 };
     return { kind: "signalled", worker, signal: exit === "terminated" ? "SIGTERM" : "SIGKILL" };
   });
 }

@@ -153,19 +153,18 @@ export class Simulation<Observer extends SimulationObserver> {
 
   #stepAt(atMs: number): void {
     this.#nowMs = atMs;
-    const inputs: Input[] = [];
-    this.#takeDue(inputs as Observation[]);
+    let inputs = this.#takeDue();
     const firstScripted = inputs.length;
     const scriptIndex = this.#scriptIndex;
     const { script } = this.#options;
     while (this.#scriptIndex < script.length && script.atMs(this.#scriptIndex) <= atMs) {
-      inputs.push(this.#scripted(script.input(this.#scriptIndex++)));
+      inputs = appended(inputs, this.#scripted(script.input(this.#scriptIndex++)));
     }
     if (inputs.length === 0) {
       // Only stale entries were due, unless the engine asked to be woken.
       const wakeAtMs = this.engine.nextWakeAtMs();
       if (wakeAtMs === null || wakeAtMs > atMs) return;
-      inputs.push({ kind: "tick" });
+      inputs = [{ kind: "tick" }];
     }
     this.#round(inputs, firstScripted, scriptIndex);
   }
@@ -264,40 +263,50 @@ export class Simulation<Observer extends SimulationObserver> {
     return input;
   }
 
-  #takeDue(into: Observation[]): void {
+  #takeDue(): readonly Input[] {
     const queue = this.#queue;
+    let due: readonly Input[] = [];
     while (queue.nextAtMs <= this.#nowMs) {
       const payload = queue.nextPayload;
       const kind = payload & 3;
-      if (kind < nodeEntry.fails) this.#executor.observeNext(into);
+      const observed = kind < nodeEntry.fails ? this.#executor.observeNext() : null;
       queue.drop();
-      if (kind === nodeEntry.fails) this.#loseNode(payload >> 2, into);
-      else if (kind === nodeEntry.returns) this.#returnNode(payload >> 2, into);
+      if (observed !== null) due = appended(due, observed);
+      else if (kind === nodeEntry.fails) due = appended(due, this.#loseNode(payload >> 2));
+      else if (kind === nodeEntry.returns) due = appended(due, this.#returnNode(payload >> 2));
     }
+    return due;
   }
 
-  #loseNode(index: number, into: Observation[]): void {
+  #loseNode(index: number): Observation {
     const { id } = this.#nodes[index]!;
     this.#downCount++;
     this.#executor.loseNode(id);
-    into.push({ kind: "nodeUnreachable", nodeId: id, detail: "simulated loss" });
     const downMs = this.#options.nodeFaults!.downMs(index, this.#lossCounts[index]!);
     this.#queue.push(this.#nowMs + downMs, ranks.observation, (index << 2) | nodeEntry.returns);
+    return { kind: "nodeUnreachable", nodeId: id, detail: "simulated loss" };
   }
 
-  #returnNode(index: number, into: Observation[]): void {
+  #returnNode(index: number): Observation {
     const node = this.#nodes[index]!;
     this.#downCount--;
     this.#lossCounts[index]!++;
     this.#executor.returnNode(node.id, this.#nowMs);
-    into.push({ kind: "nodeSeen", node });
     this.#scheduleLoss(index);
+    return { kind: "nodeSeen", node };
   }
 
   #scheduleLoss(index: number): void {
     const upMs = this.#options.nodeFaults?.upMs(index, this.#lossCounts[index]!) ?? null;
     if (upMs !== null) this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << 2) | nodeEntry.fails);
   }
+}
+
+/** Most rounds have one input. A list made with it has room for just that; pushing to an empty one makes room for seventeen. */
+function appended(inputs: readonly Input[], input: Input): readonly Input[] {
+  if (inputs.length === 0) return [input];
+  (inputs as Input[]).push(input);
+  return inputs;
 }
 
 function restored({ engines }: { readonly engines?: EngineSource }, engine: Engine): Engine {
