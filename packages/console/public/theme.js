@@ -1,9 +1,9 @@
 /* Runs before the first paint, so that a chosen theme never flashes the other one. */
-(function () {
+{
   try {
-    var theme = localStorage.getItem("headroom.theme");
+    const theme = localStorage.getItem("headroom.theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-  } catch (error) {
+  } catch {
     /* Storage is off: the system's preference holds. */
   }
-})();
+}

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
-import { buildConsole, chromiumPath, openBrowser, type OpenBrowser } from "./browser.ts";
+import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
 const places = [
@@ -19,7 +19,7 @@ const places = [
 
 async function openDemo(page: Page, server: StaticServer): Promise<void> {
   await page.goto(`${server.url}/?demo`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expectShown(page.getByRole("heading", { level: 1 }));
 }
 
 /** Within the page, as a link would: the simulation goes on. */
@@ -27,7 +27,7 @@ async function visit(page: Page, address: string): Promise<void> {
   await page.evaluate((to) => window.location.assign(`#${to}`), address);
   await page.locator("main [role=status][aria-label^=Loading]").waitFor({ state: "detached" });
   // By its tag: under an open drawer the page has no role that could be asked for.
-  await page.locator("h1").waitFor();
+  await expectShown(page.locator("h1"));
 }
 
 describe.skipIf(chromiumPath === null)("accessibility", () => {
@@ -44,8 +44,8 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     { name: "a phone", colorScheme: "dark", width: 390, height: 844 },
   ] as const;
 
-  it.each(looks)("axe has no objection to any page in $name", async ({ name: _, ...options }) => {
-    const browser = await openBrowser(options);
+  it.each(looks)("axe has no objection to any page in $name", async ({ colorScheme, width, height }) => {
+    const browser = await openBrowser({ colorScheme, width, height });
     try {
       const { page } = browser;
       await openDemo(page, server);
@@ -61,20 +61,20 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       }
       await visit(page, "/queue");
       await page.locator("[data-row] a").first().click();
-      await page.getByRole("region", { name: "Why it waits" }).waitFor();
+      await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
       await visit(page, "/workloads?phase=running&search=-");
       await page.locator("[data-row] a").first().click();
-      await page.getByRole("region", { name: "Attempts" }).waitFor();
+      await expectShown(page.getByRole("region", { name: "Attempts" }));
       await check("a workload that runs");
       await page.getByRole("button", { name: "Stop" }).click();
-      await page.getByRole("alertdialog").waitFor();
+      await expectShown(page.getByRole("alertdialog"));
       await check("a question");
       await page.keyboard.press("Escape");
       await page.getByRole("alertdialog").waitFor({ state: "detached" });
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox", { name: "Find or do" }).fill("h100");
-      await page.getByRole("option", { name: /h100-01/ }).waitFor();
+      await expectShown(page.getByRole("option", { name: /h100-01/ }));
       await check("the palette");
       expect(found).toEqual({});
       // Nothing is wider than the window: nobody has to scroll sideways to read.
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       })) {
         await page.keyboard.press("g");
         await page.keyboard.press(key);
-        await page.getByRole("heading", { level: 1, name: place }).waitFor();
+        await expectShown(page.getByRole("heading", { level: 1, name: place }));
         await expect.poll(() => page.title()).toBe(`${place} · Headroom`);
         await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
       }
@@ -125,7 +125,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     it("walks down the queue, opens what waits and stops it", async () => {
       await page.keyboard.press("g");
       await page.keyboard.press("q");
-      await page.locator("[data-row] a").first().waitFor();
+      await expectShown(page.locator("[data-row] a").first());
       await page.keyboard.press("/");
       expect(await focused()).toBe("Name, person or reason");
       while (!(await page.evaluate(() => document.activeElement?.closest("[data-row]") !== null)))
@@ -137,18 +137,18 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         .toBe("2");
       const name = await focused();
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await expectShown(page.getByRole("heading", { level: 1, name }));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await page.getByRole("alertdialog").waitFor();
+      await expectShown(page.getByRole("alertdialog"));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await page.getByText("Cancelled", { exact: true }).first().waitFor();
+      await expectShown(page.getByText("Cancelled", { exact: true }).first());
     });
 
     it("does not take letters for shortcuts while somebody types, and forgets them when switched off", async () => {
       await page.keyboard.press("n");
-      await page.getByRole("heading", { level: 1, name: "New workload" }).waitFor();
+      await expectShown(page.getByRole("heading", { level: 1, name: "New workload" }));
       await page.getByLabel("Name").focus();
       await page.keyboard.type("gq");
       expect(await page.getByLabel("Name").inputValue()).toBe("gq");
@@ -160,9 +160,9 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.keyboard.press("g");
       await page.keyboard.press("q");
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Find or do" }).waitFor();
+      await expectShown(page.getByRole("combobox", { name: "Find or do" }));
       await page.keyboard.press("Escape");
-      await page.getByRole("heading", { level: 1, name: "New workload" }).waitFor();
+      await expectShown(page.getByRole("heading", { level: 1, name: "New workload" }));
     });
 
     it("keeps the chosen colours", async () => {
@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
       const dark = await background();
       await page.reload();
-      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expectShown(page.getByRole("heading", { level: 1 }));
       expect(await background()).toBe(dark);
       expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
     });

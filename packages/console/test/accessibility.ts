@@ -1,9 +1,6 @@
 /** What axe finds on a page: violations of WCAG 2.2 A and AA, as lines that a failed test can show. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axeCore from "axe-core";
 import type { Page } from "playwright-core";
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Violation {
   readonly id: string;
@@ -16,7 +13,7 @@ const PLACES_SHOWN = 3;
 
 export async function accessibilityViolations(page: Page): Promise<readonly string[]> {
   // Evaluated through the debugger, which the page's security policy does not concern.
-  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeCore.source);
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(context: Document, options: unknown): Promise<{ violations: Violation[] }> };

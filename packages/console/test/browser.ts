@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { findChromium } from "../../../tools/chromium.ts";
 
 const root = path.resolve(import.meta.dirname, "..", "..", "..");
@@ -29,6 +29,11 @@ const flags = [
   "--disable-sync",
   "--no-first-run",
 ];
+
+/** Fails unless it comes into sight within Playwright's usual time. */
+export async function expectShown(locator: Locator): Promise<void> {
+  await locator.waitFor({ state: "visible" });
+}
 
 export interface OpenBrowser {
   readonly context: BrowserContext;

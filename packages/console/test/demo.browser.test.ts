@@ -1,6 +1,6 @@
 /** The demo from plain files: the engine, the simulator and every page, with no server behind them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildConsole, chromiumPath, openBrowser, type OpenBrowser } from "./browser.ts";
+import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
 describe.skipIf(chromiumPath === null)("the demo", () => {
@@ -21,7 +21,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const { page } = browser;
     await page.goto("about:blank");
     await page.goto(`${server.url}/?demo#${address}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1 }));
     return page;
   };
 
@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const { page } = browser;
     await page.goto(server.url);
     await page.getByRole("link", { name: "Open the demo" }).click();
-    await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
     // The one request to the API that is not there; everything else the page must not complain about.
     expect(browser.complaints.filter((complaint) => !complaint.includes("404"))).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const use = page.locator("dl dd").first();
     await expect.poll(() => use.textContent()).toMatch(/^\d+ \/ 512$/);
     await page.getByRole("button", { name: "Pause simulated time" }).click();
-    await page.getByRole("button", { name: "Let simulated time run" }).waitFor();
+    await expectShown(page.getByRole("button", { name: "Let simulated time run" }));
     const numbers = page.locator("dl").first().locator("dd:nth-of-type(1)");
     await expect
       .poll(async () => {
@@ -66,9 +66,9 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.keyboard.press("Enter");
     const drawer = page.getByRole("dialog");
     await drawer.getByRole("button", { name: "Drain", exact: true }).click();
-    await drawer.getByText("Draining", { exact: true }).waitFor();
+    await expectShown(drawer.getByText("Draining", { exact: true }));
     await drawer.getByRole("button", { name: "Resume" }).click();
-    await drawer.getByText("Up", { exact: true }).waitFor();
+    await expectShown(drawer.getByText("Up", { exact: true }));
     await page.keyboard.press("Escape");
     await drawer.waitFor({ state: "detached" });
   });
@@ -77,12 +77,12 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const page = await open("/workloads/new");
     await page.getByLabel("Name").fill("far too large");
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByText("must be at most 100").waitFor();
+    await expectShown(page.getByText("must be at most 100"));
     await page.getByLabel("Name").fill("everything-at-once");
     await page.getByLabel("Workers").fill("64");
     await page.getByLabel("Accelerators per worker").fill("8");
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByRole("heading", { level: 1, name: "everything-at-once" }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: "everything-at-once" }));
     const waits = page.getByRole("region", { name: "Why it waits" });
     await waits.getByText(/^It needs .*; even with nothing else running/).waitFor();
 
@@ -92,11 +92,11 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
       .click();
     await page.getByRole("searchbox").fill("everything-at");
     const row = page.getByRole("row", { name: /everything-at-once/ });
-    await row.getByText("Exceeds fleet").waitFor();
+    await expectShown(row.getByText("Exceeds fleet"));
     await row.getByRole("link").click();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Stop" }).click();
-    await page.getByText("Cancelled", { exact: true }).waitFor();
+    await expectShown(page.getByText("Cancelled", { exact: true }));
   });
 
   it("runs a small submission to its end and draws its loss", async () => {
@@ -105,33 +105,33 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByLabel("Runs for (minutes)").fill("30");
     await page.getByLabel("Priority").fill("1000");
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByRole("heading", { level: 1, name: "small-one" }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: "small-one" }));
     await page.getByText("300×").first().click();
     const chart = page.getByRole("img", { name: /^loss from / });
-    await chart.waitFor();
+    await expectShown(chart);
     await page.getByText("Succeeded", { exact: true }).first().waitFor({ timeout: 30_000 });
     await expect
       .poll(() => chart.getAttribute("aria-label"))
       .toMatch(/^loss from \d.* at step \d+ to \d.* at step 1200;/);
-    await page.getByText("Simulated work has no processes, so it writes no logs.").waitFor();
+    await expectShown(page.getByText("Simulated work has no processes, so it writes no logs."));
   });
 
   it("changes the policy after a question, and the queue says so", async () => {
     const page = await open("/policy");
     await page.getByRole("button", { name: "Put fifo in force" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Put in force" }).click();
-    await page.getByRole("status").getByText("Policy fifo is in force.").waitFor();
+    await expectShown(page.getByRole("status").getByText("Policy fifo is in force."));
     await page
       .getByRole("link", { name: /^Queue/ })
       .first()
       .click();
-    await page.getByRole("link", { name: "fifo", exact: true }).waitFor();
+    await expectShown(page.getByRole("link", { name: "fifo", exact: true }));
   });
 
   it("keeps what a list shows in its address", async () => {
     const page = await open("/workloads?phase=succeeded&team=research");
     const rows = page.getByRole("table", { name: "Workloads" }).locator("[data-row]");
-    await rows.first().waitFor();
+    await expectShown(rows.first());
     const texts = await rows.allTextContents();
     expect(texts.length).toBeGreaterThan(5);
     expect(texts.filter((text) => !text.includes("Succeeded") || !text.includes("research/"))).toEqual([]);
@@ -144,9 +144,9 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const page = await open("/events");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Find or do" }).fill("h200-03");
-    await page.getByRole("option", { name: /h200-03/ }).waitFor();
+    await expectShown(page.getByRole("option", { name: /h200-03/ }));
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog").getByRole("heading", { name: "h200-03" }).waitFor();
+    await expectShown(page.getByRole("dialog").getByRole("heading", { name: "h200-03" }));
   });
 
   it("never complained on the way", () => {

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
-import { buildConsole, chromiumPath, openBrowser, type OpenBrowser } from "./browser.ts";
+import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 
 /** Writes coloured lines and reports a falling loss until it is told to stop; says good-bye then. */
@@ -38,69 +38,63 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
       .getByRole("link", { name: new RegExp(`^${place}`) })
       .first()
       .click();
-    await page.getByRole("heading", { level: 1, name: place, exact: true }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: place, exact: true }));
   };
 
   const submit = async (fields: Readonly<Record<string, string>>): Promise<void> => {
     await goTo("Workloads");
     await page.getByRole("link", { name: "New workload" }).click();
-    await page.getByRole("heading", { level: 1, name: "New workload" }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: "New workload" }));
     for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByRole("heading", { level: 1, name: fields["Name"] ?? "", exact: true }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: fields["Name"] ?? "", exact: true }));
   };
 
   it("asks strangers to sign in, refuses what is no link, and lets the link in", async () => {
     await page.goto(`${plane.url}/queue`);
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await expectShown(page.getByRole("heading", { name: "Sign in" }));
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByLabel("Sign-in link").fill("hello");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("This is not a sign-in link.").waitFor();
+    await expectShown(page.getByText("This is not a sign-in link."));
     await page.getByLabel("Sign-in link").fill(plane.loginUrl);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
+    await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
   });
 
   it("shows this machine and its slots", async () => {
     await expect.poll(() => page.locator("dl dd").first().textContent()).toBe("0 / 4");
-    await page.getByText("Live", { exact: true }).first().waitFor();
+    await expectShown(page.getByText("Live", { exact: true }).first());
   });
 
   it("submits work and follows its logs, worker by worker, with pause and search", async () => {
     await submit({ Name: "talks", Command: talkative, Workers: "2", "Accelerators per worker": "1" });
-    await page.getByText("Running", { exact: true }).first().waitFor();
+    await expectShown(page.getByText("Running", { exact: true }).first());
     const logs = page.getByRole("region", { name: "Logs", exact: true });
-    await logs.getByText("step 12 of worker 0", { exact: true }).first().waitFor();
-    await logs
-      .getByText(/ of worker 1$/)
-      .first()
-      .waitFor();
+    await expectShown(logs.getByText("step 12 of worker 0", { exact: true }).first());
+    await expectShown(logs.getByText(/ of worker 1$/).first());
     await logs.getByRole("button", { name: "Pause" }).click();
-    await logs.getByText(/^Paused, [1-9]/).waitFor();
+    await expectShown(logs.getByText(/^Paused, [1-9]/));
     await logs.getByRole("searchbox").fill("step 7 of");
     await logs.getByRole("searchbox").press("Enter");
-    await logs.locator("mark", { hasText: "7" }).first().or(logs.getByText("1 of 2")).first().waitFor();
+    await expectShown(logs.locator("mark", { hasText: "7" }).first().or(logs.getByText("1 of 2")).first());
     await logs.getByRole("button", { name: "Continue" }).click();
     await logs.getByRole("searchbox").fill("");
     await logs.getByRole("combobox", { name: "Worker" }).selectOption("1");
-    await logs
-      .getByText(/ of worker 1$/)
-      .first()
-      .waitFor();
+    await expectShown(logs.getByText(/ of worker 1$/).first());
     await expect.poll(() => logs.getByText(/ of worker 0$/).count()).toBe(0);
   });
 
   it("draws what the work reports", async () => {
-    await page.getByRole("img", { name: /^loss from [\d,]+ at step \d+ to [\d,]+ at step \d+; lowest / }).waitFor();
-    await page.getByRole("region", { name: "Use" }).getByRole("rowheader", { name: "1" }).waitFor();
+    await expectShown(page.getByRole("img", { name: /^loss from [\d,]+ at step \d+ to [\d,]+ at step \d+; lowest / }));
+    await expectShown(page.getByRole("region", { name: "Use" }).getByRole("rowheader", { name: "1" }));
   });
 
   it("says in numbers why something waits", async () => {
     await submit({ Name: "needs-all", Command: "echo all four are mine", "Accelerators per worker": "4" });
     await page.getByText("It needs 4 accelerators; 2 of 4 are free.").waitFor();
     await goTo("Queue");
-    await page.getByRole("row", { name: /needs-all.*4 \/ 2.*2 of 4 are free/ }).waitFor();
+    await expectShown(page.getByRole("row", { name: /needs-all.*4 \/ 2.*2 of 4 are free/ }));
   });
 
   it("takes the machine out of service and back", async () => {
@@ -110,21 +104,21 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     const drawer = page.getByRole("dialog");
-    await drawer.getByRole("link", { name: "talks" }).first().waitFor();
+    await expectShown(drawer.getByRole("link", { name: "talks" }).first());
     await drawer.getByRole("button", { name: "Drain", exact: true }).click();
-    await drawer.getByText("Draining", { exact: true }).waitFor();
+    await expectShown(drawer.getByText("Draining", { exact: true }));
     await page.keyboard.press("Escape");
     await goTo("Queue");
-    await page
-      .getByRole("row", { name: /needs-all.*the nodes that take work now have room for 0 of 1 worker/ })
-      .waitFor();
+    await expectShown(
+      page.getByRole("row", { name: /needs-all.*the nodes that take work now have room for 0 of 1 worker/ }),
+    );
     await goTo("Fleet");
-    await page.getByText("nodes: 1 draining").waitFor();
+    await expectShown(page.getByText("nodes: 1 draining"));
     await map.focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await drawer.getByRole("button", { name: "Resume" }).click();
-    await drawer.getByText("Up", { exact: true }).waitFor();
+    await expectShown(drawer.getByText("Up", { exact: true }));
     await page.keyboard.press("Escape");
   });
 
@@ -132,13 +126,10 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await goTo("Queue");
     const port = Number(new URL(plane.url).port);
     await plane.stop();
-    await page.getByText("Reconnecting", { exact: true }).first().waitFor();
+    await expectShown(page.getByText("Reconnecting", { exact: true }).first());
     plane = await startControlPlane(home, port);
-    await page.getByText("Live", { exact: true }).first().waitFor();
-    await page
-      .getByRole("row", { name: /needs-all/ })
-      .getByRole("link")
-      .waitFor();
+    await expectShown(page.getByText("Live", { exact: true }).first());
+    await expectShown(page.getByRole("row", { name: /needs-all/ }).getByRole("link"));
   });
 
   it("stops work, which frees what waited, and keeps both logs", async () => {
@@ -146,15 +137,15 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.getByRole("link", { name: "talks", exact: true }).click();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Stop" }).click();
-    await page.getByText("Cancelled", { exact: true }).first().waitFor();
-    await page.getByRole("region", { name: "Logs", exact: true }).getByText("asked to stop").first().waitFor();
+    await expectShown(page.getByText("Cancelled", { exact: true }).first());
+    await expectShown(page.getByRole("region", { name: "Logs", exact: true }).getByText("asked to stop").first());
     await goTo("Workloads");
     const row = page.getByRole("row", { name: /needs-all/ });
-    await row.getByText("Succeeded", { exact: true }).waitFor();
+    await expectShown(row.getByText("Succeeded", { exact: true }));
     await row.getByRole("link").click();
     const logs = page.getByRole("region", { name: "Logs", exact: true });
-    await logs.getByText("all four are mine", { exact: true }).waitFor();
-    await logs.getByText("Complete", { exact: true }).waitFor();
+    await expectShown(logs.getByText("all four are mine", { exact: true }));
+    await expectShown(logs.getByText("Complete", { exact: true }));
   });
 
   it("is at ease for assistive technology with a log on screen", async () => {
@@ -163,12 +154,9 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   it("opens a page by its address, and says so when there is no such workload", async () => {
     await page.goto(`${plane.url}/workloads/w999999`);
-    await page.getByRole("alert").getByText("There is no such workload").waitFor();
+    await expectShown(page.getByRole("alert").getByText("There is no such workload"));
     await page.goto(`${plane.url}/events`);
-    await page
-      .getByRole("row", { name: /nodeDrainStarted/ })
-      .first()
-      .waitFor();
+    await expectShown(page.getByRole("row", { name: /nodeDrainStarted/ }).first());
   });
 
   it("never complained but about what is not there", () => {

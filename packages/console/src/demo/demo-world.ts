@@ -119,7 +119,7 @@ export class DemoWorld {
       commandId: id,
       actor: "you",
       idempotencyKey: null,
-    } as Command);
+    });
     if (reply === undefined) throw new Error(`the engine did not answer ${command.kind}`);
     if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
     return reply.result;

@@ -1,10 +1,10 @@
 /** What state something is in: always a word, with a colour and a shape besides. */
-import type { AttemptOutcome, WorkloadPhase } from "@headroom/protocol";
+import type { WorkloadPhase } from "@headroom/protocol";
 import type { ReactElement } from "react";
 
 export type Tone = "run" | "wait" | "good" | "bad" | "stop" | "idle";
 
-export const toneText: Readonly<Record<Tone, string>> = {
+const toneText: Readonly<Record<Tone, string>> = {
   run: "text-run",
   wait: "text-wait",
   good: "text-good",
@@ -31,20 +31,13 @@ const toneSoft: Readonly<Record<Tone, string>> = {
   idle: "bg-idle-soft",
 };
 
-export const phaseTone: Readonly<Record<WorkloadPhase, Tone>> = {
+const phaseTone: Readonly<Record<WorkloadPhase, Tone>> = {
   pending: "wait",
   running: "run",
   stopping: "stop",
   succeeded: "good",
   failed: "bad",
   cancelled: "idle",
-};
-
-export const outcomeTone: Readonly<Record<AttemptOutcome, Tone>> = {
-  succeeded: "good",
-  failed: "bad",
-  stopped: "idle",
-  lost: "bad",
 };
 
 export function Badge({ tone, children }: { readonly tone: Tone; readonly children: string }): ReactElement {

@@ -56,6 +56,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
   return (
     <div
       ref={scroller}
+      role="presentation"
       className="scroll-thin h-full overflow-y-auto border-t border-line bg-surface"
       onKeyDown={onKeyDown}
       onClick={followRow}

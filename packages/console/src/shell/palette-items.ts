@@ -20,7 +20,7 @@ export function matchesWords(query: string, { label, detail }: Pick<PaletteItem,
     .every((word) => text.includes(word));
 }
 
-export const NODES_SHOWN_MAX = 6;
+const NODES_SHOWN_MAX = 6;
 export const WORKLOADS_SHOWN_MAX = 8;
 
 interface Found {

@@ -22,7 +22,11 @@ export function MetricChart({ metric, steps, values, width }: MetricChartProps):
   const chart = useRef<UPlot>(null);
   const theme = useThemeName();
   const data = useRef<UPlot.AlignedData>([[], []]);
-  data.current = [steps as number[], values as number[]];
+  // Before the effect that draws, so that a new chart begins with the newest data.
+  useEffect(() => {
+    data.current = [[...steps], [...values]];
+    chart.current?.setData(data.current);
+  }, [steps, values]);
   useEffect(() => {
     if (host.current === null || width === 0) return undefined;
     const plot = new UPlot(optionsFor(host.current, metric, width), data.current, host.current);
@@ -32,7 +36,6 @@ export function MetricChart({ metric, steps, values, width }: MetricChartProps):
       plot.destroy();
     };
   }, [metric, theme, width]);
-  useEffect(() => chart.current?.setData(data.current), [steps, values]);
   return <div ref={host} role="img" aria-label={summary(metric, steps, values)} style={{ height: HEIGHT }} />;
 }
 

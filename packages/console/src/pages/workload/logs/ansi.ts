@@ -1,3 +1,4 @@
+/* oxlint-disable no-control-regex -- control characters are what this file is about. */
 /**
  * Colours in logs. Programs write them as escape sequences (ECMA-48 SGR); the sixteen basic ones, bold and dim are kept,
  * everything else a terminal would obey (cursor, titles, links) is dropped, so that a log can never draw outside its lines.
@@ -17,7 +18,6 @@ interface Style {
 }
 
 /** CSI sequences, OSC sequences (ended by BEL or ST), other escapes, and control characters but the tab. */
-// oxlint-disable-next-line no-control-regex -- control characters are what this is about.
 const sequences =
   /\u001b\[([0-9;:?]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f]/g;
 
