@@ -1,6 +1,6 @@
 /** Tests of the test: a state or an index that is wrong in one place must be found, and named. */
 import { describe, expect, it } from "vitest";
-import { attemptId, checkInvariants, checkLastBatch, nodeId, teamName, workloadId } from "../src/index.ts";
+import { attemptId, checkBatch, checkInvariants, nodeId, teamName, workloadId } from "../src/index.ts";
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine.ts";
 import type { PlacementClass } from "../src/state/queue.ts";
@@ -188,7 +188,7 @@ describe("checkInvariants", () => {
   });
 });
 
-describe("checkLastBatch", () => {
+describe("checkBatch", () => {
   const placed = () => {
     const engine = populated();
     const ready = engine.receive([submit("small", { team: "sub", gang: { accelerators: 1 } })], 0);
@@ -199,30 +199,30 @@ describe("checkLastBatch", () => {
   it("finds nothing wrong with a sound batch", () => {
     const { engine, ready } = placed();
     expect(ready.effects).toHaveLength(1);
-    expect(checkLastBatch(engine, ready)).toEqual([]);
+    expect(checkBatch(engine.state, ready)).toEqual([]);
   });
 
   it("finds work on a node that takes none", () => {
     const { engine, ready, world } = placed();
     for (const each of world.state.nodes.values()) each.draining = true;
-    expect(checkLastBatch(engine, ready).join()).toMatch(/was placed on n\d, which takes no work/);
+    expect(checkBatch(engine.state, ready).join()).toMatch(/was placed on n\d, which takes no work/);
   });
 
   it("finds a limit passed, also further up", () => {
     const { engine, ready, world } = placed();
     world.state.teams.set(teamName("top"), team("top", null, { H100: 4 }));
-    expect(checkLastBatch(engine, ready).join()).toMatch(/past its limit of H100/);
+    expect(checkBatch(engine.state, ready).join()).toMatch(/past its limit of H100/);
   });
 
   it("finds somebody started ahead of a head that blocks", () => {
     const { engine, ready, world } = placed();
     world.state.policy = { ...world.state.policy, whenHeadBlocked: "stop" };
-    expect(checkLastBatch(engine, ready).join()).toMatch(/was started ahead of w\d, which the policy puts first/);
+    expect(checkBatch(engine.state, ready).join()).toMatch(/was started ahead of w\d, which the policy puts first/);
   });
 
   it("finds an effect forgotten, and one too many", () => {
     const { engine, ready } = placed();
-    expect(checkLastBatch(engine, { ...ready, effects: [] }).join()).toMatch(/asked of executors: $/);
-    expect(checkLastBatch(engine, { ...ready, events: [] }).join()).toMatch(/decided: ;/);
+    expect(checkBatch(engine.state, { ...ready, effects: [] }).join()).toMatch(/asked of executors: $/);
+    expect(checkBatch(engine.state, { ...ready, events: [] }).join()).toMatch(/decided: ;/);
   });
 });

@@ -5,10 +5,13 @@ import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
 import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
-import type { Findings } from "./findings.ts";
+import { Findings } from "./findings.ts";
 import { heldByNode, specOf } from "./recount.ts";
+import { checkRest } from "./rest.ts";
 
-export function checkState(findings: Findings, state: ReadonlyState, nowMs: number): void {
+/** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
+export function checkState(state: ReadonlyState, nowMs: number): string[] {
+  const findings = new Findings();
   checkReferences(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {
@@ -20,6 +23,8 @@ export function checkState(findings: Findings, state: ReadonlyState, nowMs: numb
     checkWorkloadPhase(findings, workload);
   }
   checkConservation(findings, state);
+  checkRest(findings, state, nowMs);
+  return findings.list;
 }
 
 /** Everything that names something names something that exists, and teams form trees. */

@@ -1,5 +1,5 @@
 /** The smallest driver: what it is handed is durable at once, and every batch is checked. */
-import { checkInvariants, checkLastBatch, createEngine, restoreEngine } from "../../src/index.ts";
+import { checkBatch, checkInvariants, createEngine, restoreEngine } from "../../src/index.ts";
 import type { Engine, Input, JournalGroup, Ready } from "../../src/index.ts";
 
 export class Drive {
@@ -15,7 +15,7 @@ export class Drive {
     const ready = this.engine.receive(inputs, this.nowMs);
     if (ready.group !== null) this.groups.push(ready.group);
     this.engine.advance();
-    const broken = [...checkInvariants(this.engine), ...checkLastBatch(this.engine, ready)];
+    const broken = [...checkInvariants(this.engine), ...checkBatch(this.engine.state, ready)];
     if (broken.length > 0) throw new Error(`at ${this.nowMs} ms: ${broken.join("\n")}`);
     return ready;
   }
