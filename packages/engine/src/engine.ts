@@ -48,7 +48,9 @@ class EngineCore implements Engine {
 
   receive(inputs: readonly Input[], nowMs: number): Ready {
     invariant(!this.#awaitingAdvance, "receive before advance: the last batch is not known to be durable");
-    invariant(Number.isSafeInteger(nowMs) && nowMs >= 0, `${nowMs} is not an instant in whole milliseconds`);
+    // Not `invariant`: its message would be put together in every round.
+    if (!Number.isSafeInteger(nowMs) || nowMs < 0)
+      throw new InvariantError(`${nowMs} is not an instant in whole milliseconds`);
     this.#clockMs = Math.max(this.#clockMs, nowMs);
     const batch = new Batch(this.#world, this.#clockMs);
     for (const input of inputs) takeIn(batch, input);

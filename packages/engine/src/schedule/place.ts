@@ -90,10 +90,11 @@ function visitNodes(
 export function isHeldByLimit({ capacity, teamUse }: World, { team, gang, acceleratorTypes }: PlacementClass): boolean {
   const neededCount = gang.workers * gang.accelerators;
   const types = capacity.acceptable(acceleratorTypes);
-  const isWithinLimits = (type: TypeCapacity): boolean => teamUse.limitReached(team, type.type, neededCount) === null;
+  const isReached = (type: TypeCapacity): boolean => teamUse.limitReached(team, type.type, neededCount) !== null;
+  let isAnyReached = false;
   // Asked for every blocked head of every round: where no limit is reached, the fleet need not be looked at.
-  if (types.every(isWithinLimits)) return false;
-  return !types.some((type) => isWithinLimits(type) && emptyFleetWorkers(type, gang) >= gang.workers);
+  for (const type of types) isAnyReached ||= isReached(type);
+  return isAnyReached && types.every((type) => isReached(type) || emptyFleetWorkers(type, gang) < gang.workers);
 }
 
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
