@@ -20,5 +20,4 @@ export * from "./trace/sacct.ts";
 export * from "./trace/swf.ts";
 export * from "./trace/trace.ts";
 export * from "./checkers/checker.ts";
-export * from "./checkers/feasibility.ts";
 export { Violation } from "./checkers/violation.ts";

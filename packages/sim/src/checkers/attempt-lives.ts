@@ -1,9 +1,9 @@
 /**
  * The life of every attempt, followed from the events: placed, started at most once, asked to stop at most once, ended once,
  * never heard of again. With it the promises that users see: no attempt runs past its walltime, no retry comes before its
- * back-off is over or once the retries are used up, and whatever is decided is also asked of the executor, once.
+ * back-off is over or once the retries are used up.
  */
-import type { AttemptId, Effect, Event, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { AttemptId, Event, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -42,7 +42,6 @@ export class AttemptLives {
       this.#active.size === engine.state.attempts.size,
       () => "the events and the state name other active attempts",
     );
-    checkEffects(ready.events, ready.effects);
   }
 
   fork(): AttemptLives {
@@ -150,19 +149,4 @@ function backoffMs({ retries }: WorkloadSpec, failures: number): number {
   let waitMs = retries.backoffMs;
   for (let failure = 1; failure < failures; failure++) waitMs = Math.min(2 * waitMs, retries.backoffMaxMs);
   return Math.min(waitMs, retries.backoffMaxMs);
-}
-
-/** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */
-function checkEffects(events: readonly Event[], effects: readonly Effect[]): void {
-  const asked = effects.map((effect) =>
-    effect.kind === "launchGang"
-      ? `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`
-      : `stop ${effect.attemptId} ${effect.reason}`,
-  );
-  const decided = events.flatMap((event) => {
-    if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
-    return event.kind === "attemptStopRequested" ? [`stop ${event.attemptId} ${event.reason}`] : [];
-  });
-  const isSame = decided.toSorted().join("\n") === asked.toSorted().join("\n");
-  mustHold(isSame, () => `decided ${decided.join(", ")}; asked of executors ${asked.join(", ")}`);
 }

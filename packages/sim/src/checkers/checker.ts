@@ -1,13 +1,12 @@
 /**
- * Judges of a run. Each checker watches every round and throws when what it stands for is broken. None of them uses the
- * engine's indexes or its scheduling code: they look at the state, the events and the effects, and count for themselves.
+ * Judges of a run. Each watches every round and throws when what it stands for is broken. What a state and a batch must keep
+ * is the engine's own list of invariants, counted again without its indexes and its scheduling code; what takes a memory (the
+ * life of every attempt) is followed here.
  */
+import { checkBatch, checkState } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { AttemptLives } from "./attempt-lives.ts";
-import { checkConservation } from "./conservation.ts";
-import { checkPlacements } from "./placements.ts";
-import { checkQueue } from "./queue.ts";
-import { checkTeamLimits } from "./team-limits.ts";
+import { Violation } from "./violation.ts";
 
 /** All checkers of a run, with whatever memory they need, as the run's observer. */
 export class Checkers implements SimulationObserver {
@@ -20,12 +19,11 @@ export class Checkers implements SimulationObserver {
   }
 
   onRound(round: SimulatedRound): void {
-    if (round.ready.group !== null) this.groups.push(round.ready.group);
+    const { ready, engine } = round;
+    if (ready.group !== null) this.groups.push(ready.group);
     this.#lives.onRound(round);
-    checkConservation(round);
-    checkPlacements(round);
-    checkTeamLimits(round);
-    checkQueue(round);
+    const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready)];
+    if (broken.length > 0) throw new Violation(broken.join("; "));
   }
 
   fork(): this {

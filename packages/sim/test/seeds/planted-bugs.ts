@@ -93,7 +93,7 @@ function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an accelerator is given out twice",
-    found: /is held twice/,
+    found: /is held \d times/,
     bendState: (state) =>
       withAttempts(state, (attempt, all) => {
         const twin = all.find((other) => other !== attempt && other.workers[0]?.node === attempt.workers[0]?.node);
@@ -108,7 +108,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "memory is given out twice",
-    found: /MiB of \d+ given out/,
+    found: /MiB of [\w-]+ are given out/,
     bendState: (state) =>
       view(state, {
         nodes: new Map(
@@ -127,7 +127,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "limits count only half of what a team holds",
-    found: /its limit is/,
+    found: /past its limit/,
     bendState: (state) =>
       view(state, {
         teams: new Map(
@@ -143,7 +143,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "draining nodes take new work",
-    found: /which is not in use/,
+    found: /which takes no work/,
     bendState: (state) =>
       view(state, {
         nodes: new Map([...state.nodes].map(([id, node]) => [id, { ...node, draining: node.ordinal === 0 }])),

@@ -2,12 +2,11 @@
  * One seed's life: a random world under random happenings, watched by the checkers at every round (safety); then everything is
  * put right, and all that can run must come to its end and the system to rest (liveness).
  */
-import { hashText, type Engine, type Input, type LaunchGang } from "@headroom/engine";
+import { feasibility, hashText, type Engine, type Input, type LaunchGang } from "@headroom/engine";
 import {
   Checkers,
   createSimulation,
   drawBelow,
-  feasibility,
   Violation,
   type EngineSource,
   type RunPlan,
@@ -121,7 +120,7 @@ function runUntil(simulation: Run, untilMs: number): void {
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {
-    if (workload.endedAtMs === null && couldEver(workload)) {
+    if (workload.endedAtMs === null && couldEver(workload.spec)) {
       throw new Violation(`${workload.id} is ${workload.phase} for ever although the fleet could hold it`);
     }
   }

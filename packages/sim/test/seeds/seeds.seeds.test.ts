@@ -1,4 +1,4 @@
-import { createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
+import { checkInvariants, createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { runSeed, type SeedRun } from "./run-seed.ts";
 import { unlabelled } from "./world.ts";
@@ -34,8 +34,9 @@ function mustReplay({ engine, groups, digest }: SeedRun): void {
   }
 }
 
-/** Decisions and verdicts from indexes kept up to date equal those from indexes built from nothing (DESIGN §7.16). */
+/** The indexes kept up to date are right, and decisions and verdicts equal those from indexes built from nothing (DESIGN §7.16). */
 function mustDecideAlike({ engine, nowMs }: SeedRun): void {
+  expect(checkInvariants(engine)).toEqual([]);
   const restored = restoreEngine(engine.snapshot());
   expect(restored.receive([{ kind: "tick" }], nowMs).events).toEqual([]);
   for (const id of engine.state.workloads.keys()) expect(explain(restored, id)).toEqual(explain(engine, id));
