@@ -1,0 +1,123 @@
+/** What is bounded stays bounded, and what falls out at the bound falls out oldest first. */
+import { describe, expect, it } from "vitest";
+import {
+  ANSWERS_KEPT,
+  ENDED_WORKLOADS_KEPT,
+  WAITING_WORKLOADS_MAX,
+  checkInvariants,
+  createEngine,
+  replayEngine,
+  restoreEngine,
+  utf8Decode,
+  utf8Encode,
+  workloadId,
+} from "../src/index.ts";
+import type { Engine, Input, JournalGroup } from "../src/index.ts";
+import { Drive } from "./lab/drive.ts";
+import { applied, command, node, pool, site, spec } from "./lab/make.ts";
+
+const submit = (name: string, key: string | null = null): Input =>
+  command({ kind: "submitWorkload", spec: spec(name) }, key);
+const stop = (ordinal: number): Input => command({ kind: "stopWorkload", workloadId: workloadId(`w${ordinal}`) });
+
+function receive(engine: Engine, inputs: readonly Input[]): JournalGroup[] {
+  const { group } = engine.receive(inputs, 0);
+  engine.advance();
+  return group === null ? [] : [group];
+}
+
+describe("bounds", () => {
+  it("ended workloads are kept up to a number, newest ends first, live and after a restart", () => {
+    const engine = createEngine();
+    const count = ENDED_WORKLOADS_KEPT + 50;
+    const groups = receive(
+      engine,
+      Array.from({ length: count }, (_, index) => submit(`w${index}`)),
+    );
+    // The last submitted ends first, so that order of ending and order of submission differ.
+    groups.push(
+      ...receive(
+        engine,
+        Array.from({ length: count }, (_, index) => stop(count - index)),
+      ),
+    );
+    expect(engine.state.workloads.size).toBe(ENDED_WORKLOADS_KEPT);
+    expect(engine.state.workloads.has(workloadId(`w${count}`))).toBe(false);
+    expect(engine.state.workloads.has(workloadId("w1"))).toBe(true);
+    expect(checkInvariants(engine)).toEqual([]);
+    const restored = restoreEngine(engine.snapshot());
+    const replayed = createEngine();
+    replayEngine(replayed, groups);
+    for (const each of [engine, restored, replayed]) {
+      receive(each, [submit("one more"), stop(count + 1)]);
+      expect(each.state.workloads.has(workloadId(`w${count - 50}`))).toBe(false);
+      expect(each.digest()).toBe(engine.digest());
+      expect(checkInvariants(each)).toEqual([]);
+    }
+  });
+
+  it("answers are kept up to a number: a retry after that is a new command", () => {
+    const engine = createEngine();
+    const resume = (index: number): Input => {
+      const key = `key-${index}`;
+      return command({ kind: "setPolicy", policy: engine.state.policy }, key);
+    };
+    receive(engine, [submit("first", "old")]);
+    receive(
+      engine,
+      Array.from({ length: ANSWERS_KEPT - 1 }, (_, index) => resume(index)),
+    );
+    receive(engine, [submit("first", "old")]);
+    expect(engine.state.submittedCount).toBe(1);
+    receive(engine, [resume(ANSWERS_KEPT)]);
+    expect(engine.state.answers.size).toBe(ANSWERS_KEPT);
+    receive(engine, [submit("first", "old")]);
+    expect(engine.state.submittedCount).toBe(2);
+  });
+
+  it("a queue that is full refuses and says so", () => {
+    const stored = JSON.parse(utf8Decode(createEngine().snapshot())) as object;
+    const full = restoreEngine(utf8Encode(JSON.stringify({ ...stored, submittedCount: WAITING_WORKLOADS_MAX })));
+    const { replies } = full.receive([submit("too much")], 0);
+    expect(replies).toMatchObject([
+      { kind: "rejected", rejection: { code: "queueFull", waitingCount: WAITING_WORKLOADS_MAX } },
+    ]);
+  });
+
+  it("of a workload's attempts the newest are kept", () => {
+    const drive = new Drive();
+    const pools = applied({ sites: [site], pools: [pool("H100")] });
+    drive.receive(pools, { kind: "nodeSeen", node: node("n1", "H100") });
+    const retries = { max: 40, backoffMs: 0, backoffMaxMs: 0 };
+    drive.receive(command({ kind: "submitWorkload", spec: spec("flaky", { retries }) }));
+    for (let number = 1; number <= 20; number++) {
+      const [id] = drive.engine.state.attempts.keys();
+      if (id === undefined) throw new Error("nothing runs");
+      drive.receive({ kind: "attemptExited", attemptId: id, exits: [{ kind: "exited", worker: 0, code: 1 }] });
+    }
+    const kept = drive.engine.state.workloads.get(workloadId("w1"))?.endedAttempts.map(({ number }) => number);
+    expect(kept).toEqual(Array.from({ length: 16 }, (_, index) => index + 5));
+  });
+});
+
+describe("the contract of the driver", () => {
+  it("a batch before the last one is known to be durable is refused", () => {
+    const engine = createEngine();
+    engine.receive([submit("a")], 0);
+    expect(() => engine.receive([], 0)).toThrow("receive before advance");
+    engine.advance();
+    expect(engine.receive([], 0).group).toBeNull();
+    // Nothing was recorded, so there is nothing to wait for.
+    expect(engine.receive([], 0).group).toBeNull();
+  });
+
+  it("time never goes back, and is whole milliseconds", () => {
+    const engine = createEngine();
+    receive(engine, []);
+    expect(engine.receive([], 5000).atMs).toBe(5000);
+    expect(engine.receive([submit("a")], 3000)).toMatchObject({ atMs: 5000, events: [{ atMs: 5000 }] });
+    engine.advance();
+    for (const wrong of [0.5, -1, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => engine.receive([], wrong)).toThrow("is not an instant in whole milliseconds");
+  });
+});
