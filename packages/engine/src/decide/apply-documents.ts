@@ -185,11 +185,13 @@ function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): 
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
   const newest = newestNamed(world, workloads);
   for (const spec of workloads) {
+    const last = newest.get(nameOf(spec));
+    // What is there already is not taken in again, so nothing can be held against it.
+    if (actionOf(last?.spec, spec) === "unchanged") continue;
     const objection = submissionObjection(world, spec, known);
     if (objection !== null) return objection;
-    const active = newest.get(nameOf(spec));
-    const differs = active !== undefined && canonicalJson(active.spec) !== canonicalJson(spec);
-    if (differs && active.endedAtMs === null) return { code: "workloadActive", workloadId: active.id, name: spec.name };
+    if (last !== undefined && last.endedAtMs === null)
+      return { code: "workloadActive", workloadId: last.id, name: spec.name };
   }
   return null;
 }
