@@ -39,6 +39,21 @@ export const nodesQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
   });
 
+/** As many as fit beside the map. */
+const GLANCE = 6;
+
+export const newestRunningQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["workloads", "newest running"],
+    queryFn: ({ signal }) => client.listWorkloads({ phase: "running", limit: GLANCE }, { signal }),
+  });
+
+export const firstInQueueQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["queue", "first"],
+    queryFn: ({ signal }) => client.queue({ limit: GLANCE }, { signal }),
+  });
+
 export const teamsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["teams"],

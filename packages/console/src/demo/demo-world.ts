@@ -26,8 +26,6 @@ export interface DemoOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
-/** Rounds between two looks at the clock: a few milliseconds. */
-const ROUNDS_PER_SLICE = 200;
 /** Just below what the fleet can do, so that the day's queue drains in the night. */
 const LOAD_PERCENT = 97;
 
@@ -104,7 +102,8 @@ export class DemoWorld {
   advance(untilMs: number, isOutOfTime: () => boolean): void {
     while (this.nowMs < untilMs && !isOutOfTime()) {
       const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
-      const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: ROUNDS_PER_SLICE });
+      // Round by round, because what starts in one may report before the next.
+      const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       if (signals.length > 0) this.#simulation.receive(signals);

@@ -44,7 +44,7 @@ export interface FleetLayout {
 }
 
 /** Pixels of a cell, largest first. */
-const CELL_SIZES = [20, 18, 16, 14, 12, 10, 8, 6, 5, 4] as const;
+const CELL_SIZES = [28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 5, 4] as const;
 /** A map higher than this gets smaller cells, as long as there are smaller ones. */
 const HEIGHT_WANTED = 560;
 const POOL_HEADER = 26;
@@ -137,7 +137,8 @@ function placeGroups({ groups, size, width, top, into }: Placing): { groups: Gro
   const roomInGroup = Math.max(1, Math.floor((width - 2 * GROUP_PADDING + 6) / stepX));
   const placed: GroupBox[] = [];
   let [x, y, lineHeight] = [0, top, 0];
-  for (const { label, nodes } of groups) {
+  for (const { label: domain, nodes } of groups) {
+    const label = domain === "" && nodes.length === 1 ? (nodes[0]?.id ?? "") : domain;
     const columns = Math.min(
       nodes.length,
       roomInGroup,

@@ -68,6 +68,6 @@ export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonl
 
 /** The control plane itself: how long a decision takes to become durable, where there is a journal. */
 function roundText({ journal, sequence }: Status): string {
-  if (journal === null) return `${plural(sequence, "event")} so far`;
-  return `${journal.syncLatencyP99Ms.toFixed(1)} ms to disk (p99)`;
+  const events = plural(sequence, "event");
+  return journal === null ? `${events} so far` : `${events}, ${journal.syncLatencyP99Ms.toFixed(1)} ms to disk`;
 }

@@ -18,6 +18,7 @@ import { FleetNumbers } from "./fleet-numbers.tsx";
 import { Legend } from "./legend.tsx";
 import { NodeDetails } from "./node-drawer.tsx";
 import { NodeTable } from "./node-table.tsx";
+import { NextPanel, RunningPanel } from "./work-panels.tsx";
 
 const route = getRouteApi("/");
 
@@ -71,6 +72,10 @@ export function FleetPage(): ReactElement {
             <FleetNumbers fleet={fleet.data} status={status.data} />
           )}
           <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
+          <div className="grid items-start gap-4 lg:grid-cols-2">
+            <RunningPanel />
+            <NextPanel />
+          </div>
         </div>
       )}
       <Drawer isOpen={open !== undefined} onClose={() => change({ node: undefined })} title={open?.id ?? ""}>

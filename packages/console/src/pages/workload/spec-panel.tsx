@@ -49,7 +49,9 @@ function specFacts(spec: WorkloadSpec): readonly Fact[] {
     {
       name: "Command",
       value: (
-        <code className="font-mono text-xs break-all whitespace-pre-wrap">{spec.run === "" ? "(none)" : spec.run}</code>
+        <code className="line-clamp-6 font-mono text-xs break-all whitespace-pre-wrap">
+          {spec.run === "" ? "(none)" : spec.run}
+        </code>
       ),
     },
     spec.dir === null

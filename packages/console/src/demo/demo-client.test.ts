@@ -1,0 +1,106 @@
+/** The demo answers in the forms of the API, from a run that is the same for everybody. */
+import { operations } from "@headroom/protocol";
+import type { HeadroomClient, OperationName } from "@headroom/protocol";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createDemoClient } from "./demo-client.ts";
+import { DemoWorld } from "./demo-world.ts";
+
+const startAtMs = Date.UTC(2026, 0, 5);
+const hoursMs = (hours: number): number => hours * 3_600_000;
+
+function worldAfter(hours: number, seed = 4): DemoWorld {
+  const world = new DemoWorld({ seed, startAtMs });
+  while (world.nowMs < startAtMs + hoursMs(hours)) world.advance(startAtMs + hoursMs(hours), () => false);
+  return world;
+}
+
+describe("the demo's control plane", () => {
+  let world: DemoWorld;
+  let client: HeadroomClient;
+  beforeAll(() => {
+    world = worldAfter(39);
+    client = createDemoClient(world, startAtMs);
+  });
+
+  const checked = <Answer>(name: OperationName, answer: Answer): Answer => {
+    const { error } = operations[name].response.safeParse(answer);
+    expect(error?.issues ?? []).toEqual([]);
+    return answer;
+  };
+
+  it("answers every question in the form that the API promises", async () => {
+    checked("status", await client.status());
+    checked("fleet", await client.fleet());
+    checked("listNodes", await client.listNodes({ limit: 500 }));
+    checked("getNode", await client.getNode("h100-01"));
+    checked("teams", await client.teams({ limit: 500 }));
+    checked("policy", await client.policy());
+    checked("presets", await client.presets());
+    const queue = checked("queue", await client.queue({ limit: 500 }));
+    const waiting = queue.items[0]?.workload.id ?? "";
+    checked("explainWorkload", await client.explainWorkload(waiting));
+    const listed = checked("listWorkloads", await client.listWorkloads({ limit: 500 }));
+    for (const { id } of listed.items.slice(0, 50)) checked("getWorkload", await client.getWorkload(id));
+    let count = 0;
+    for await (const envelope of client.events({ from: 1 })) {
+      checked("events", envelope);
+      if (++count === 2_000) break;
+    }
+  });
+
+  it("opens on a fleet in use, with a queue whose reasons differ", async () => {
+    const { accelerators, workloads } = await client.status();
+    expect(accelerators.total).toBe(512);
+    expect(accelerators.held).toBeGreaterThan(400);
+    expect(workloads.waiting).toBeGreaterThan(10);
+    const { items } = await client.queue({ limit: 500 });
+    expect(new Set(items.map(({ reason }) => reason?.kind)).size).toBeGreaterThan(1);
+  });
+
+  it("takes commands, refuses what the engine refuses, and says what it cannot do", async () => {
+    const spec = { kind: "train", name: "mine", run: "simulated", gang: { workers: 1, accelerators: 1 } } as const;
+    const { workloadId } = checked("submitWorkload", await client.submitWorkload(spec));
+    checked("stopWorkload", await client.stopWorkload(workloadId));
+    await expect(client.submitWorkload({ ...spec, team: "nobody" })).rejects.toMatchObject({ code: "unknownTeam" });
+    await expect(client.submitWorkload({ ...spec, name: "no spaces" })).rejects.toMatchObject({
+      code: "invalidRequest",
+      problem: { errors: [{ pointer: "/name" }] },
+    });
+    checked("drainNode", await client.drainNode("h200-01", { running: "requeue" }));
+    expect((await client.getNode("h200-01")).draining).toBe(true);
+    checked("resumeNode", await client.resumeNode("h200-01"));
+    checked("setPolicy", await client.setPolicy({ preset: "sjf" }));
+    await expect(client.setPolicy({ preset: "best" })).rejects.toMatchObject({ code: "unknownPreset" });
+    const plan = { teams: [{ name: "ops" }] };
+    expect(checked("apply", await client.apply(plan, { dryRun: true }))).toMatchObject({ dryRun: true });
+    expect((await client.teams({ limit: 500 })).items.map(({ name }) => name)).not.toContain("ops");
+    checked("apply", await client.apply(plan));
+    checked("removeTeam", await client.removeTeam("ops"));
+    await expect(client.usage(workloadId)).rejects.toMatchObject({ code: "notSupported" });
+    await expect(client.logs(workloadId)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "notSupported",
+    });
+  });
+
+  it("is the same run for everybody, however its time is cut into slices", () => {
+    const inOneGo = worldAfter(12);
+    const inSlices = new DemoWorld({ seed: 4, startAtMs });
+    for (let minute = 7; minute <= 12 * 60; minute += 7) {
+      let turn = 0;
+      const untilMs = startAtMs + minute * 60_000;
+      while (inSlices.nowMs < untilMs) inSlices.advance(untilMs, () => turn++ % 3 === 2);
+    }
+    inSlices.advance(startAtMs + hoursMs(12), () => false);
+    expect(inSlices.engine.digest()).toBe(inOneGo.engine.digest());
+    expect(inSlices.engine.state.chain).toBe(inOneGo.engine.state.chain);
+    expect(worldAfter(12, 5).engine.digest()).not.toBe(inOneGo.engine.digest());
+  });
+
+  it("loses nothing for ever: what ran on a lost node is tried again, most work succeeds", async () => {
+    const later = createDemoClient(worldAfter(24 * 7), startAtMs);
+    const { items } = await later.listWorkloads({ phase: "succeeded", limit: 500 });
+    expect(items.length).toBe(500);
+    const failed = await later.listWorkloads({ phase: "failed", limit: 500 });
+    expect(failed.items.length).toBeLessThan(60);
+  });
+});
