@@ -27,9 +27,9 @@ export type KnownAttemptPhase =
   /** Asked for, but no worker has started yet; launching it again is safe, and stopping it makes sure that none ever will. */
   | { readonly kind: "launching" }
   | { readonly kind: "running" }
-  | { readonly kind: "ended"; readonly exits: readonly WorkerExit[] }
+  | { readonly kind: "ended"; readonly endedAtMs: number; readonly exits: readonly WorkerExit[] }
   /** It ended without an exit record (or never ran), and nothing of it runs any more. */
-  | { readonly kind: "lost"; readonly detail: string };
+  | { readonly kind: "lost"; readonly endedAtMs: number; readonly detail: string };
 
 export interface KnownAttempt {
   readonly attemptId: AttemptId;

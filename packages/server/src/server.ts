@@ -20,6 +20,9 @@ import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
 import { OperationalError } from "./operational-error.ts";
+import { retentionDefaults } from "./retention/attempt-shelf.ts";
+import type { RetentionRules } from "./retention/attempt-shelf.ts";
+import { RetainingExecutor } from "./retention/retaining-executor.ts";
 
 export interface ControlPlaneOptions {
   /** The state directory: journal, token, attempts. */
@@ -38,6 +41,8 @@ export interface ControlPlaneOptions {
   readonly consoleDir?: string | null;
   /** A preset to put in force; default: whatever was in force before. */
   readonly policy?: string;
+  /** For how long what ended attempts leave (logs, exit codes) is kept; default: the newest 2,000, 30 days. */
+  readonly retention?: Partial<RetentionRules>;
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
@@ -72,7 +77,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   const { home, host = "127.0.0.1", port = DEFAULT_PORT, auth = "token", log = stderrLog } = options;
   refuseExposure(host, auth);
   prepareHome(home);
-  const executors = options.executors ?? [localExecutor(options, log)];
+  const rules = { ...retentionDefaults, ...options.retention };
+  const executors = (options.executors ?? [localExecutor(options, log)]).map(
+    (executor) => new RetainingExecutor({ executor, rules, log, nowMs: () => Date.now() }),
+  );
   let driver: Driver | null = null;
   let api: Api | null = null;
   let url = "";
@@ -90,6 +98,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await choosePolicy(driver, options.policy);
     api = createApi({ plane, consoleDir: options.consoleDir ?? null });
     url = await listen(api, host, port);
+    for (const executor of executors) executor.begin(driver);
     const stopWatching = watchInventory(driver, executors, log);
     announce(home, url);
     return running({ home, url, token, plane, api, executors, stopWatching });
@@ -140,9 +149,10 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
   const close = async (): Promise<void> => {
     stopWatching();
     await api.close();
+    // While the directory is ours: afterwards the file may be that of the next one.
+    rmSync(path.join(home, SERVER_FILE), { force: true });
     await plane.driver.close();
     await Promise.all(executors.map((executor) => executor.close()));
-    rmSync(path.join(home, SERVER_FILE), { force: true });
   };
   return {
     url,

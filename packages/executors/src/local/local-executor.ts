@@ -24,6 +24,8 @@ import { visibleDevices } from "./worker-environment.ts";
 
 const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
 const LOG_FILES_KEPT = 4;
+/** Names of attempts do not begin with a dot. */
+const FORGOTTEN_PREFIX = ".forgotten-";
 /** Reading all attempts at a start lets the event loop have its turn after so many. */
 const READ_BATCH = 25;
 
@@ -88,8 +90,9 @@ class LocalExecutor implements Executor {
 
   async attempts(): Promise<readonly KnownAttempt[]> {
     const known: KnownAttempt[] = [];
-    const names = readdirSync(this.#attemptsDir).filter((name) => !name.startsWith("."));
-    for (const [position, name] of names.entries()) {
+    const names = readdirSync(this.#attemptsDir);
+    await this.#removeForgotten(names.filter((name) => name.startsWith(FORGOTTEN_PREFIX)));
+    for (const [position, name] of names.filter((each) => !each.startsWith(".")).entries()) {
       const attempt = await this.#readAttempt(path.join(this.#attemptsDir, name));
       if (attempt !== null) known.push(attempt);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -143,15 +146,18 @@ class LocalExecutor implements Executor {
   async forget(attemptId: AttemptId): Promise<void> {
     const attemptDir = this.#dirOf(attemptId);
     const seen = inspectAttempt(attemptDir, this.#bootId);
-    if (seen.kind === "absent") return;
+    if (seen.kind === "absent") {
+      this.#monitor.forget(path.basename(attemptDir));
+      return;
+    }
     if (seen.kind !== "ended") {
       throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
     }
     // In one step out of sight, so that a crash in between does not leave an attempt without its end.
-    const forgotten = path.join(this.#attemptsDir, `.forgotten-${path.basename(attemptDir)}`);
-    await rename(attemptDir, forgotten);
+    const forgotten = FORGOTTEN_PREFIX + path.basename(attemptDir);
+    await rename(attemptDir, path.join(this.#attemptsDir, forgotten));
     this.#monitor.forget(path.basename(attemptDir));
-    await rm(forgotten, { recursive: true, force: true });
+    await this.#removeForgotten([forgotten]);
   }
 
   async close(): Promise<void> {
@@ -160,6 +166,11 @@ class LocalExecutor implements Executor {
     await this.#monitor.close();
     await this.#launcher.close();
     await this.#started;
+  }
+
+  /** Also what was being forgotten when the process ended. */
+  async #removeForgotten(names: readonly string[]): Promise<void> {
+    for (const name of names) await rm(path.join(this.#attemptsDir, name), { recursive: true, force: true });
   }
 
   async #readAttempt(attemptDir: string): Promise<KnownAttempt | null> {
@@ -208,9 +219,12 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
     case "orphaned":
       // Something of it would not die: as long as it is there, nothing else may run in its place.
       return { kind: "running" };
-    case "ended":
-      return seen.exit.kind === "exited"
-        ? { kind: "ended", exits: seen.exit.exits }
-        : { kind: "lost", detail: seen.exit.detail };
+    case "ended": {
+      const { exit } = seen;
+      const { endedAtMs } = exit;
+      return exit.kind === "exited"
+        ? { kind: "ended", endedAtMs, exits: exit.exits }
+        : { kind: "lost", endedAtMs, detail: exit.detail };
+    }
   }
 }

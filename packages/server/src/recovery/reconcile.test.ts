@@ -73,8 +73,8 @@ describe("after a restart", () => {
       engine.state,
       report(
         node,
-        known("w1.1", { kind: "ended", exits }),
-        known("w2.1", { kind: "lost", detail: "gone" }),
+        known("w1.1", { kind: "ended", endedAtMs: 1, exits }),
+        known("w2.1", { kind: "lost", endedAtMs: 1, detail: "gone" }),
         known("w3.1", { kind: "running" }),
       ),
     );
@@ -106,7 +106,7 @@ describe("after a restart", () => {
         node,
         known("old.1", { kind: "running" }),
         known("old.2", { kind: "launching" }),
-        known("old.3", { kind: "ended", exits: [] }),
+        known("old.3", { kind: "ended", endedAtMs: 1, exits: [] }),
       ),
     );
     expect(effects.map((each) => `${each.kind} ${each.attemptId}`)).toEqual(["stopGang old.1", "stopGang old.2"]);
@@ -128,7 +128,7 @@ describe("after a restart", () => {
     const reports = report(
       node,
       known("a.1", { kind: "running" }, 7),
-      known("b.1", { kind: "ended", exits: [] }, 12),
+      known("b.1", { kind: "ended", endedAtMs: 1, exits: [] }, 12),
       known("c.1", { kind: "running" }, 9),
     );
     expect(newestKnown(reports)?.attemptId).toBe("b.1");

@@ -78,13 +78,13 @@ export class FileExecutor implements Executor {
     return readdirSync(this.#attemptsDirectory).flatMap((name) => {
       const launch = this.#read<LaunchRecord>(name, "launch.json");
       if (launch === null) return [];
-      const isEnded = this.#read(name, "exit.json") !== null;
+      const end = this.#read<{ endedAtMs: number }>(name, "exit.json");
       const id = attemptId(name);
-      const phase = isEnded
-        ? ({ kind: "ended", exits: [{ kind: "exited", worker: 0, code: 0 }] } as const)
+      const phase = end
+        ? ({ kind: "ended", endedAtMs: end.endedAtMs, exits: [{ kind: "exited", worker: 0, code: 0 }] } as const)
         : this.#running.has(id)
           ? ({ kind: "running" } as const)
-          : ({ kind: "lost", detail: "the process that it ran in is gone" } as const);
+          : ({ kind: "lost", endedAtMs: Date.now(), detail: "the process that it ran in is gone" } as const);
       return [{ attemptId: id, workloadId: workloadId(launch.workloadId), sequence: launch.sequence, phase }];
     });
   }
@@ -137,7 +137,7 @@ export class FileExecutor implements Executor {
 
   #end(id: AttemptId): void {
     this.#running.delete(id);
-    this.#write(id, "exit.json", { code: 0 });
+    this.#write(id, "exit.json", { code: 0, endedAtMs: Date.now() });
     this.#listener?.({ kind: "attemptExited", attemptId: id, exits: [{ kind: "exited", worker: 0, code: 0 }] });
   }
 

@@ -1,0 +1,140 @@
+/**
+ * An executor that does not keep ended attempts for ever. It sees what passes between the driver and the real executor, and
+ * has it forget what is no longer kept, one at a time. An attempt that the engine counts as active is never forgotten:
+ * what is kept of an attempt is all that prevents a second launch.
+ */
+import type { AttemptId, Effect } from "@headroom/engine";
+import type {
+  AttemptUsage,
+  Executor,
+  ExecutorInput,
+  Inventory,
+  KnownAttempt,
+  LogChunk,
+  LogRequest,
+} from "@headroom/executors";
+import type { DriverLog } from "../driver/batch-driver.ts";
+import type { Driver } from "../driver/driver.ts";
+import { AttemptShelf } from "./attempt-shelf.ts";
+import type { RetentionRules } from "./attempt-shelf.ts";
+
+export interface RetainingExecutorOptions {
+  readonly executor: Executor;
+  readonly rules: RetentionRules;
+  readonly log: DriverLog;
+  readonly nowMs: () => number;
+}
+
+/** So many are compared with the engine's state in one turn. */
+const BATCH_MAX = 50;
+
+export class RetainingExecutor implements Executor {
+  readonly kind: Executor["kind"];
+  readonly #options: RetainingExecutorOptions;
+  readonly #inner: Executor;
+  readonly #shelf: AttemptShelf;
+  #driver: Pick<Driver, "read"> | null = null;
+  #tidying: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(options: RetainingExecutorOptions) {
+    this.#options = options;
+    this.#inner = options.executor;
+    this.kind = options.executor.kind;
+    this.#shelf = new AttemptShelf(options.rules);
+  }
+
+  /** From now on attempts are forgotten: the driver can say which of them are active. */
+  begin(driver: Pick<Driver, "read">): void {
+    this.#driver = driver;
+    this.#tidy();
+  }
+
+  async attempts(): Promise<readonly KnownAttempt[]> {
+    const known = await this.#inner.attempts();
+    for (const { attemptId, sequence } of known) this.#shelf.launched(attemptId, sequence);
+    for (const { attemptId, endedAtMs } of endsInOrder(known)) this.#shelf.ended(attemptId, endedAtMs);
+    return known;
+  }
+
+  perform(effect: Effect): void {
+    if (effect.kind === "launchGang") this.#shelf.launched(effect.attemptId, effect.sequence);
+    this.#inner.perform(effect);
+  }
+
+  watch(listener: (input: ExecutorInput) => void): void {
+    this.#inner.watch((input) => {
+      listener(input);
+      if (input.kind !== "attemptExited" && input.kind !== "attemptLost") return;
+      this.#shelf.ended(input.attemptId, this.#options.nowMs());
+      this.#tidy();
+    });
+  }
+
+  inventory(): Promise<Inventory> {
+    return this.#inner.inventory();
+  }
+
+  logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk> {
+    return this.#inner.logs(attemptId, request, signal);
+  }
+
+  usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
+    return this.#inner.usage(attemptId);
+  }
+
+  async forget(attemptId: AttemptId): Promise<void> {
+    await this.#inner.forget(attemptId);
+    this.#shelf.removed(attemptId);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#tidying;
+    await this.#inner.close();
+  }
+
+  #tidy(): void {
+    if (this.#driver === null || this.#tidying !== null) return;
+    if (this.#shelf.surplus(this.#options.nowMs(), 1).length === 0) return;
+    this.#tidying = this.#forgetSurplus(this.#driver)
+      .catch((error: unknown) => this.#options.log.warn(`ended attempts are kept for now: ${messageOf(error)}`))
+      .finally(() => {
+        this.#tidying = null;
+      });
+  }
+
+  /** Until nothing is left to forget, or the rest has ended here but not yet for the engine: the next end looks again. */
+  async #forgetSurplus(driver: Pick<Driver, "read">): Promise<void> {
+    for (;;) {
+      const surplus = this.#shelf.surplus(this.#options.nowMs(), BATCH_MAX);
+      const ended = await driver.read(({ state }) => surplus.filter((attemptId) => !state.attempts.has(attemptId)));
+      if (ended.length === 0) return;
+      for (const attemptId of ended) {
+        if (this.#isClosed) return;
+        await this.#forgetOne(attemptId);
+      }
+    }
+  }
+
+  /** What cannot be removed is tried again after the next start, not for ever. */
+  async #forgetOne(attemptId: AttemptId): Promise<void> {
+    try {
+      await this.#inner.forget(attemptId);
+    } catch (error) {
+      this.#options.log.warn(`what is kept of attempt ${attemptId} was not removed: ${messageOf(error)}`);
+    }
+    this.#shelf.removed(attemptId);
+  }
+}
+
+function endsInOrder(known: readonly KnownAttempt[]): readonly { attemptId: AttemptId; endedAtMs: number }[] {
+  const ends = known.flatMap(({ attemptId, sequence, phase }) =>
+    phase.kind === "ended" || phase.kind === "lost" ? [{ attemptId, sequence, endedAtMs: phase.endedAtMs }] : [],
+  );
+  return ends.toSorted((a, b) => a.endedAtMs - b.endedAtMs || a.sequence - b.sequence);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
