@@ -167,7 +167,7 @@ function refuseExposure(host: string, auth: "token" | "off"): void {
   if (auth === "token" || isLoopback(host)) return;
   throw new OperationalError(
     "auth-off-exposed",
-    `Without authentication the control plane listens on this machine only, and ${host} can be reached from others: whoever reaches it could run anything. Leave --auth off out, or listen on 127.0.0.1.`,
+    `Without authentication the control plane listens on this machine only, and ${host} can be reached from others: whoever reaches it could run anything. Leave authentication on, or listen on 127.0.0.1.`,
   );
 }
 

@@ -26,8 +26,9 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       return;
     case "commandAnswered": {
       state.answers.set(event.key, { fingerprint: event.fingerprint, result: event.result, atMs: event.atMs });
-      const oldest = state.answers.size > ANSWERS_KEPT ? state.answers.keys().next() : null;
-      if (oldest?.value !== undefined) state.answers.delete(oldest.value);
+      world.answerKeys.push(event.key);
+      const oldest = state.answers.size > ANSWERS_KEPT ? world.answerKeys.shift() : undefined;
+      if (oldest !== undefined) state.answers.delete(oldest);
       return;
     }
     default:

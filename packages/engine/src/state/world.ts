@@ -7,6 +7,7 @@ import type { Attempt, Workload } from "../model/workload.ts";
 import { defaultPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
+import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
 import { Queue } from "./queue.ts";
@@ -64,6 +65,8 @@ export interface World {
   readonly endedKept: WorkloadId[];
   /** Positions at the front of `endedKept` that were dropped already. */
   endedDropped: number;
+  /** Keys of `state.answers`, oldest first. */
+  readonly answerKeys: Fifo<string>;
 }
 
 /** Work that names no team belongs to this one; it always exists. */
@@ -126,5 +129,6 @@ export function indexState(state: State): World {
     recent: { workload: null, attempt: null },
     endedKept,
     endedDropped: 0,
+    answerKeys: new Fifo(state.answers.keys()),
   };
 }
