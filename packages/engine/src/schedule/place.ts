@@ -5,6 +5,7 @@
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Capacity, NodeSlot, TypeCapacity } from "../state/capacity.ts";
+import type { NodeSet } from "../state/node-set.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 
@@ -75,11 +76,11 @@ function visitNodes(
   order: Policy["placement"],
   visit: (slot: NodeSlot) => boolean,
 ): void {
-  const most = type.perNodeMax;
-  for (let step = gang.accelerators; step <= most; step++) {
-    const free = order === "pack" ? step : most - (step - gang.accelerators);
-    const nodes = type.byFree[free];
-    if (nodes === undefined) continue;
+  const { freeCounts } = type;
+  const isPacking = order === "pack";
+  let free = isPacking ? freeCounts.next(gang.accelerators) : freeCounts.previous(type.perNodeMax);
+  for (; free >= gang.accelerators; free = isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1)) {
+    const nodes = type.byFree[free] as NodeSet;
     for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
       if (!visit(type.slots[position] as NodeSlot)) return;
     }

@@ -93,6 +93,8 @@ export class TypeCapacity {
   readonly slots: NodeSlot[] = [];
   /** Usable nodes by count of free accelerators. */
   readonly byFree: NodeSet[] = [new NodeSet()];
+  /** The counts of free accelerators that any usable node has: on a pool of one large node nearly all sets are empty. */
+  readonly freeCounts: NodeSet = new NodeSet();
   /** Free accelerators on usable nodes. */
   freeCount = 0;
   /** Accelerators on usable nodes, free or not. */
@@ -108,13 +110,13 @@ export class TypeCapacity {
 
   list(slot: NodeSlot): void {
     while (this.byFree.length <= slot.totalCount) this.byFree.push(new NodeSet());
-    this.byFree[slot.freeCount]?.add(slot.position);
+    this.#file(slot.freeCount, slot.position);
     this.freeCount += slot.freeCount;
     this.usableCount += slot.totalCount;
   }
 
   unlist(slot: NodeSlot): void {
-    this.byFree[slot.freeCount]?.delete(slot.position);
+    this.#unfile(slot.freeCount, slot.position);
     this.freeCount -= slot.freeCount;
     this.usableCount -= slot.totalCount;
   }
@@ -122,11 +124,22 @@ export class TypeCapacity {
   /** Moves a slot between the sets after its free count became `freeCount`. */
   refile(slot: NodeSlot, freeCount: number): void {
     if (slot.usable) {
-      this.byFree[slot.freeCount]?.delete(slot.position);
-      this.byFree[freeCount]?.add(slot.position);
+      this.#unfile(slot.freeCount, slot.position);
+      this.#file(freeCount, slot.position);
       this.freeCount += freeCount - slot.freeCount;
     }
     slot.freeCount = freeCount;
+  }
+
+  #file(freeCount: number, position: number): void {
+    (this.byFree[freeCount] as NodeSet).add(position);
+    this.freeCounts.add(freeCount);
+  }
+
+  #unfile(freeCount: number, position: number): void {
+    const nodes = this.byFree[freeCount] as NodeSet;
+    nodes.delete(position);
+    if (nodes.next(0) < 0) this.freeCounts.delete(freeCount);
   }
 }
 

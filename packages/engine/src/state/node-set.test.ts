@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { NodeSet, lowestBit } from "./node-set.ts";
 
 describe("NodeSet", () => {
-  it("is a set of integers that knows the next member from anywhere", () => {
+  it("is a set of integers that knows the next and the previous member from anywhere", () => {
     const position = fc.oneof(
       fc.integer({ min: 0, max: 70 }),
       fc.constantFrom(31, 32, 1023, 1024, 1055, 32_767, 32_768, 70_000),
@@ -22,6 +22,8 @@ describe("NodeSet", () => {
           }
           const after = [...plain].filter((each) => each >= from);
           expect(set.next(from)).toBe(after.length === 0 ? -1 : Math.min(...after));
+          const before = [...plain].filter((each) => each <= from);
+          expect(set.previous(from)).toBe(before.length === 0 ? -1 : Math.max(...before));
         }
         const all: number[] = [];
         for (let at = set.next(0); at >= 0; at = set.next(at + 1)) all.push(at);

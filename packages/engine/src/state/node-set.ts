@@ -1,4 +1,4 @@
-/** A set of small integers (positions of nodes) as a two-level bit set: the next member from a position on costs a few words. */
+/** A set of small integers (positions of nodes, counts) as a two-level bit set: the next member from one on costs a few words. */
 export class NodeSet {
   #words = new Int32Array(32);
   #summary = new Int32Array(1);
@@ -36,6 +36,25 @@ export class NodeSet {
     return (word << 5) + lowestBit(this.#words[word] as number);
   }
 
+  /** The largest member at or before `from`; -1 if there is none. */
+  previous(from: number): number {
+    if (from < 0) return -1;
+    const last = Math.min(from, this.#words.length * 32 - 1);
+    let word = last >>> 5;
+    const rest = (this.#words[word] as number) & (-1 >>> (31 - (last & 31)));
+    if (rest !== 0) return (word << 5) + highestBit(rest);
+    if (word === 0) return -1;
+    word--;
+    let group = word >>> 5;
+    let groupRest = (this.#summary[group] as number) & (-1 >>> (31 - (word & 31)));
+    while (groupRest === 0) {
+      if (group === 0) return -1;
+      groupRest = this.#summary[--group] as number;
+    }
+    word = (group << 5) + highestBit(groupRest);
+    return (word << 5) + highestBit(this.#words[word] as number);
+  }
+
   #grow(wordsNeeded: number): void {
     const length = Math.max(wordsNeeded, this.#words.length * 2);
     const words = new Int32Array(length);
@@ -46,6 +65,9 @@ export class NodeSet {
     this.#summary = summary;
   }
 }
+
+/** Index of the highest set bit of a non-zero word. */
+const highestBit = (word: number): number => 31 - Math.clz32(word);
 
 /** Index of the lowest set bit of a non-zero word. */
 export const lowestBit = (word: number): number => 31 - Math.clz32(word & -word);

@@ -86,6 +86,11 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
       filed.join() === counted.join(),
       () => `nodes of type "${type.type}" with ${freeCount} free: filed [${filed.join()}], counted [${counted.join()}]`,
     );
+    findings.expect(
+      (type.freeCounts.next(freeCount) === freeCount) === filed.length > 0,
+      () =>
+        `type "${type.type}": ${freeCount} is wrongly ${filed.length > 0 ? "not " : ""}among the counts of free accelerators`,
+    );
   });
   const most = Math.max(0, ...usable.map((slot) => slot.freeCount));
   findings.expect(
