@@ -171,6 +171,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.keyboard.press("Enter");
       const background = (): Promise<string> =>
         page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+      await expect.poll(() => page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
       const dark = await background();
       await page.reload();
       await expectShown(page.getByRole("heading", { level: 1 }));

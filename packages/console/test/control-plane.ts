@@ -1,7 +1,7 @@
 /** A real control plane as a process of its own, on this machine with declared slots, in a directory of its own. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -11,6 +11,8 @@ export interface ControlPlane {
   readonly url: string;
   /** Signs one browser in. */
   readonly loginUrl: string;
+  /** Submits many workloads at once, as `headroom apply` does. */
+  apply(workloads: readonly unknown[]): Promise<void>;
   /** Ends the control plane; what it runs goes on. */
   stop(): Promise<void>;
 }
@@ -32,9 +34,19 @@ export async function startControlPlane(home: string, port = 0): Promise<Control
   });
   const ended = once(child, "close");
   const [, loginUrl = ""] = await said(child, /(http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+)/);
+  const url = new URL(loginUrl).origin;
+  const token = readFileSync(path.join(home, "token"), "utf8").trim();
   return {
-    url: new URL(loginUrl).origin,
+    url,
     loginUrl,
+    apply: async (workloads) => {
+      const response = await fetch(`${url}/v1/apply`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify({ workloads }),
+      });
+      if (!response.ok) throw new Error(await response.text());
+    },
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
       await ended;

@@ -1,6 +1,9 @@
 /** The demo from plain files: the engine, the simulator and every page, with no server behind them. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
+import { buildConsole, chromiumPath, consoleDir, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
 describe.skipIf(chromiumPath === null)("the demo", () => {
@@ -25,11 +28,19 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     return page;
   };
 
-  it("offers itself where no control plane answers", async () => {
+  it("offers itself where no control plane answers, in little code", async () => {
     const { page } = browser;
+    const scripts = new Set<string>();
+    page.on("response", (response) => {
+      const { pathname } = new URL(response.url());
+      if (pathname.endsWith(".js") && !pathname.includes("/worker-")) scripts.add(pathname);
+    });
     await page.goto(server.url);
     await page.getByRole("link", { name: "Open the demo" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
+    const sizes = [...scripts].map((script) => gzipSync(readFileSync(path.join(consoleDir, script))).length);
+    // What a first visit loads, the demo's worker aside: below 200 kB, so that it opens at once over a slow line too.
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
     // The one request to the API that is not there; everything else the page must not complain about.
     expect(browser.complaints.filter((complaint) => !complaint.includes("404"))).toEqual([]);
   });
@@ -106,7 +117,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByLabel("Priority").fill("1000");
     await page.getByRole("button", { name: "Submit" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "small-one" }));
-    await page.getByText("300×").first().click();
+    await page.getByText("1000×").first().click();
     const chart = page.getByRole("img", { name: /^loss from / });
     await expectShown(chart);
     await page.getByText("Succeeded", { exact: true }).first().waitFor({ timeout: 30_000 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { afterCarriageReturns, parseAnsi, plainText } from "./ansi.ts";
+import { afterCarriageReturns, markMatches, parseAnsi, plainText } from "./ansi.ts";
 
 describe("colours in logs", () => {
   it("are kept where a terminal would show them", () => {
@@ -23,6 +23,18 @@ describe("colours in logs", () => {
     const nasty =
       "\u001b[2J\u001b[1;1Hover\u001b]0;title\u0007 \u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\\u0000\u0008!";
     expect(plainText(nasty)).toBe("over link!");
+  });
+
+  it("do not hide what is searched for from sight", () => {
+    const marked = markMatches(parseAnsi("a step \u001b[32m7\u001b[0m of 9, Step 7 of 9"), "step 7 of");
+    expect(marked.filter(({ isMatch }) => isMatch).map(({ text }) => text)).toEqual(["step ", "7", " of", "Step 7 of"]);
+    expect(marked.map(({ text }) => text).join("")).toBe("a step 7 of 9, Step 7 of 9");
+    expect(markMatches(parseAnsi("aaa"), "a").map(({ text, isMatch }) => [text, isMatch])).toEqual([
+      ["a", true],
+      ["a", true],
+      ["a", true],
+    ]);
+    expect(markMatches(parseAnsi("abc"), "")).toMatchObject([{ text: "abc", isMatch: false }]);
   });
 
   it("show what a progress bar wrote last", () => {

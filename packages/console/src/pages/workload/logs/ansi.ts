@@ -43,6 +43,39 @@ export function parseAnsi(line: string): readonly LogSpan[] {
   return spans;
 }
 
+export interface MarkedSpan extends LogSpan {
+  readonly isMatch: boolean;
+}
+
+/** The spans cut at the places where the line, read without its colours, holds the text (case ignored). */
+export function markMatches(spans: readonly LogSpan[], search: string): readonly MarkedSpan[] {
+  if (search === "") return spans.map((span) => ({ ...span, isMatch: false }));
+  const line = spans
+    .map(({ text }) => text)
+    .join("")
+    .toLowerCase();
+  const wanted = search.toLowerCase();
+  const edges: number[] = [];
+  for (let at = line.indexOf(wanted); at >= 0; at = line.indexOf(wanted, at + wanted.length)) {
+    edges.push(at, at + wanted.length);
+  }
+  const marked: MarkedSpan[] = [];
+  let position = 0;
+  for (const span of spans) {
+    const end = position + span.text.length;
+    const start = position;
+    const cuts = [...new Set([start, ...edges.filter((edge) => edge > start && edge < end), end])];
+    for (let index = 0; index + 1 < cuts.length; index++) {
+      const [from = 0, to = 0] = [cuts[index], cuts[index + 1]];
+      // An odd number of edges at or before it: the piece lies within a match.
+      const isMatch = edges.filter((edge) => edge <= from).length % 2 === 1;
+      marked.push({ ...span, text: span.text.slice(from - start, to - start), isMatch });
+    }
+    position = end;
+  }
+  return marked;
+}
+
 export const plainText = (line: string): string => line.replaceAll(sequences, "");
 
 function applyCodes(style: Style, codes: string): void {

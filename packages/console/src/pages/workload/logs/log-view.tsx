@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { ReactElement } from "react";
-import { parseAnsi, type LogSpan } from "./ansi.ts";
+import { markMatches, parseAnsi, type MarkedSpan } from "./ansi.ts";
 import type { LogLine } from "./log-buffer.ts";
 
 interface LogViewProps {
@@ -87,8 +87,8 @@ function Line({ line, top, showsWorker, search, isFound }: LineProps): ReactElem
       {showsWorker ? <span className="w-10 shrink-0 text-ink-3 select-none">{line.worker}</span> : null}
       {line.stream === "stderr" ? <span className="sr-only">stderr: </span> : null}
       <span>
-        {parseAnsi(line.raw).map((span, index) => (
-          <Span key={index} span={span} search={search} />
+        {markMatches(parseAnsi(line.raw), search).map((span, index) => (
+          <Span key={index} span={span} />
         ))}
       </span>
     </div>
@@ -107,33 +107,9 @@ const colours = [
   "text-ink",
 ];
 
-function Span({ span, search }: { readonly span: LogSpan; readonly search: string }): ReactElement {
+function Span({ span }: { readonly span: MarkedSpan }): ReactElement {
   const colour = span.colour === null ? "" : (colours[span.colour] ?? "");
-  return (
-    <span className={`${colour} ${span.isBold ? "font-bold" : ""} ${span.isDim ? "text-ink-3" : ""}`}>
-      {search === "" ? span.text : <Marked text={span.text} search={search} />}
-    </span>
-  );
-}
-
-function Marked({ text, search }: { readonly text: string; readonly search: string }): ReactElement {
-  const parts: ReactElement[] = [];
-  const lower = text.toLowerCase();
-  const wanted = search.toLowerCase();
-  let from = 0;
-  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
-    parts.push(
-      <span key={`t${from}`}>{text.slice(from, at)}</span>,
-      <mark key={`m${at}`} className="bg-wait-soft text-wait underline">
-        {text.slice(at, at + wanted.length)}
-      </mark>,
-    );
-    from = at + wanted.length;
-  }
-  return (
-    <>
-      {parts}
-      {text.slice(from)}
-    </>
-  );
+  const className = `${colour} ${span.isBold ? "font-bold" : ""} ${span.isDim ? "text-ink-3" : ""}`;
+  if (span.isMatch) return <mark className={`${className} bg-wait-soft text-wait underline`}>{span.text}</mark>;
+  return <span className={className}>{span.text}</span>;
 }

@@ -114,7 +114,8 @@ function LogStatus({ live, isPaused, newCount }: LogStatusProps): ReactElement {
 interface LogSearch {
   readonly text: string;
   readonly matches: readonly number[];
-  readonly position: number;
+  /** Which of the matches the search stands on; `null`: on none yet. */
+  readonly position: number | null;
   readonly foundIndex: number | null;
   readonly setText: (text: string) => void;
   readonly step: (by: number) => void;
@@ -126,14 +127,15 @@ function useSearchIn({ lines }: LogState): LogSearch {
   const [chosen, setChosen] = useState<number | null>(null);
   const wanted = useDeferredValue(text);
   const matches = useMemo(() => searchLines(lines, wanted), [lines, wanted]);
-  const position = chosen === null ? matches.length - 1 : Math.min(chosen, matches.length - 1);
+  const position = Math.min(chosen ?? 0, matches.length - 1);
   const step = (by: number): void => {
-    if (matches.length > 0) setChosen((position + by + matches.length) % matches.length);
+    if (matches.length === 0) return;
+    setChosen(chosen === null ? (by < 0 ? matches.length - 1 : 0) : (position + by + matches.length) % matches.length);
   };
   return {
     text: wanted,
     matches,
-    position,
+    position: chosen === null ? null : position,
     foundIndex: chosen === null || wanted === "" ? null : (matches[position] ?? null),
     setText: (next) => {
       setText(next);
@@ -148,6 +150,9 @@ function useSearchIn({ lines }: LogState): LogSearch {
   };
 }
 
+const matchCountText = (count: number): string =>
+  count === 0 ? "No match" : `${grouped(count)} match${count === 1 ? "" : "es"}`;
+
 /** The newest match comes first: in logs, what one looks for is usually near the end. */
 function SearchPosition({ search }: { readonly search: LogSearch }): ReactElement | null {
   if (search.text === "") return null;
@@ -155,7 +160,9 @@ function SearchPosition({ search }: { readonly search: LogSearch }): ReactElemen
   return (
     <span className="flex items-center gap-1 text-ink-2">
       <span role="status" className="px-1">
-        {matches.length === 0 ? "No match" : `${grouped(position + 1)} of ${grouped(matches.length)}`}
+        {position === null || matches.length === 0
+          ? matchCountText(matches.length)
+          : `${grouped(position + 1)} of ${grouped(matches.length)}`}
       </span>
       <IconButton icon="up" label="Match before" disabled={matches.length === 0} onClick={() => step(-1)} />
       <IconButton icon="down" label="Next match" disabled={matches.length === 0} onClick={() => step(1)} />
