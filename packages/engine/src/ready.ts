@@ -12,7 +12,10 @@ export interface JournalGroup {
   readonly count: number;
   /** `JSON.stringify(events)`: the exact text that is stored and hashed. */
   readonly text: string;
-  /** Hash of the chain before this group and `text`, 32 hex digits. Guards against damage, not against forgery. */
+  /**
+   * Hash of the chain before this group and `text`, 32 hex digits. Guards against damage, not against forgery. An engine
+   * writes it out when it is read, so keep a group by its fields: a spread would leave this one behind.
+   */
   readonly chain: string;
 }
 
