@@ -6,6 +6,9 @@ import { liveClient, liveClock } from "./connect-live.ts";
 import type { DemoControls } from "./demo-controls.ts";
 import type { Session } from "./session.ts";
 
+/** From wherever in the console one is. */
+export const demoAddress = `${import.meta.env.BASE_URL}?demo`;
+
 export const isDemoAddress = (location: Location): boolean => new URLSearchParams(location.search).has("demo");
 
 interface Connection {

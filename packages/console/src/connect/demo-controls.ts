@@ -9,6 +9,8 @@ export interface DemoState {
   readonly isPaused: boolean;
   /** The simulation cannot keep up with the chosen speed; this is what it reaches. */
   readonly reachedSpeed: number;
+  /** The worker broke down; nothing moves any more. */
+  readonly failure: string | null;
 }
 
 export interface DemoControls {
@@ -56,7 +58,15 @@ class WorkerControls implements DemoControls {
     const now = this.#state;
     const isSame = next.speed === now.speed && next.isPaused === now.isPaused && next.reachedSpeed === now.reachedSpeed;
     if (isSame) return;
-    this.#state = next;
+    this.#change(next);
+  }
+
+  fail(failure: string): void {
+    this.#change({ ...this.#state, failure });
+  }
+
+  #change(state: DemoState): void {
+    this.#state = state;
     for (const listener of this.#listeners) listener();
   }
 
@@ -65,7 +75,12 @@ class WorkerControls implements DemoControls {
   }
 }
 
-const stateOf = ({ speed, isPaused, reachedSpeed }: DemoReport): DemoState => ({ speed, isPaused, reachedSpeed });
+const stateOf = ({ speed, isPaused, reachedSpeed }: DemoReport): DemoState => ({
+  speed,
+  isPaused,
+  reachedSpeed,
+  failure: null,
+});
 
 /** Starts the demo's worker; resolves when its first day has been simulated. */
 export function connectDemo(): Promise<DemoConnection> {
@@ -77,10 +92,11 @@ export function connectDemo(): Promise<DemoConnection> {
   calls.port1.start();
   control.port1.start();
   return new Promise((resolve, reject) => {
-    worker.addEventListener("error", (event) => {
-      reject(new Error(`The demo's worker did not start: ${event.message}`));
-    });
     let connection: { readonly clock: Clock; readonly controls: WorkerControls } | null = null;
+    worker.addEventListener("error", ({ message }) => {
+      if (connection === null) reject(new Error(`The demo's worker did not start: ${message}`));
+      else connection.controls.fail(message);
+    });
     control.port1.addEventListener("message", ({ data }: MessageEvent<DemoReport>) => {
       const reading = { nowMs: data.nowMs, rate: data.isPaused ? 0 : data.reachedSpeed };
       if (connection === null) {

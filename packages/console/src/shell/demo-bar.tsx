@@ -12,7 +12,7 @@ const SPEED_LABEL = "Simulated seconds per second";
 const speedOptions = demoSpeeds.map((speed) => ({ value: String(speed), label: `${speed}×` }));
 
 export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement {
-  const { speed, isPaused, reachedSpeed } = useSyncExternalStore(demo.subscribe, () => demo.state);
+  const { speed, isPaused, reachedSpeed, failure } = useSyncExternalStore(demo.subscribe, () => demo.state);
   const isBehind = !isPaused && reachedSpeed < speed * 0.9;
   return (
     <section
@@ -26,6 +26,12 @@ export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement
         </span>
         <DemoClock />
         {isBehind ? <span className="text-wait"> This machine reaches {reachedSpeed}×.</span> : null}
+        {failure === null ? null : (
+          <span role="alert" className="text-bad">
+            {" "}
+            The simulation broke down ({failure}). Load the page again.
+          </span>
+        )}
       </p>
       <div className="flex items-center gap-1.5">
         <IconButton

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { KeyboardEvent, ReactElement } from "react";
+import { demoAddress } from "../connect/connect.ts";
 import { useSession } from "../connect/session.ts";
 import { nodesQuery } from "../data/queries.ts";
 import { Popup } from "../parts/dialog.tsx";
@@ -170,7 +171,7 @@ function usePaletteItems(query: string, { onClose, onHelp }: BodyProps): readonl
         onHelp();
       }),
       ...(demo === null
-        ? [action("Open the demo", "play", () => window.location.assign("?demo"))]
+        ? [action("Open the demo", "play", () => window.location.assign(demoAddress))]
         : [action("Pause or resume the simulation", "pause", () => demo.setPaused(!demo.state.isPaused))]),
     ];
   }, [navigate, demo, onClose, onHelp]);

@@ -1,4 +1,5 @@
 import type { ReactElement } from "react";
+import { demoAddress } from "../connect/connect.ts";
 import { problemText } from "../format/problem-text.ts";
 import { Button, buttonClass } from "../parts/button.tsx";
 import { EntryCard } from "./entry-card.tsx";
@@ -21,7 +22,7 @@ export function Unreachable({
         <Button look="primary" onClick={onRetry}>
           Try again
         </Button>
-        <a href="?demo" className={buttonClass("plain")}>
+        <a href={demoAddress} className={buttonClass("plain")}>
           Open the demo
         </a>
       </div>
