@@ -4,6 +4,9 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createHttpClient } from "@headroom/protocol";
+import type { HttpRequest, WorkloadSpecInput } from "@headroom/protocol";
+import { expect } from "vitest";
 
 const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.ts");
 
@@ -12,7 +15,9 @@ export interface ControlPlane {
   /** Signs one browser in. */
   readonly loginUrl: string;
   /** Submits many workloads at once, as `headroom apply` does. */
-  apply(workloads: readonly unknown[]): Promise<void>;
+  apply(workloads: readonly WorkloadSpecInput[]): Promise<void>;
+  /** Stops whatever has not ended, and waits until nothing runs: no test leaves processes behind, also a failed one. */
+  stopWork(): Promise<void>;
   /** Ends the control plane; what it runs goes on. */
   stop(): Promise<void>;
 }
@@ -36,16 +41,22 @@ export async function startControlPlane(home: string, port = 0): Promise<Control
   const [, loginUrl = ""] = await said(child, /(http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+)/);
   const url = new URL(loginUrl).origin;
   const token = readFileSync(path.join(home, "token"), "utf8").trim();
+  const client = createHttpClient({
+    baseUrl: url,
+    token,
+    fetch: (address: string, request: HttpRequest) => fetch(address, request as RequestInit),
+  });
   return {
     url,
     loginUrl,
-    apply: async (workloads) => {
-      const response = await fetch(`${url}/v1/apply`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify({ workloads }),
-      });
-      if (!response.ok) throw new Error(await response.text());
+    apply: async (workloads) => void (await client.apply({ workloads: [...workloads] })),
+    stopWork: async () => {
+      const stopAll = async (): Promise<number> => {
+        const { items } = await client.listWorkloads({ phase: "running", limit: 500 });
+        await Promise.all(items.map(({ id }) => client.stopWorkload(id)));
+        return (await client.status()).activeAttempts;
+      };
+      await expect.poll(stopAll, { timeout: 40_000 }).toBe(0);
     },
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");

@@ -28,6 +28,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
   });
   afterAll(async () => {
     await browser.close();
+    await plane.stopWork();
     await plane.stop();
     removeHome(home);
   });
@@ -101,7 +102,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   it("pages through a long queue and filters all of it", async () => {
     const many = Array.from({ length: 1_200 }, (_, index) => ({
-      kind: "train",
+      kind: "train" as const,
       name: `too-large-${index}`,
       run: "true",
       priority: -1,
