@@ -5,8 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createHttpClient } from "@headroom/protocol";
-import type { HttpRequest, WorkloadSpecInput } from "@headroom/protocol";
-import { expect } from "vitest";
+import type { HeadroomClient, HttpRequest, WorkloadSpecInput } from "@headroom/protocol";
 
 const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.ts");
 
@@ -50,19 +49,27 @@ export async function startControlPlane(home: string, port = 0): Promise<Control
     url,
     loginUrl,
     apply: async (workloads) => void (await client.apply({ workloads: [...workloads] })),
-    stopWork: async () => {
-      const stopAll = async (): Promise<number> => {
-        const { items } = await client.listWorkloads({ phase: "running", limit: 500 });
-        await Promise.all(items.map(({ id }) => client.stopWorkload(id)));
-        return (await client.status()).activeAttempts;
-      };
-      await expect.poll(stopAll, { timeout: 40_000 }).toBe(0);
-    },
+    stopWork: () => stopWork(client),
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
       await ended;
     },
   };
+}
+
+async function stopWork(client: HeadroomClient): Promise<void> {
+  const { sequence, activeAttempts } = await client.status();
+  const stopRunning = async (): Promise<void> => {
+    const { items } = await client.listWorkloads({ phase: "running", limit: 500 });
+    await Promise.all(items.map(({ id }) => client.stopWorkload(id)));
+  };
+  await stopRunning();
+  if (activeAttempts === 0) return;
+  for await (const { event } of client.events({ from: sequence + 1 })) {
+    // What is stopped makes room for what waits, which is stopped as well.
+    if (event.kind === "attemptStarted") await stopRunning();
+    if (event.kind === "attemptEnded" && (await client.status()).activeAttempts === 0) return;
+  }
 }
 
 function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
