@@ -87,15 +87,26 @@ function visitNodes(
   }
 }
 
-/** Whether nothing but the limits of its team and the teams above it keeps the class from every type that could hold it. */
-export function isHeldByLimit({ capacity, teamUse }: World, { team, gang, acceleratorTypes }: PlacementClass): boolean {
-  const neededCount = gang.workers * gang.accelerators;
-  const types = capacity.acceptable(acceleratorTypes);
-  const isReached = (type: TypeCapacity): boolean => teamUse.limitReached(team, type.type, neededCount) !== null;
-  let isAnyReached = false;
-  // Asked for every blocked head of every round: where no limit is reached, the fleet need not be looked at.
-  for (const type of types) isAnyReached ||= isReached(type);
-  return isAnyReached && types.every((type) => isReached(type) || emptyFleetWorkers(type, gang) < gang.workers);
+/**
+ * Whether nothing but the limits of its team and the teams above it keeps the class from every type that could hold it.
+ * Asked for every blocked head of every round, so the fleet is looked at only where a limit is reached at all.
+ */
+export function isHeldByLimit(world: World, found: PlacementClass): boolean {
+  for (const type of world.capacity.acceptable(found.acceleratorTypes)) {
+    if (isLimitReached(world, found, type)) return isHeldOnEveryType(world, found);
+  }
+  return false;
+}
+
+function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
+  const couldHold = (type: TypeCapacity): boolean => emptyFleetWorkers(type, found.gang) >= found.gang.workers;
+  return world.capacity
+    .acceptable(found.acceleratorTypes)
+    .every((type) => isLimitReached(world, found, type) || !couldHold(type));
+}
+
+function isLimitReached({ teamUse }: World, { team, gang }: PlacementClass, { type }: TypeCapacity): boolean {
+  return teamUse.limitReached(team, type, gang.workers * gang.accelerators) !== null;
 }
 
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
