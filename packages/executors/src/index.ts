@@ -3,6 +3,7 @@
  * Start with `executor.ts` (the contract), then `local/` (processes on this machine); `conformance/` tests any of them.
  */
 export * from "./executor.ts";
+export { makeDirectory } from "./make-directory.ts";
 export { OperationalError } from "./operational-error.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";

@@ -2,12 +2,12 @@
  * The control plane, put together: journal, driver, executor, API. Starting refuses with an `OperationalError` that says what
  * to do, and leaves nothing behind when it does; closing leaves the work running.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
 import { presets } from "@headroom/engine";
-import { createLocalExecutor } from "@headroom/executors";
+import { createLocalExecutor, makeDirectory } from "@headroom/executors";
 import type { Executor, LocalExecutorOptions } from "@headroom/executors";
 import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
@@ -173,7 +173,7 @@ function refuseExposure(host: string, auth: "token" | "off"): void {
 
 function prepareHome(home: string): void {
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeDirectory(home, 0o700);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new OperationalError("unusable-home", `The state directory ${home} cannot be used: ${reason}.`, {

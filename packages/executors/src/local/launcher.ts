@@ -1,12 +1,13 @@
 /** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
+import { makeDirectory } from "../make-directory.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
 import {
   progressFileOf,
@@ -215,7 +216,7 @@ function requestStop(attemptDir: string, { graceTimeoutMs, reason }: StopGang): 
 /** A directory that cannot be made is the workload's to find: it may not want one. */
 function makeCheckpointDir(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
   } catch {
     // See above.
   }

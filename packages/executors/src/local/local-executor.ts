@@ -1,9 +1,10 @@
 /** The executor for this machine: a supervisor for each attempt, and what it leaves in the attempt's directory. */
-import { mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, NodeId } from "@headroom/engine";
 import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
+import { makeDirectory } from "../make-directory.ts";
 import { OperationalError } from "../operational-error.ts";
 import { findAccelerators } from "./accelerators.ts";
 import { readRecord } from "./attempt-files.ts";
@@ -57,7 +58,7 @@ class LocalExecutor implements Executor {
     this.#attemptsDir = path.join(path.resolve(options.homeDir), "attempts");
     this.#bootId = readBootId();
     try {
-      mkdirSync(this.#attemptsDir, { recursive: true, mode: 0o700 });
+      makeDirectory(this.#attemptsDir, 0o700);
     } catch (error) {
       const message = `Attempts cannot be kept in ${this.#attemptsDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
