@@ -100,7 +100,7 @@ class Http {
     call: Call = {},
   ): Promise<z.output<Schema>> {
     const response = await this.#send(operation, call, "application/json");
-    const text = await response.text();
+    const text = await response.text().catch((error: unknown) => this.#brokenOff(error, call.options?.signal));
     if (response.status >= 400) throw problemIn(text, response.status);
     return checked(operation.response, text);
   }
@@ -112,11 +112,26 @@ class Http {
     const response = await this.#send(operation, call, "application/x-ndjson");
     if (response.status >= 400) throw problemIn(await response.text(), response.status);
     if (response.body === null) return;
-    for await (const line of linesOf(response.body)) {
+    for await (const line of this.#lines(response.body, call.options?.signal)) {
       // A stream that fails after its first byte says so in its last line.
       if (line.startsWith('{"problem":')) throw problemIn(JSON.stringify(JSON.parse(line).problem), response.status);
       yield checked(operation.response, line);
     }
+  }
+
+  async *#lines(body: ByteStream, signal: Abort | undefined): AsyncGenerator<string, void, undefined> {
+    try {
+      yield* linesOf(body);
+    } catch (error) {
+      this.#brokenOff(error, signal);
+    }
+  }
+
+  /** The platform's word for it ("terminated") says nothing to anybody. */
+  #brokenOff(error: unknown, signal: Abort | undefined): never {
+    if (signal?.aborted === true) throw error;
+    const what = `The connection to the control plane at ${this.#options.baseUrl} broke off`;
+    throw refuse("unreachable", `${what} (${messageOf(error)}). Is it still running?`);
   }
 
   async #send(operation: Operation, call: Call, accept: string): Promise<HttpResponse> {

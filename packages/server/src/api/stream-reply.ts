@@ -3,7 +3,7 @@
  * down and nothing else; one that reads nothing for a minute is let go, and so is every client when the server closes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { refuse } from "@headroom/protocol";
+import { ProblemError, refuse } from "@headroom/protocol";
 import { mapProblem } from "./problem-mapping.ts";
 
 /** Streams open at once, over all clients: each costs a position and a few timers. */
@@ -52,8 +52,10 @@ export class Streams {
     }
   }
 
+  /** Each is told so: a stream that just ended would read as if there were nothing more to tell. */
   closeAll(): void {
-    for (const controller of this.#open) controller.abort();
+    const detail = "The control plane is shutting down; go on from here when it runs again.";
+    for (const controller of this.#open) controller.abort(refuse("closing", detail));
   }
 }
 
@@ -89,6 +91,7 @@ async function pump(
     if (!signal.aborted) response.write(problemFrame(error, format));
   } finally {
     clearInterval(heartbeat);
+    if (signal.reason instanceof ProblemError) response.write(problemFrame(signal.reason, format));
     response.end();
   }
 }

@@ -180,14 +180,21 @@ describe("logs", () => {
 });
 
 describe("closing", () => {
-  it("ends open streams, keeps what was acknowledged, and a new start answers a retry the same", async () => {
+  it("tells open streams that it ends, keeps what was acknowledged, and a new start answers a retry the same", async () => {
     const home = temporaryHome();
     const first = await startLive(home);
     const reading = (async (): Promise<number> => {
       let count = 0;
-      for await (const _ of first.client.events({ from: 1 })) count++;
-      return count;
+      try {
+        for await (const _ of first.client.events({ from: 1 })) count++;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "closing" });
+        return count;
+      }
+      throw new Error("it ended as if there were nothing more to tell");
     })();
+    // It must be handled from the start: the stream fails while `close` is being waited for.
+    reading.catch(() => {});
     const spec = { kind: "train", name: "kept", run: "true", gang: { accelerators: 99 } } as const;
     const accepted = await first.client.submitWorkload(spec, { idempotencyKey: "kept" });
     await first.close();

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { createHttpClient, type HttpResponse } from "./http-client.ts";
+
+/** What `fetch` does when the other side goes away in the middle of an answer. */
+function cutOff(pieces: readonly string[]): HttpResponse {
+  const left = pieces.map((piece) => new TextEncoder().encode(piece));
+  const gone = (): Promise<never> =>
+    Promise.reject(new TypeError("terminated", { cause: new Error("other side closed") }));
+  return {
+    status: 200,
+    text: gone,
+    body: {
+      getReader: () => ({
+        read: () => {
+          const value = left.shift();
+          return value === undefined ? gone() : Promise.resolve({ done: false, value });
+        },
+        cancel: () => Promise.resolve(),
+      }),
+    },
+  };
+}
+
+const line = '{"attemptId":"w1.1","worker":0,"stream":"stdout","text":"one\\n"}\n';
+
+describe("a connection that breaks off", () => {
+  it("is told as such, in a stream after all that came before", async () => {
+    const client = createHttpClient({
+      baseUrl: "http://here",
+      fetch: () => Promise.resolve(cutOff([line, line.slice(0, 9)])),
+    });
+    const texts: string[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const { text } of client.logs("w1")) texts.push(text);
+    };
+    const expected = {
+      code: "unreachable",
+      message: expect.stringContaining("http://here broke off (other side closed)") as string,
+    };
+    await expect(reading()).rejects.toMatchObject(expected);
+    expect(texts).toEqual(["one\n"]);
+    await expect(client.status()).rejects.toMatchObject(expected);
+  });
+
+  it("is nothing to complain of for somebody who has left", async () => {
+    const client = createHttpClient({ baseUrl: "http://here", fetch: () => Promise.resolve(cutOff([line])) });
+    const leaving = new AbortController();
+    const reading = async (): Promise<void> => {
+      for await (const _ of client.logs("w1", { signal: leaving.signal })) leaving.abort();
+    };
+    await expect(reading()).rejects.toThrow("terminated");
+  });
+});
