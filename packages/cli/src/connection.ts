@@ -22,8 +22,14 @@ export function homeDirectory({ env, workingDirectory }: Terminal, given: string
 /** A client for `$HEADROOM_URL`, else for the control plane that runs on the state directory. */
 export async function connect(terminal: Terminal, home: string): Promise<HeadroomClient> {
   const baseUrl = await addressOf(terminal, home);
-  const token = terminal.env["HEADROOM_TOKEN"] ?? (await textOf(path.join(home, TOKEN_FILE)))?.trim();
+  const token = terminal.env["HEADROOM_TOKEN"] ?? (await tokenIn(terminal, home));
   return clientOf({ baseUrl, token: token === "" ? undefined : token, interrupted: terminal.interrupted });
+}
+
+/** The token of a directory is for the control plane of that directory, and nobody else's to see. */
+async function tokenIn({ env }: Terminal, home: string): Promise<string | undefined> {
+  const isElsewhere = (env["HEADROOM_URL"] ?? "") !== "";
+  return isElsewhere ? undefined : (await textOf(path.join(home, TOKEN_FILE)))?.trim();
 }
 
 interface Address {

@@ -45,7 +45,7 @@ export const applyCommand = defineCommand<Options>({
     const isNothing = plan.changes.every(({ action }) => action === "unchanged");
     if (!isJson) await showPlan(context, client, request, plan);
     if (options.dryRun === true || isNothing) {
-      if (isJson) context.print(JSON.stringify(plan, null, 2));
+      if (isJson) context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true }, null, 2));
       return exitCode.ok;
     }
     if (options.yes !== true && !(await confirm(context.terminal, "Apply?"))) {

@@ -222,6 +222,11 @@ describe("when the control plane is not what it should be", () => {
     expect(nobody.code).toBe(1);
     expect(nobody.stderr).toContain("does not answer");
     expect((await headroom(["list"], { env: { HEADROOM_URL: "file:///etc/passwd" } })).code).toBe(2);
+    // The directory's token is not shown to whoever is named by an address.
+    const named = await headroom(["list"], { env: { HEADROOM_URL: plane.url } });
+    expect([named.code, named.stderr]).toEqual([1, expect.stringContaining("Authorization: Bearer")]);
+    const env = { HEADROOM_URL: plane.url, HEADROOM_TOKEN: plane.token ?? "" };
+    expect((await headroom(["list"], { env })).code).toBe(0);
   });
 
   it("answers 2 for what it does not understand", async () => {

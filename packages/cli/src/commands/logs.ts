@@ -47,7 +47,9 @@ export const logsCommand = defineCommand<Options>({
     });
     const isTagged = workload.gang.workers > 1 && worker === undefined;
     const count = await writeLogs(context.terminal, chunks, { isTagged, json: options.json === true });
-    if (count === 0 && !follow) context.note(`${workload.name} has written nothing yet.`);
+    if (count === 0 && !follow) {
+      context.note(`${workload.name} ${workload.endedAtMs === null ? "has written nothing yet" : "left no output"}.`);
+    }
     return exitCode.ok;
   },
 });
