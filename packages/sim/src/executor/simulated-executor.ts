@@ -25,8 +25,10 @@ export interface SimulatedExecutorOptions {
 /** What a queue entry of this executor stands for; stored in the two low bits of its payload. */
 export const attemptEntry = { starts: 0, exits: 1 } as const;
 
+/** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
-  readonly launch: LaunchGang;
+  readonly attemptId: AttemptId;
+  readonly workers: LaunchGang["workers"];
   readonly durationMs: number;
   readonly exitCode: number;
   phase: "starting" | "running" | "stopping" | "broken";
@@ -72,7 +74,7 @@ export class SimulatedExecutor {
     const slot = payload >> 2;
     const attempt = this.#slots[slot];
     if (attempt == null || attempt.awaits !== this.#queue.nextSequence) return null;
-    const { attemptId } = attempt.launch;
+    const { attemptId } = attempt;
     if ((payload & 3) === attemptEntry.starts) {
       attempt.phase = "running";
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
@@ -91,7 +93,7 @@ export class SimulatedExecutor {
     this.#downNodes.add(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
       const attempt = this.#slots[slot]!;
-      if (!holdsNode(attempt.launch, nodeId) || attempt.exit === "lost") continue;
+      if (!holdsNode(attempt, nodeId) || attempt.exit === "lost") continue;
       attempt.exit = "lost";
       // A stop in progress still ends when it would have; a run that nobody stops waits for the stop or the node.
       if (attempt.phase !== "stopping") {
@@ -106,7 +108,7 @@ export class SimulatedExecutor {
     this.#downNodes.delete(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
       const attempt = this.#slots[slot]!;
-      if (attempt.phase !== "broken" || !holdsNode(attempt.launch, nodeId)) continue;
+      if (attempt.phase !== "broken" || !holdsNode(attempt, nodeId)) continue;
       attempt.phase = "stopping";
       attempt.awaits = this.#pushExit(slot, nowMs);
     }
@@ -127,7 +129,8 @@ export class SimulatedExecutor {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     const { durationMs, exitCode } = this.#options.plan(launch);
     const attempt: SimulatedAttempt = {
-      launch,
+      attemptId: launch.attemptId,
+      workers: launch.workers,
       durationMs,
       exitCode,
       phase: "starting",
@@ -166,17 +169,17 @@ export class SimulatedExecutor {
   }
 }
 
-function holdsNode(launch: LaunchGang, nodeId: NodeId): boolean {
-  return launch.workers.some(({ node }) => node === nodeId);
+function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
+  return workers.some(({ node }) => node === nodeId);
 }
 
 /** Nearly every attempt of a trace is one worker that ends well; one shared list spares an allocation for each. */
 const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
 
 function exitsOf(attempt: SimulatedAttempt): readonly WorkerExit[] {
-  const { exitCode, exit, launch } = attempt;
-  if (exit === "planned" && exitCode === 0 && launch.workers.length === 1) return oneWorkerSucceeded;
-  return launch.workers.map((_, worker) => {
+  const { exitCode, exit, workers } = attempt;
+  if (exit === "planned" && exitCode === 0 && workers.length === 1) return oneWorkerSucceeded;
+  return workers.map((_, worker) => {
     if (exit === "planned") return { kind: "exited", worker, code: worker === 0 ? exitCode : 0 };
     return { kind: "signalled", worker, signal: exit === "terminated" ? "SIGTERM" : "SIGKILL" };
   });
