@@ -35,8 +35,10 @@ export const blockedReason = z
         workers: count,
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory"]),
-        neededPerWorker: count,
-        freeCount: count,
+        neededPerWorker: count.meta({
+          description: "Accelerators, thousandths of a core or MiB of memory, as `binding` says.",
+        }),
+        freeCount: count.meta({ description: "Free accelerators of the type with most of them." }),
         sentence,
       })
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),

@@ -39,6 +39,15 @@ describe("the sentence of a verdict", () => {
     expect(sentence(fleet, cores)).toBe(
       "It needs 4 accelerators and 1 core on one node; accelerators are free, but there are cores with them for only 0 of 1 worker.",
     );
+    const none = { accelerators: 0 };
+    const alone = fleet.submit("cores-alone", { gang: { ...none, workers: 2, coresMilli: 10_000 } });
+    expect(sentence(fleet, alone)).toBe(
+      "It needs 10 cores for each of 2 workers; enough cores are free for only 1 of 2 workers.",
+    );
+    const memory = fleet.submit("memory-alone", { gang: { ...none, workers: 2, memoryMib: 61_440 } });
+    expect(sentence(fleet, memory)).toBe(
+      "It needs 60 GiB of memory for each of 2 workers; enough memory is free for only 1 of 2 workers.",
+    );
   });
 
   it("names the team whose limit is reached", () => {

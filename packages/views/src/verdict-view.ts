@@ -89,14 +89,20 @@ function needText({ gang, acceleratorTypes }: Workload["spec"]): string {
 }
 
 function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): string {
-  const room = `room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
+  const need = `It needs ${needText(spec)}`;
+  const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
+  const takesAccelerators = spec.gang.accelerators > 0;
   switch (reason.binding) {
     case "accelerators":
-      return `It needs ${needText(spec)}; ${grouped(reason.freeCount)} are free in all, but so scattered that there is ${room}.`;
+      return `${need}; ${grouped(reason.freeCount)} are free in all, but so scattered that there is room for ${some}.`;
     case "cores":
-      return `It needs ${needText(spec)}; accelerators are free, but there are cores with them for only ${room.replace("room for ", "")}.`;
+      return takesAccelerators
+        ? `${need}; accelerators are free, but there are cores with them for only ${some}.`
+        : `${need}; enough cores are free for only ${some}.`;
     case "memory":
-      return `It needs ${needText(spec)}; accelerators are free, but there is memory with them for only ${room.replace("room for ", "")}.`;
+      return takesAccelerators
+        ? `${need}; accelerators are free, but there is memory with them for only ${some}.`
+        : `${need}; enough memory is free for only ${some}.`;
     default:
       return unreachable(reason.binding);
   }
