@@ -132,6 +132,26 @@ describe("looking", () => {
     expect(json<{ phase: string }>(await headroom(["show", "too-big", "--json"])).phase).toBe("cancelled");
   });
 
+  it("gives the numbers behind the reason in their units", async () => {
+    await headroom([
+      "run",
+      "--name",
+      "wide",
+      "--workers",
+      "5000",
+      "--cores",
+      "0.001",
+      "--memory",
+      "1GiB",
+      "--",
+      "true",
+    ]);
+    const why = await headroom(["why", "wide"]);
+    expect(why.stdout).toMatch(/0\.001 cores? and 1 GiB/);
+    expect((await headroom(["show", "wide"])).stdout).toContain("0.001 cores");
+    expect((await headroom(["stop", "wide"])).code).toBe(0);
+  });
+
   it("finds by id, name and team/name; lists where several are meant", async () => {
     const teams = "kind: team\nname: red\n---\nkind: team\nname: blue\n";
     const work = (team: string) =>

@@ -13,6 +13,11 @@ export const upCommand = defineCommand<UpOptions>({
     { flags: "--port <port>", description: "where to listen (default 7070; 0 takes any free one)" },
     { flags: "--host <address>", description: "on which address (default 127.0.0.1)" },
     {
+      flags: "--host-name <name>",
+      description: "a further name by which browsers reach it, as behind a proxy; repeatable",
+      repeatable: true,
+    },
+    {
       flags: "--slots <count>",
       description: "accelerators to declare where none are found (default: the cores, at most 8)",
     },

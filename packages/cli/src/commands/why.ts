@@ -1,6 +1,7 @@
 import type { BlockedReason, Verdict } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import { coresText, memoryText } from "../output/amounts.ts";
 import { pairLines } from "../output/table.ts";
 import { phaseCell } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
@@ -50,12 +51,23 @@ function numbersOf(reason: BlockedReason): [string, string][] {
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    shown.push([words(field), field === "untilMs" ? new Date(Number(value)).toISOString() : String(value)]);
+    shown.push([words(field), valueText(reason, field, value)]);
   }
   return shown;
 }
 
-/** `neededCount` → `needed`, `freeCount` → `free`, `placeableWorkers` → `placeable workers`. */
+function valueText(reason: BlockedReason, field: string, value: unknown): string {
+  if (field === "untilMs") return new Date(Number(value)).toISOString();
+  if (reason.kind === "workerShortfall" && field === "neededPerWorker") {
+    if (reason.binding === "cores")
+      return `${coresText(reason.neededPerWorker)} ${reason.neededPerWorker === 1_000 ? "core" : "cores"}`;
+    if (reason.binding === "memory") return memoryText(reason.neededPerWorker);
+  }
+  return String(value);
+}
+
+/** `neededCount` → `needed`, `limitCount` → `limit`, `placeableWorkers` → `placeable workers`. */
 function words(field: string): string {
+  if (field === "freeCount") return "free accelerators";
   return field.replace(/(?:Count|Ms|Id)$/, "").replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -31,6 +31,12 @@ async function saidOf(text: string | Uint8Array): Promise<string[]> {
 const valid = "kind: train\nname: a\nrun: 'true'\n";
 
 describe("messages have file, line and column", () => {
+  it("and stand in the order of the file", async () => {
+    const text = `kind: train\nname: a\nrun: 'true'\nelastic: {}\ngang: { gpus: 1, workers: -2 }\nenv: { "B=C": x }\n`;
+    const places = (await saidOf(text)).map((line) => line.split(": ")[0]);
+    expect(places).toEqual(["train.yaml:4:1", "train.yaml:5:9", "train.yaml:5:27", "train.yaml:6:15"]);
+  });
+
   it.each<[string, string, string[]]>([
     [
       "a bad value",
@@ -102,7 +108,7 @@ describe("messages have file, line and column", () => {
     const { code, stderr } = await headroom(["apply", "-f", "."], { workingDirectory: folder });
     expect(code).toBe(2);
     expect(stderr.split("\n")[0]).toBe("error: 4 problems, nothing was changed");
-    expect(stderr.match(/^\S+:\d+:\d+: /gm)).toEqual(["a.yaml:2:7: ", "a.yaml:1:1: ", "a.yaml:7:8: ", "b.yml:1:7: "]);
+    expect(stderr.match(/^\S+:\d+:\d+: /gm)).toEqual(["a.yaml:1:1: ", "a.yaml:2:7: ", "a.yaml:7:8: ", "b.yml:1:7: "]);
   });
 });
 

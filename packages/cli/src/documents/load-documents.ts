@@ -69,7 +69,13 @@ function documentsOf(source: Source, problems: string[]): LoadedDocument[] {
     const placeText = placeTextOf(source, yaml);
     const reading = readDocument(yaml.value);
     if (reading.ok) return [{ document: located(reading.document, source.directory), file: source.file, placeText }];
-    for (const { path: steps, isAboutKey, message } of reading.problems) {
+    const placed = reading.problems.map((problem) => ({
+      ...problem,
+      place: yaml.placeOf(problem.path, problem.isAboutKey),
+    }));
+    // In the order of the file, whatever was looked at first.
+    placed.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
+    for (const { path: steps, isAboutKey, message } of placed) {
       problems.push(`${placeText(steps, isAboutKey)}: ${fieldText(steps)}${message}`);
     }
     return [];

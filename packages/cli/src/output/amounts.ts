@@ -37,8 +37,9 @@ export function memoryText(mib: number): string {
   return gib < 1_024 ? `${trimmed(gib)} GiB` : `${trimmed(gib / 1_024)} TiB`;
 }
 
+/** `0.5`, `4`; exact, since a thousandth can be asked for. */
 export function coresText(coresMilli: number): string {
-  return trimmed(coresMilli / 1_000);
+  return String(coresMilli / 1_000);
 }
 
 function trimmed(value: number): string {

@@ -17,6 +17,7 @@ export interface UpOptions {
   readonly console: boolean;
   readonly port?: string;
   readonly host?: string;
+  readonly hostName?: readonly string[];
   readonly slots?: string;
 }
 
@@ -43,6 +44,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       consoleDir: build.directory,
       ...(port === undefined ? {} : { port }),
       ...(options.host === undefined ? {} : { host: options.host }),
+      hostNames: options.hostName ?? [],
       ...(slotCount === undefined ? {} : { local: { slotCount } }),
     }),
   );

@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -87,6 +88,18 @@ it("refuses a second control plane on the directory, a port in use and a port th
   expect(await odd.ended).toBe(2);
   expect(odd.output()).toBe("error: --port must be a whole number between 0 and 65535, got 70000\n");
   expect((await command("list")).code).toBe(0);
+});
+
+it("is reached under the names that it was given, and under no other", async () => {
+  const [, port = ""] = await up("--host-name", "proxy.example").saying(ready);
+  const statusFor = (host: string) =>
+    new Promise((resolve, reject) => {
+      get({ host: "127.0.0.1", port, path: "/healthz", headers: { host } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).on("error", reject);
+    });
+  expect([await statusFor("proxy.example"), await statusFor("other.example")]).toEqual([200, 403]);
 });
 
 it("comes back after it was killed", async () => {

@@ -53,7 +53,7 @@ export class Gate {
     if (name === null || (isIP(name) === 0 && !this.#hostNames.has(name))) {
       return refuse(
         "forbiddenHost",
-        "Use the address that the control plane printed: this server is not reached under that name.",
+        "Use the address that the control plane printed, or start it with --host-name and the name that you used.",
       );
     }
     if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
