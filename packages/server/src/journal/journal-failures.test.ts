@@ -29,6 +29,9 @@ import {
 } from "../driver/testing/bench-home.ts";
 import type { OpenHome } from "../driver/testing/bench-home.ts";
 import { submit, testSpec } from "../driver/testing/requests.ts";
+import { checkHistory } from "./check-history.ts";
+import { openForReading } from "./database.ts";
+import { JournalReader } from "./journal-reader.ts";
 import { verifyJournal } from "./verify-journal.ts";
 
 let home: string;
@@ -104,6 +107,43 @@ describe("one control plane per directory", () => {
   it("lets exactly one of many win", async () => {
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => opened()));
     expect(results.filter(({ status }) => status === "fulfilled").length).toBe(1);
+  });
+});
+
+describe("damage before the newest snapshot, which a start does not fold, is refused too", () => {
+  const withSnapshots = async (groupCount: number): Promise<void> => {
+    const { driver, close } = await openHome(home);
+    for (let index = 0; index < groupCount; index++) await driver.command(submit(testSpec(`w${index}`)));
+    await close();
+  };
+
+  it.each<[string, string, string]>([
+    [
+      "a changed event",
+      "UPDATE groups SET text = replace(text, 'w4', 'x4') WHERE first_sequence = 5",
+      "up to event 4;",
+    ],
+    ["a missing group", "DELETE FROM groups WHERE first_sequence = 7", "up to event 6;"],
+    ["a missing beginning", "DELETE FROM groups WHERE first_sequence < 3", "up to event 0;"],
+  ])("%s", async (_, sql, place) => {
+    await withSnapshots(10);
+    const whole = await openHome(home);
+    await whole.close();
+    edit(sql);
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "journal-damaged",
+      message: expect.stringContaining(place),
+    });
+  });
+
+  it("as far back as a start looks", async () => {
+    await withSnapshots(10);
+    edit("DELETE FROM groups WHERE first_sequence = 3");
+    const connection = openForReading(journalDirectory(home));
+    const source = { directory: home, reader: new JournalReader(connection) };
+    expect(() => checkHistory(source, 10, 6)).not.toThrow();
+    expect(() => checkHistory(source, 10, 9)).toThrow("event 3 is missing, the next one is 4");
+    connection.close();
   });
 });
 

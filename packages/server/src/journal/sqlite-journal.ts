@@ -6,6 +6,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "../operational-error.ts";
+import { checkHistory } from "./check-history.ts";
 import { openForWriting, databasePath } from "./database.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import type { DirectoryLock } from "./directory-lock.ts";
@@ -52,6 +53,7 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
     // A journal that is refused below ends the thread, and then nobody asks whether it was ready.
     ready.catch(() => undefined);
     const restored = restoreFromJournal({ directory, journalId, reader, head });
+    checkHistory({ directory, reader }, restored.snapshotSequence);
     const answer = await ready;
     if (answer.kind === "failed") throw fromErrorMessage(answer.error);
     database.close();
