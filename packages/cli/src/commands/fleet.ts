@@ -1,5 +1,6 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import { plural } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 
 interface Options {
@@ -30,7 +31,9 @@ export const fleetCommand = defineCommand<Options>({
     });
     context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
     const { total, up, lost, draining } = fleet.nodes;
-    context.note(`${total} nodes: ${up} up, ${lost} lost, ${draining} draining. \`headroom nodes\` lists them.`);
+    context.note(
+      `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining. \`headroom nodes\` lists them.`,
+    );
     return exitCode.ok;
   },
 });

@@ -174,7 +174,9 @@ describe("looking", () => {
     expect((await headroom(["nodes"])).stdout).toMatch(/here +local +draining +slot/);
     expect((await headroom(["nodes", "resume", "here"])).code).toBe(0);
     expect((await headroom(["nodes", "drain", "nowhere"])).code).toBe(1);
-    expect((await headroom(["fleet"])).stdout).toMatch(/local +local +local +slot +1 +0 +4 +0 +4/);
+    const fleet = await headroom(["fleet"]);
+    expect(fleet.stdout).toMatch(/local +local +local +slot +1 +0 +4 +0 +4/);
+    expect(fleet.stderr).toMatch(/^1 node: 1 up, /);
     expect((await headroom(["policy", "fifo"])).code).toBe(0);
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
     expect((await headroom(["policy", "nope"])).code).toBe(2);
@@ -227,6 +229,19 @@ describe("apply", () => {
       2,
       "error: stdin:2:8: simulated pools exist only in `headroom simulate`, not in a live fleet\n",
     ]);
+  });
+});
+
+describe("the workload files in the documentation", () => {
+  it.each(["README.md", "docs/workload-files.md"])("of %s can be applied as they are printed", async (page) => {
+    const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
+    const examples = [...text.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, example = ""]) => example);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const stdin of examples) {
+      const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
+      expect([said.code, said.stderr]).toEqual([0, ""]);
+      expect(said.stdout).toContain("+ workload llama-ft");
+    }
   });
 });
 
