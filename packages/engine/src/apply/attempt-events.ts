@@ -2,7 +2,7 @@ import type { AttemptEvent } from "../events.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt } from "../model/workload.ts";
-import { activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
+import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
@@ -108,7 +108,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   capacity.release(attempt.id, gang, attempt.workers);
   teamUse.add(team, attempt.acceleratorType, -gang.accelerators * attempt.workers.length);
   removeAttempt(world, attempt.id);
-  removeFrom(workload.activeAttempts, attempt.id);
+  workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   workload.revision = state.sequence;
   if (event.outcome === "failed") {
@@ -128,10 +128,12 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 
-function removeFrom(attempts: AttemptId[], id: AttemptId): void {
+function without(attempts: AttemptId[], id: AttemptId): AttemptId[] {
   const index = attempts.indexOf(id);
-  if (index === attempts.length - 1) attempts.pop();
-  else attempts.splice(index, 1);
+  invariant(index >= 0, "an attempt ends that its workload does not know");
+  if (attempts.length === 1) return NO_ATTEMPTS;
+  attempts.splice(index, 1);
+  return attempts;
 }
 
 function keepEnded(

@@ -2,13 +2,12 @@ import type { WorkloadEvent } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import { removeWorkload, workloadOf } from "../state/entities.ts";
+import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../state/entities.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
 /** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
 const NO_RETRIES = [] as const;
-const NO_ATTEMPTS: never[] = [];
 const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 

@@ -1,17 +1,18 @@
-import { hashInto } from "./hash.ts";
+import { finalMix, hashInto } from "./hash.ts";
 
 /**
  * A uniform 32-bit unsigned integer that depends on nothing but its arguments: the engine's and the simulator's only
- * source of randomness. No generator is kept, so a fork or a replay draws the same numbers.
+ * source of randomness. No generator is kept, so a fork or a replay draws the same numbers. The words of seed and
+ * sequence are mixed in one after the other, so that no two of them can stand for each other.
  */
 export function draw(seed: number, sequence: number, purpose: string): number {
-  // Sequences may exceed 32 bits; both halves take part.
-  const lanes = {
-    a: seed | 0,
-    b: sequence | 0,
-    c: Math.floor(sequence / 4294967296) | 0,
-    d: Math.floor(seed / 4294967296) | 0,
-  };
+  const lanes = { a: 0, b: 0, c: 0, d: 0 };
   hashInto(lanes, purpose);
-  return lanes.a >>> 0;
+  const ofSeed = mixIn(mixIn(lanes.a, seed | 0), highWord(seed));
+  return mixIn(mixIn(ofSeed, sequence | 0), highWord(sequence)) >>> 0;
 }
+
+const highWord = (value: number): number => Math.floor(value / 4294967296) | 0;
+
+/** MurmurHash3's step with its final mix: for a fixed word a bijection of the hash, and the other way round. */
+const mixIn = (hash: number, word: number): number => finalMix((Math.imul(hash, 5) + 0xe6546b64) ^ word);

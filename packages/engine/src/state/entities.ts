@@ -6,6 +6,9 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { invariant } from "./invariant.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
 
+/** Shared by all workloads on which nothing runs; never written to. */
+export const NO_ATTEMPTS: AttemptId[] = [];
+
 export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   const { recent } = world;
   if (recent.workload !== null && recent.workload.id === id) return recent.workload;

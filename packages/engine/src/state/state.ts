@@ -38,7 +38,7 @@ export interface Answer {
 }
 
 /** Ended workloads stay readable until this many newer ones have ended; older ones are in the journal only. */
-export const ENDED_WORKLOADS_KEPT = 20_000;
+export const ENDED_WORKLOADS_KEPT = 10_000;
 /** Retries of a command come within minutes; this is hours at the promised peak of sustained use. */
 export const ANSWERS_KEPT = 50_000;
 /** A bound for the queue: submissions beyond it are refused, not lost in a control plane out of memory. */
