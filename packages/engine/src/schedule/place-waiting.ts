@@ -17,7 +17,14 @@ import type { Placement } from "./place.ts";
 
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
-  if (world.queue.readyCount === 0) return;
+  const { queue } = world;
+  if (queue.readyCount === 0 || queue.isSettled(opening(world))) return;
+  startWhatFits(batch);
+  queue.settle(opening(world));
+}
+
+function startWhatFits(batch: Batch): void {
+  const { world } = batch;
   const open = openClasses(world);
   const stopAtHead = world.state.policy.whenHeadBlocked === "stop";
   while (open.length > 0) {

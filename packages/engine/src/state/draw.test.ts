@@ -41,7 +41,8 @@ describe("draw", () => {
   });
 
   it("never lets one seed's draws be another's, shifted", () => {
-    const of = (seed: number): Set<number> => new Set(sequences.slice(0, 1_000).map((sequence) => draw(seed, sequence, "x")));
+    const of = (seed: number): Set<number> =>
+      new Set(sequences.slice(0, 1_000).map((sequence) => draw(seed, sequence, "x")));
     const first = of(1);
     expect([...of(2), ...of(3)].filter((value) => first.has(value)).length).toBeLessThan(3);
   });

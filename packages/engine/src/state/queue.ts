@@ -33,6 +33,9 @@ export class PlacementClass {
 const classKey = ({ spec }: Workload): string =>
   `${spec.gang.workers}|${spec.gang.accelerators}|${spec.gang.coresMilli}|${spec.gang.memoryMib}|${spec.team}|${spec.acceleratorTypes.join("|")}`;
 
+/** So few that looking at all of them in a round is nothing. */
+const CLASSES_KEPT = 64;
+
 export class Queue {
   #classes = new Map<string, PlacementClass>();
   #compare: (left: Workload, right: Workload) => number;
@@ -40,6 +43,12 @@ export class Queue {
   readyCount = 0;
   /** Room for a round's list of classes, kept from round to round. */
   readonly openScratch: PlacementClass[] = [];
+  /** Grows whenever somebody joins or leaves the queue. */
+  #changes = 0;
+  #settledChanges = -1;
+  #settledOpening = -1;
+  /** Empty classes are looked for once there are more classes than this. */
+  #classesBeforeDrop = CLASSES_KEPT;
 
   constructor(policy: Policy) {
     this.#compare = workloadOrder(policy);
@@ -69,6 +78,7 @@ export class Queue {
     if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
     workload.placementClass = found;
     this.readyCount++;
+    this.#changes++;
   }
 
   has(workload: WorkloadEntity): boolean {
@@ -81,12 +91,24 @@ export class Queue {
     if (workload.spec.kind === "batch") workload.placementClass.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
+    this.#changes++;
+  }
+
+  /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
+  settle(opening: number): void {
+    this.#settledChanges = this.#changes;
+    this.#settledOpening = opening;
+  }
+
+  isSettled(opening: number): boolean {
+    return this.#settledChanges === this.#changes && this.#settledOpening === opening;
   }
 
   /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
   dropEmptyClasses(): void {
-    if (this.#classes.size <= 64) return;
+    if (this.#classes.size <= this.#classesBeforeDrop) return;
     for (const [key, found] of this.#classes) if (found.waiting.length === 0) this.#classes.delete(key);
+    this.#classesBeforeDrop = Math.max(CLASSES_KEPT, 2 * this.#classes.size);
   }
 
   /** Starts over under another policy's order. */
@@ -95,6 +117,7 @@ export class Queue {
     this.#compare = workloadOrder(policy);
     this.#classes = new Map();
     this.readyCount = 0;
+    this.#changes++;
     for (const workload of workloads) this.add(workload);
   }
 }
