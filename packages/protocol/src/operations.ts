@@ -65,7 +65,10 @@ const logQuery = z.strictObject({
 
 const eventQuery = z.strictObject({
   from: z
-    .union([z.literal("next"), queryInteger(1, 999_999_999_999_999)])
+    .union([
+      z.literal("next", { error: "must be next or a whole number from 1 on" }),
+      queryInteger(1, 999_999_999_999_999),
+    ])
     .optional()
     .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
 });

@@ -132,6 +132,12 @@ describe("looking", () => {
     expect(json<{ phase: string }>(await headroom(["show", "too-big", "--json"])).phase).toBe("cancelled");
   });
 
+  it("says how an attempt went in words", async () => {
+    const said = await follow("late", "exec sleep 600", "--walltime", "1ms", "--retries", "0");
+    expect(said.code).toBe(1);
+    expect((await headroom(["show", "late"])).stdout).toContain("its walltime was over, worker 0 got SIGTERM");
+  });
+
   it("gives the numbers behind the reason in their units", async () => {
     await headroom([
       "run",

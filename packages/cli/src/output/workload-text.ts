@@ -1,5 +1,5 @@
 /** Workloads in words: what tables and pages say of them. */
-import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
+import type { Attempt, StopReason, Workload, WorkloadSummary } from "@headroom/protocol";
 import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
@@ -148,8 +148,15 @@ function placesText({ workers }: Attempt): string {
   return workers.map(({ node, accelerators }) => (accelerators === "" ? node : `${node}[${accelerators}]`)).join(" ");
 }
 
+const stopReasons: Readonly<Record<StopReason, string>> = {
+  cancelled: "stopped on request",
+  walltimeExceeded: "its walltime was over",
+  nodeDrained: "its node was drained",
+  nodeLost: "a node was lost",
+};
+
 function outcomeText(attempt: Attempt): string {
-  if (attempt.phase !== "ended") return attempt.stop === null ? "" : `stopping: ${attempt.stop.reason}`;
+  if (attempt.phase !== "ended") return attempt.stop === null ? "" : `stopping: ${stopReasons[attempt.stop.reason]}`;
   const { exit, detail, stopReason } = attempt;
   const how =
     exit === null
@@ -157,5 +164,5 @@ function outcomeText(attempt: Attempt): string {
       : exit.kind === "exited"
         ? `worker ${exit.worker} exited with ${exit.code}`
         : `worker ${exit.worker} got ${exit.signal}`;
-  return [stopReason ?? "", how, detail].filter((part) => part !== "").join(", ");
+  return [stopReason === null ? "" : stopReasons[stopReason], how, detail].filter((part) => part !== "").join(", ");
 }

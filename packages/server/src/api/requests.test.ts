@@ -130,6 +130,11 @@ describe("addresses", () => {
     expect(answer).toMatchObject({ status: 422, code: "invalidRequest", pointers: [pointer] });
   });
 
+  it("say what a sequence may be", async () => {
+    const { detail } = await problemIn(await live.request("/v1/events?from=first"));
+    expect(detail).toBe("The address is not valid. ?from: must be next or a whole number from 1 on.");
+  });
+
   it("with broken percent-encoding are refused", async () => {
     expect(await problemIn(await live.request("/v1/workloads/%zz"))).toMatchObject({ status: 422 });
   });

@@ -8,7 +8,7 @@ import { damaged, journalError } from "./journal-error.ts";
 import type { RestoreSource } from "./restore.ts";
 
 /** The newest so many events before the snapshot: reading and hashing them takes about a second. */
-export const CHECKED_EVENTS_MAX = 1_000_000;
+const CHECKED_EVENTS_MAX = 1_000_000;
 
 export function checkHistory(
   { directory, reader }: Pick<RestoreSource, "directory" | "reader">,
