@@ -48,7 +48,9 @@ export const logsCommand = defineCommand<Options>({
     const isTagged = workload.gang.workers > 1 && worker === undefined;
     const count = await writeLogs(context.terminal, chunks, { isTagged, json: options.json === true });
     if (count === 0 && !follow) {
-      context.note(`${workload.name} ${workload.endedAtMs === null ? "has written nothing yet" : "left no output, or it is no longer kept"}.`);
+      context.note(
+        `${workload.name} ${workload.endedAtMs === null ? "has written nothing yet" : "left no output, or it is no longer kept"}.`,
+      );
     }
     return exitCode.ok;
   },
