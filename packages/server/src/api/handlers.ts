@@ -168,11 +168,19 @@ export const handlers: Handlers = {
 
 export const streamHandlers: StreamHandlers = {
   events: async ({ driver }, { query: { from } }, signal) => {
-    const first = from === "next" ? (await driver.read(({ state }) => state.sequence)) + 1 : (from ?? 1);
-    return envelopes(driver.events(first, signal));
+    const next = (await driver.read(({ state }) => state.sequence)) + 1;
+    if (typeof from === "number" && from > next) throw notRecordedYet(from, next);
+    return envelopes(driver.events(from === "next" ? next : (from ?? 1), signal));
   },
   logs: (plane, { params: { id }, query }, signal) => openLogs(plane, id, query, signal),
 };
+
+/** Whoever has seen so many events has seen them of another journal, and would wait here in vain for the ones after them. */
+function notRecordedYet(from: number, next: number): ProblemError {
+  const message = `must be at most ${next}, the sequence of the next event`;
+  const detail = `The journal has no event ${from - 1} to go on from: it is not the one that was read before. ?from: ${message}.`;
+  return refuse("invalidRequest", detail, { errors: [{ pointer: "?from", message }] });
+}
 
 async function* envelopes(events: ReturnType<ControlPlane["driver"]["events"]>): AsyncGenerator<Answer<"events">> {
   for await (const { sequence, event } of events) yield eventEnvelope(sequence, event);

@@ -179,6 +179,16 @@ describe("logs", () => {
   });
 });
 
+describe("events of another journal", () => {
+  it("are not waited for", async () => {
+    const { sequence } = await live.client.status();
+    await expect(eventsUntil(sequence + 2, () => true)).rejects.toMatchObject({ code: "invalidRequest" });
+    const next = eventsUntil(sequence + 1, () => true);
+    await live.client.submitWorkload({ kind: "train", name: "next", run: "true", gang: { accelerators: 99 } });
+    expect((await next).map((each) => each.sequence)).toEqual([sequence + 1]);
+  });
+});
+
 describe("closing", () => {
   it("tells open streams that it ends, keeps what was acknowledged, and a new start answers a retry the same", async () => {
     const home = temporaryHome();
