@@ -202,13 +202,16 @@ describe("a damaged journal is refused with its place", () => {
   });
 });
 
-describe("what a newer version wrote is refused", () => {
-  it("a newer format", async () => {
+describe("what another version wrote is refused", () => {
+  it.each([
+    ["a newer format", 99, "journal-too-new"],
+    ["a format from before the first release", 1, "journal-too-old"],
+  ])("%s", async (_, format, code) => {
     await writeJournal(3);
-    edit("PRAGMA user_version = 99");
+    edit(`PRAGMA user_version = ${format}`);
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-too-new",
-      message: expect.stringContaining("format 99"),
+      code,
+      message: expect.stringContaining(`format ${format},`),
     });
   });
 
