@@ -202,16 +202,13 @@ describe("a damaged journal is refused with its place", () => {
   });
 });
 
-describe("what another version wrote is refused", () => {
-  it.each([
-    ["a newer format", 99, "journal-too-new"],
-    ["a format from before the first release", 1, "journal-too-old"],
-  ])("%s", async (_, format, code) => {
+describe("what a newer version wrote is refused", () => {
+  it("a newer format", async () => {
     await writeJournal(3);
-    edit(`PRAGMA user_version = ${format}`);
+    edit("PRAGMA user_version = 99");
     await expect(openHome(home)).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining(`format ${format},`),
+      code: "journal-too-new",
+      message: expect.stringContaining("format 99"),
     });
   });
 

@@ -1,12 +1,12 @@
 /**
  * The tables of the embedded journal and the rules of its format. A database of a newer format is refused; one of an
- * older format would be brought forward here, in one transaction; format 1, whose hashes were of other bytes, was never released.
+ * older format would be brought forward here, in one transaction (so far there is only one format).
  */
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "../operational-error.ts";
 
-const JOURNAL_FORMAT = 2;
+const JOURNAL_FORMAT = 1;
 /** "HdRm": `file journal.db` tells whose it is, and an unrelated database is refused. */
 const APPLICATION_ID = 0x4864526d;
 
@@ -51,13 +51,7 @@ export function prepareSchema(database: DatabaseSync, path: string, createdAtMs:
   } else if (format > JOURNAL_FORMAT) {
     throw new OperationalError(
       "journal-too-new",
-      `${path} has format ${format}, and this version of Headroom reads formats up to ${JOURNAL_FORMAT}. Start the newer version that wrote it.`,
-    );
-  } else if (format < JOURNAL_FORMAT) {
-    throw new OperationalError(
-      "journal-too-old",
-      `${path} has format ${format}, of a version before the first release; this one reads format ${JOURNAL_FORMAT}. ` +
-        "Set HEADROOM_HOME to another directory, or remove this one if nothing in it is needed.",
+      `${path} has format ${format}; this version of Headroom reads formats up to ${JOURNAL_FORMAT}. Start the newer version that wrote it.`,
     );
   }
   const id = database.prepare("SELECT value FROM meta WHERE key = 'journalId'").get()?.["value"];
