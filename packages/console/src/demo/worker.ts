@@ -4,7 +4,7 @@ import { createDemoClient } from "./demo-client.ts";
 import { DEMO_SPEED_DEFAULT, type DemoPorts, type DemoReport, type DemoRequest } from "./demo-messages.ts";
 import { DemoWorld } from "./demo-world.ts";
 
-const SEED = 4;
+const SEED = 10;
 /** A Monday; the demo opens on its Tuesday afternoon, when there is something to see. */
 const START_AT_MS = Date.UTC(2026, 0, 5);
 const FIRST_SHOWN_MS = 39 * 3_600_000;
