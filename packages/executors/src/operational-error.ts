@@ -1,16 +1,16 @@
-/** A failure of the world around (disk, process table, a missing attempt) that the caller meets with a stated policy. */
+/**
+ * A failure of the world (disk, socket, process table, another process), as opposed to an outcome (a value) or a bug
+ * (`InvariantError`). `message` is written for the person who has to act: what happened, where, and what to do about it.
+ */
 export class OperationalError extends Error {
   override readonly name = "OperationalError";
-  readonly code: "unknownAttempt" | "attemptActive" | "unsupportedPlatform" | "unusableDirectory";
+  readonly code: string;
+  /** True where the same call may succeed later without anybody doing anything. */
   readonly retryable: boolean;
 
-  constructor(
-    code: OperationalError["code"],
-    message: string,
-    details: { readonly retryable: boolean; readonly cause?: unknown },
-  ) {
-    super(message, { cause: details.cause });
+  constructor(code: string, message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryable = details.retryable;
+    this.retryable = options.retryable ?? false;
   }
 }

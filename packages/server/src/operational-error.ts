@@ -1,16 +1,2 @@
-/**
- * A failure of the world (disk, socket, another process), as opposed to an outcome (a value) or a bug (`InvariantError`).
- * `message` is written for the person who has to act: what happened, where, and what to do about it.
- */
-export class OperationalError extends Error {
-  override readonly name = "OperationalError";
-  readonly code: string;
-  /** True where the same call may succeed later without anybody doing anything. */
-  readonly retryable: boolean;
-
-  constructor(code: string, message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
-    this.retryable = options.retryable ?? false;
-  }
-}
+/** The server fails in the same way as the executors behind it: callers meet both by `code` and `retryable`. */
+export { OperationalError } from "@headroom/executors";

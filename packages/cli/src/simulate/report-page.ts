@@ -5,6 +5,7 @@
 import { shortDuration } from "../output/amounts.ts";
 import { barPlot, escapeHtml, linePlot, seriesMax } from "./plot.ts";
 import type { SimulationReport } from "./run-simulate.ts";
+import { durationText, summaryRow, summaryTitles } from "./summary.ts";
 
 export function reportPage(reports: readonly SimulationReport[]): string {
   const [first] = reports;
@@ -54,30 +55,8 @@ function sections(reports: readonly SimulationReport[], first: SimulationReport)
 }
 
 function summaryTable(reports: readonly SimulationReport[]): string {
-  const rows = reports.map((report) => [
-    report.policy,
-    String(report.jobs),
-    String(report.rejected_larger_than_pool),
-    String(report.failed_jobs),
-    String(report.unfinished_jobs),
-    seconds(report.mean_wait_s),
-    seconds(report.max_wait_s),
-    seconds(report.mean_completion_s),
-    `${(report.utilisation * 100).toFixed(2)}%`,
-  ]);
-  const titles = [
-    "Policy",
-    "Jobs",
-    "Rejected",
-    "Failed",
-    "Unfinished",
-    "Mean wait",
-    "Max wait",
-    "Mean completion",
-    "Utilisation",
-  ];
   const digests = reports.map(({ policy, digest }) => `<li>${escapeHtml(policy)}: digest <code>${digest}</code></li>`);
-  return `<section aria-labelledby="summary"><h2 id="summary">Summary</h2>${table(titles, rows)}
+  return `<section aria-labelledby="summary"><h2 id="summary">Summary</h2>${table(summaryTitles, reports.map(summaryRow))}
 <p>The same trace, policy and seed give the same digest on every machine:</p><ul>${digests.join("")}</ul></section>`;
 }
 
@@ -116,7 +95,7 @@ function waitSection(reports: readonly SimulationReport[]): string {
       report.policy,
       String(wait.gpus),
       String(wait.jobs),
-      ...[wait.mean_wait_s, wait.median_wait_s, wait.p90_wait_s, wait.max_wait_s].map(seconds),
+      ...[wait.mean_wait_s, wait.median_wait_s, wait.p90_wait_s, wait.max_wait_s].map(durationText),
     ]),
   );
   return `<section aria-labelledby="wait"><h2 id="wait">Wait by gang size</h2>${plot}${details(table(titles, rows))}</section>`;
@@ -168,10 +147,6 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
 
 function hours(valueS: number | undefined): number | undefined {
   return valueS === undefined ? undefined : valueS / 3600;
-}
-
-function seconds(value: number): string {
-  return value < 10 ? `${Math.round(value * 10) / 10} s` : shortDuration(value * 1000);
 }
 
 /** Colours of Okabe and Ito, which colour-blind readers tell apart; a lighter set on dark. */

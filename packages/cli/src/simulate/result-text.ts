@@ -1,9 +1,9 @@
 /** The results of simulated runs as tables for people. */
-import { shortDuration } from "../output/amounts.ts";
 import type { Paint } from "../output/style.ts";
 import { tableLines, type Column } from "../output/table.ts";
 import type { Sink } from "../terminal.ts";
 import type { SimulationReport } from "./run-simulate.ts";
+import { durationText, summaryRow, summaryTitles } from "./summary.ts";
 
 export function resultLines(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
   const [first] = reports;
@@ -31,24 +31,9 @@ function notes(report: SimulationReport): string[] {
 }
 
 const right = (title: string): Column => ({ title, align: "right" });
-const summaryColumns: readonly Column[] = [
-  { title: "POLICY" },
-  ...["JOBS", "REJECTED", "FAILED", "UNFINISHED", "MEAN WAIT", "MAX WAIT", "MEAN COMPLETION", "UTILISATION"].map(right),
-];
-
-function summaryRow(report: SimulationReport): string[] {
-  return [
-    report.policy,
-    String(report.jobs),
-    String(report.rejected_larger_than_pool),
-    String(report.failed_jobs),
-    String(report.unfinished_jobs),
-    seconds(report.mean_wait_s),
-    seconds(report.max_wait_s),
-    seconds(report.mean_completion_s),
-    `${(report.utilisation * 100).toFixed(1)}%`,
-  ];
-}
+const summaryColumns: readonly Column[] = summaryTitles.map((title, index) =>
+  index === 0 ? { title: title.toUpperCase() } : right(title.toUpperCase()),
+);
 
 function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
   const sizes = [...new Set(reports.flatMap((report) => report.wait_by_gang.map(({ gpus }) => gpus)))].toSorted(
@@ -60,12 +45,8 @@ function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Pain
     return [
       String(size),
       String(waits.find((wait) => wait !== undefined)?.jobs ?? 0),
-      ...waits.map((wait) => (wait === undefined ? "" : seconds(wait.mean_wait_s))),
+      ...waits.map((wait) => (wait === undefined ? "" : durationText(wait.mean_wait_s))),
     ];
   });
   return tableLines(columns, rows, sink, paint);
-}
-
-function seconds(value: number): string {
-  return value < 10 ? `${value} s` : shortDuration(value * 1000);
 }

@@ -1,6 +1,6 @@
 /**
  * Lookups of entities that must exist. What happens to an attempt or a workload comes as a run of events about it, so the
- * last one found is remembered: it saves most of the map lookups of a job's life.
+ * last one found is remembered: it saves most of the map lookups of a workload's life.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { invariant } from "./invariant.ts";

@@ -6,12 +6,13 @@ import { Link, getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
-import { policyQuery, teamsQuery } from "../../data/queries.ts";
+import { policyQuery } from "../../data/queries.ts";
 import { usePagedList, type PagedList } from "../../data/use-paged-list.ts";
 import { gangSentence, gangText } from "../../format/amounts.ts";
 import { changesQueue } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
-import { SearchInput, Select } from "../../parts/controls.tsx";
+import { SearchInput } from "../../parts/controls.tsx";
+import { TeamFilter } from "../../parts/team-filter.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Span } from "../../parts/time-text.tsx";
@@ -88,7 +89,6 @@ function QueueSummary({ list, shownCount }: SummaryProps): ReactElement {
 function Filters(): ReactElement {
   const { team, search } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: teams } = useQuery(teamsQuery(useClient()));
   const change = (next: Partial<QueueSearch>): void =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true });
   return (
@@ -99,15 +99,7 @@ function Filters(): ReactElement {
         defaultValue={search ?? ""}
         onValue={(value) => change({ search: value.trim() === "" ? undefined : value.trim() })}
       />
-      <Select
-        label="Team"
-        value={team ?? ""}
-        options={[
-          { value: "", label: "All teams" },
-          ...(teams ?? []).map(({ name }) => ({ value: name, label: name })),
-        ]}
-        onValue={(value) => change({ team: value === "" ? undefined : value })}
-      />
+      <TeamFilter team={team} onTeam={(chosen) => change({ team: chosen })} />
     </>
   );
 }

@@ -1,16 +1,15 @@
 /** Every workload the control plane remembers, the newest first. */
 import type { Page as Answer, WorkloadPhase, WorkloadSummary } from "@headroom/protocol";
-import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
-import { teamsQuery } from "../../data/queries.ts";
 import { usePagedList } from "../../data/use-paged-list.ts";
 import { gangSentence, gangText, percentText } from "../../format/amounts.ts";
 import { changesWorkloads } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { buttonClass } from "../../parts/button.tsx";
-import { SearchInput, Segments, Select } from "../../parts/controls.tsx";
+import { SearchInput, Segments } from "../../parts/controls.tsx";
+import { TeamFilter } from "../../parts/team-filter.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Page } from "../../parts/page.tsx";
 import { PhaseBadge } from "../../parts/phase-badge.tsx";
@@ -54,7 +53,6 @@ const phases: readonly { readonly value: WorkloadPhase | "all"; readonly label: 
 function Filters(): ReactElement {
   const { team, search, phase } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: teams } = useQuery(teamsQuery(useClient()));
   const change = (next: Partial<WorkloadsSearch>): void =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true });
   return (
@@ -72,15 +70,7 @@ function Filters(): ReactElement {
         defaultValue={search ?? ""}
         onValue={(value) => change({ search: value.trim() === "" ? undefined : value.trim() })}
       />
-      <Select
-        label="Team"
-        value={team ?? ""}
-        options={[
-          { value: "", label: "All teams" },
-          ...(teams ?? []).map(({ name }) => ({ value: name, label: name })),
-        ]}
-        onValue={(value) => change({ team: value === "" ? undefined : value })}
-      />
+      <TeamFilter team={team} onTeam={(chosen) => change({ team: chosen })} />
     </>
   );
 }
