@@ -156,6 +156,19 @@ describe("the driver", () => {
     await expect(driver.command(submit(testSpec("two")))).rejects.toMatchObject({ code: "closing", retryable: true });
   });
 
+  it("ends event streams that are reading the journal when it closes", async () => {
+    const first = await opened();
+    await first.driver.command(submit(testSpec("one")));
+    await first.close();
+    // Nothing is kept in memory after a restart, so the first step of every reader asks the journal.
+    const { driver } = await opened();
+    const steps = Array.from({ length: 8 }, () =>
+      driver.events(1, new AbortController().signal)[Symbol.asyncIterator]().next(),
+    );
+    await driver.close();
+    for (const step of await Promise.allSettled(steps)) expect(step.status).toBe("fulfilled");
+  });
+
   it("answers what it took before it closed", async () => {
     const { driver } = await opened();
     const answers = Array.from({ length: 700 }, (_, index) => driver.command(submit(testSpec(`w${index}`))));

@@ -55,7 +55,7 @@ export class EventFeed {
         await this.#newer(signal);
         continue;
       }
-      for (const { firstSequence, events } of await this.#groupsFrom(next)) {
+      for (const { firstSequence, events } of await this.#groupsUntilClosed(next)) {
         for (let index = next - firstSequence; index < events.length; index++) {
           const event = events[index];
           if (event === undefined || signal.aborted) return;
@@ -63,6 +63,16 @@ export class EventFeed {
           yield { sequence: next - 1, event };
         }
       }
+    }
+  }
+
+  /** A read that the closing of the journal cut off is the end of the stream, not a failure. */
+  async #groupsUntilClosed(sequence: number): Promise<readonly EventGroup[]> {
+    try {
+      return await this.#groupsFrom(sequence);
+    } catch (error) {
+      if (this.#isClosed) return [];
+      throw error;
     }
   }
 
