@@ -6,14 +6,15 @@
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
+import { activeAttempt } from "../state/entities.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 import type { Batch } from "../batch.ts";
+import { launchOf } from "../decide/attempt-effects.ts";
 import { verifyPlacement } from "../verify/placement.ts";
 import { findPlacement, fitsEmptyFleet, isHeldByLimit } from "./place.ts";
-import type { Placement } from "./place.ts";
 
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
@@ -110,24 +111,10 @@ function placeFrom(batch: Batch, found: PlacementClass): void {
     acceleratorType,
     workers,
   });
-  batch.ask({
-    kind: "launchGang",
-    executor: world.state.pools.get(world.capacity.slot(firstNode(placement)).node.pool)?.executor ?? "local",
-    attemptId: id,
-    workloadId: workload.id,
-    task,
-    number,
-    spec: workload.spec,
-    workers,
-    sequence: world.state.sequence,
-  });
+  const attempt = activeAttempt(world, id);
+  invariant(attempt !== undefined, `attempt ${id} was placed and is not there`);
+  batch.ask(launchOf(world, attempt));
 }
-
-const firstNode = ({ workers }: Placement) => {
-  const first = workers[0];
-  invariant(first !== undefined, "a placement without workers");
-  return first.node;
-};
 
 function attemptNumber(workload: Workload, task: number): number {
   if (task >= workload.nextTask) return 1;

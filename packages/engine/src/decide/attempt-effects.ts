@@ -1,0 +1,45 @@
+/**
+ * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
+ * and for the restart that asks again.
+ */
+import type { LaunchGang, StopGang } from "../effects.ts";
+import type { ExecutorKind } from "../model/fleet.ts";
+import type { Attempt, StopReason } from "../model/workload.ts";
+import { workloadOf } from "../state/entities.ts";
+import { invariant } from "../state/invariant.ts";
+import type { World } from "../state/world.ts";
+
+export function launchOf(world: World, attempt: Attempt): LaunchGang {
+  return {
+    kind: "launchGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    task: attempt.task,
+    number: attempt.number,
+    spec: workloadOf(world, attempt.workloadId).spec,
+    workers: attempt.workers,
+    sequence: attempt.placedSequence,
+  };
+}
+
+export function stopOf(world: World, attempt: Attempt, reason: StopReason): StopGang {
+  return {
+    kind: "stopGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
+    reason,
+  };
+}
+
+/**
+ * The executor of the pool that the first worker's node belongs to. A driver runs one kind of executor today; placement has
+ * to keep a gang within one before it runs several.
+ */
+function executorOf({ capacity, state }: World, { id, workers }: Attempt): ExecutorKind {
+  const [first] = workers;
+  const pool = first === undefined ? undefined : state.pools.get(capacity.slot(first.node).node.pool);
+  invariant(pool !== undefined, `attempt ${id} runs in no pool`);
+  return pool.executor;
+}
