@@ -29,12 +29,13 @@ function shell(
 export const layers: Readonly<Record<string, Layer>> = {
   engine: pure("deterministic", []),
   sim: pure("deterministic", ["engine"]),
+  perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),
   views: pure("pure", ["engine", "protocol"]),
   executors: shell(["engine"], ["zod"]),
-  server: shell(["engine", "sim", "views", "protocol", "executors"], "declared"),
-  console: shell(["protocol", "views", "engine", "sim"], "declared"),
-  cli: shell(["protocol", "views"], "declared", ["engine", "sim", "executors", "server"]),
+  server: shell(["engine", "sim", "perf", "views", "protocol", "executors"], "declared"),
+  console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
+  cli: shell(["protocol", "views"], "declared", ["engine", "sim", "perf", "executors", "server"]),
 };
 
 /** Packages that run in a browser: Node's modules are as foreign to them as to the pure ones. */

@@ -1,0 +1,42 @@
+import type { MatrixClass } from "./number-format.ts";
+
+/** A group of figures that come from one place, so that each figure's source can be told. */
+export type FigureGroup = "matrix" | "memory" | "scaleUp" | "scaleOut" | "power" | "bestMatmul";
+
+/**
+ * One accelerator as its datasheet describes it. Rates are dense (no structured sparsity), bandwidths are per direction
+ * and per accelerator, GB are 10^9 bytes.
+ */
+export interface Accelerator {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly vendor: string;
+  readonly year: number;
+  /** Peak of the matrix units by rate class, TFLOP/s (for int8: TOP/s). A class that is missing is not offered. */
+  readonly denseTflops: Readonly<Partial<Record<MatrixClass, number>>>;
+  /** Memory as the vendor names it. For the accelerators of NVIDIA and AMD this is GiB to within 1.5%, read as GiB here. */
+  readonly memoryGib: number;
+  readonly memoryGbPerS: number;
+  readonly scaleUp: ScaleUp;
+  /** Network bandwidth that servers with this accelerator usually have; a node may say otherwise. */
+  readonly scaleOutGbPerS: number;
+  readonly powerWatts?: number;
+  /** Best matrix product ever measured on it (MAMF of ml-engineering), TFLOP/s: an upper bound for real layers. */
+  readonly bestMatmulTflops?: Readonly<Partial<Record<MatrixClass, number>>>;
+  readonly sources: Readonly<Partial<Record<FigureGroup, string>>>;
+  readonly note?: string;
+}
+
+/** The fast fabric that joins neighbouring accelerators. */
+export interface ScaleUp {
+  readonly kind: "switched" | "mesh" | "torus" | "pcie";
+  readonly name: string;
+  readonly gbPerS: number;
+  /** Accelerators that reach each other over it at that rate. */
+  readonly domainCount: number;
+}
+
+/** Peak of one rate class, TFLOP/s; undefined where the accelerator has no matrix unit for it. */
+export function peakTflops(accelerator: Accelerator, matrixClass: MatrixClass): number | undefined {
+  return accelerator.denseTflops[matrixClass];
+}

@@ -1,0 +1,174 @@
+/**
+ * The architecture of a transformer language model: what has to be known to count its parameters, its arithmetic, its
+ * activations and its KV cache. Weights are not needed for any of that.
+ */
+export interface ModelArchitecture {
+  readonly name: string;
+  readonly layerCount: number;
+  readonly hidden: number;
+  readonly attention: Attention;
+  /** Inner size of the dense feed-forward layers; 0 where every layer has experts. */
+  readonly ffnHidden: number;
+  /** Gated feed-forward (SwiGLU and its like) has three matrices, the classical one two. */
+  readonly isFfnGated: boolean;
+  readonly vocabulary: number;
+  readonly hasTiedEmbeddings: boolean;
+  /** Length of a learned position table (GPT-2 and 3); 0 for rotary and other position encodings without weights. */
+  readonly learnedPositions: number;
+  readonly experts?: Experts;
+  readonly maxPosition?: number;
+  readonly source: string;
+}
+
+export interface Experts {
+  readonly count: number;
+  readonly perToken: number;
+  readonly ffnHidden: number;
+  /** Inner size of what every token passes besides its routed experts, over all shared experts; 0 for none. */
+  readonly sharedFfnHidden: number;
+  /** Layers that keep a dense feed-forward layer instead of experts. */
+  readonly denseLayerCount: number;
+}
+
+export type Attention = GroupedAttention | LatentAttention | LinearMixAttention;
+
+/** Multi-head, grouped-query and multi-query attention, with or without a sliding or chunked window on most layers. */
+export interface GroupedAttention {
+  readonly kind: "grouped";
+  readonly headCount: number;
+  readonly kvHeadCount: number;
+  readonly headDim: number;
+  /** Layers other than every `fullEvery`-th see only `tokens` positions back. */
+  readonly window?: { readonly tokens: number; readonly fullEvery: number };
+}
+
+/** Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), with or without the sparse selection of DSA. */
+export interface LatentAttention {
+  readonly kind: "latent";
+  readonly headCount: number;
+  /** 0 where queries are not compressed. */
+  readonly queryRank: number;
+  readonly kvRank: number;
+  readonly nopeHeadDim: number;
+  readonly ropeHeadDim: number;
+  readonly valueHeadDim: number;
+  readonly sparse?: { readonly tokens: number; readonly indexHeadCount: number; readonly indexHeadDim: number };
+}
+
+/** Every `fullEvery`-th layer is grouped attention, the others are linear (gated DeltaNet) with a state of fixed size. */
+export interface LinearMixAttention {
+  readonly kind: "linear-mix";
+  readonly headCount: number;
+  readonly kvHeadCount: number;
+  readonly headDim: number;
+  readonly fullEvery: number;
+  /** The full-attention layers gate their output with a matrix as wide as the queries (Qwen3-Next). */
+  readonly isOutputGated: boolean;
+  readonly linear: { readonly keyHeadCount: number; readonly valueHeadCount: number; readonly headDim: number };
+}
+
+/** Parameters of one layer's attention matrices (no biases, no norms), averaged over kinds of layers. */
+export function attentionParameters(model: ModelArchitecture): number {
+  const { attention, hidden } = model;
+  switch (attention.kind) {
+    case "grouped":
+      return hidden * attention.headDim * 2 * (attention.headCount + attention.kvHeadCount);
+    case "latent":
+      return latentParameters(attention, hidden);
+    case "linear-mix":
+      return linearMixParameters(attention, hidden);
+  }
+}
+
+function latentParameters(attention: LatentAttention, hidden: number): number {
+  const { headCount, queryRank, kvRank, nopeHeadDim, ropeHeadDim, valueHeadDim, sparse } = attention;
+  const queryWidth = headCount * (nopeHeadDim + ropeHeadDim);
+  const query = queryRank > 0 ? queryRank * (hidden + queryWidth) : hidden * queryWidth;
+  const keyValue = hidden * (kvRank + ropeHeadDim) + kvRank * headCount * (nopeHeadDim + valueHeadDim);
+  // The indexer of DSA projects queries from the compressed query, one shared key and a weight per head.
+  const index =
+    sparse === undefined
+      ? 0
+      : (queryRank > 0 ? queryRank : hidden) * sparse.indexHeadCount * sparse.indexHeadDim +
+        hidden * (sparse.indexHeadDim + sparse.indexHeadCount);
+  return query + keyValue + headCount * valueHeadDim * hidden + index;
+}
+
+function linearMixParameters(attention: LinearMixAttention, hidden: number): number {
+  const { headCount, kvHeadCount, headDim, fullEvery, linear } = attention;
+  const queries = headCount * (attention.isOutputGated ? 3 : 2);
+  const full = hidden * headDim * (queries + 2 * kvHeadCount);
+  // Gated DeltaNet: q, k, v, output gate, output, and two scalars per value head.
+  const inner = linear.headDim * (2 * linear.keyHeadCount + 3 * linear.valueHeadCount);
+  const linearOnly = hidden * (inner + 2 * linear.valueHeadCount);
+  return full / fullEvery + linearOnly * (1 - 1 / fullEvery);
+}
+
+const matricesOfFfn = (model: ModelArchitecture): number => (model.isFfnGated ? 3 : 2);
+
+/** Parameters of a layer that keeps the dense feed-forward, norms included. */
+export function denseLayerParameters(model: ModelArchitecture): number {
+  return attentionParameters(model) + matricesOfFfn(model) * model.hidden * model.ffnHidden + 2 * model.hidden;
+}
+
+/** Parameters of a layer with experts: all of them, and those that one token passes. */
+export function expertLayerParameters(model: ModelArchitecture): {
+  readonly total: number;
+  readonly active: number;
+  readonly expertsTotal: number;
+  readonly expertsActive: number;
+} {
+  const { experts } = model;
+  if (experts === undefined) return { total: 0, active: 0, expertsTotal: 0, expertsActive: 0 };
+  const perExpert = matricesOfFfn(model) * model.hidden * experts.ffnHidden;
+  const shared = matricesOfFfn(model) * model.hidden * experts.sharedFfnHidden;
+  const outside = attentionParameters(model) + shared + model.hidden * experts.count + 2 * model.hidden;
+  return {
+    total: outside + perExpert * experts.count,
+    active: outside + perExpert * experts.perToken,
+    expertsTotal: perExpert * experts.count,
+    expertsActive: perExpert * experts.perToken,
+  };
+}
+
+export function expertLayerCount(model: ModelArchitecture): number {
+  return model.experts === undefined ? 0 : model.layerCount - model.experts.denseLayerCount;
+}
+
+/** Parameters of the whole model, and those that one token passes; the input embedding counts in both. */
+export function parameterCounts(model: ModelArchitecture): { readonly total: number; readonly active: number } {
+  const expertLayers = expertLayerCount(model);
+  const dense = (model.layerCount - expertLayers) * denseLayerParameters(model);
+  const expert = expertLayerParameters(model);
+  const embedding = embeddingParameters(model);
+  return {
+    total: dense + expertLayers * expert.total + embedding + model.hidden,
+    active: dense + expertLayers * expert.active + embedding + model.hidden,
+  };
+}
+
+/** Embedding, output head unless it is the embedding itself, and learned positions. */
+export function embeddingParameters(model: ModelArchitecture): number {
+  const tables = model.hasTiedEmbeddings ? 1 : 2;
+  return (tables * model.vocabulary + model.learnedPositions) * model.hidden;
+}
+
+/** Width of the query heads together, the `h_attn` of the attention formulas. */
+export function queryWidth(attention: Attention): number {
+  if (attention.kind === "latent") return attention.headCount * (attention.nopeHeadDim + attention.ropeHeadDim);
+  return attention.headCount * attention.headDim;
+}
+
+/** Width of the value heads together: differs from the queries' under latent attention. */
+export function valueWidth(attention: Attention): number {
+  if (attention.kind === "latent") return attention.headCount * attention.valueHeadDim;
+  return attention.headCount * attention.headDim;
+}
+
+/** Numbers that the KV cache keeps per token and full-attention layer. */
+export function kvCacheWidth(attention: Attention): number {
+  if (attention.kind === "latent") {
+    return attention.kvRank + attention.ropeHeadDim + (attention.sparse?.indexHeadDim ?? 0);
+  }
+  return 2 * attention.kvHeadCount * attention.headDim;
+}

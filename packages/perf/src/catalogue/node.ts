@@ -1,0 +1,27 @@
+import type { Accelerator } from "./accelerator.ts";
+import type { Fabric } from "./fabric.ts";
+
+/** A server: accelerators, what joins them inside and what leads out. */
+export interface NodeShape {
+  readonly name: string;
+  readonly accelerator: Accelerator;
+  readonly acceleratorCount: number;
+  /** Sum over the network cards of the compute network, GB/s per direction. */
+  readonly scaleOutGbPerS: number;
+  /** Host memory bandwidth to one accelerator (PCIe or C2C), GB/s per direction. */
+  readonly hostLinkGbPerS: number;
+  readonly hostMemoryGib?: number;
+  readonly source: string;
+}
+
+/** Like nodes on one fabric: what a training job or an endpoint runs on. */
+export interface Cluster {
+  readonly node: NodeShape;
+  readonly nodeCount: number;
+  readonly fabric: Fabric;
+}
+
+/** Network bandwidth per accelerator, GB/s per direction. */
+export function scaleOutPerAcceleratorGbPerS(node: NodeShape): number {
+  return node.scaleOutGbPerS / node.acceleratorCount;
+}

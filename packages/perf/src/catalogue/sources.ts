@@ -1,0 +1,7 @@
+/** Where figures of the catalogue were read. A figure without a document says so. */
+export const mlEngineering = "github.com/stas00/ml-engineering@744d01e compute/accelerator/README.md";
+export const mlNetwork = "github.com/stas00/ml-engineering@744d01e network/README.md";
+export const aiConfigurator = "github.com/ai-dynamo/aiconfigurator@095f58a systems/";
+export const llmAnalysis = "github.com/cli99/llm-analysis@d841e40 gpu_configs/";
+export const generalKnowledge = "general knowledge, not read in a document";
+export const usualServers = "the network of servers usually sold with it; general knowledge";

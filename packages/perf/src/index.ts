@@ -1,0 +1,13 @@
+/**
+ * The performance model: what a training run or an endpoint will take, from datasheets, architectures, formulas and a few
+ * fitted constants. It must not read files, clocks or the network, and nothing in it belongs to one source of
+ * measurements. Start with `catalogue/` (accelerators, nodes, fabrics, models), then `training/step.ts`.
+ */
+export * from "./catalogue/accelerator.ts";
+export * from "./catalogue/accelerators.ts";
+export * from "./catalogue/calibration.ts";
+export * from "./catalogue/fabric.ts";
+export * from "./catalogue/model.ts";
+export * from "./catalogue/node.ts";
+export * from "./catalogue/number-format.ts";
+export type { FittedConstant } from "./constants.ts";
