@@ -7,11 +7,9 @@ PyTorch cannot do are left out of the profile and named in `skipped`, with the r
 
     python3 calibrate.py --out profile.json            # everything that the profile is used for, about two minutes
     python3 calibrate.py --parts matmul,memory --quick # fewer sizes
-    python3 calibrate.py --parts step                  # whole training steps, to check predictions against
 """
 
 import argparse
-import contextlib
 import datetime
 import json
 import math
@@ -24,13 +22,15 @@ import time
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-import torch.utils.checkpoint
 
 FORMAT_VERSION = 1
 PARTS = ("matmul", "attention", "memory", "host", "launch", "collectives")
 MIB = 2**20
 # Operands of one measurement together exceed this, so that no cache (60 MB on Hopper, 256 MB on MI300X) serves them.
 ROTATED_BYTES = {"cuda": 768 * MIB, "cpu": 64 * MIB}
+
+# Below this a call may take the host longer to launch than the device to run.
+GRAPH_BELOW_S, GRAPH_CALLS = 100e-6, 64
 
 
 class Bench:
@@ -66,6 +66,17 @@ class Bench:
         self.span(call, count)
         return statistics.median(self.span(call, count) for _ in range(self.batches)) / count
 
+    def device_seconds(self, call):
+        """As `seconds`, without what the host needs to launch: short calls are recorded into a graph and replayed."""
+        plain = self.seconds(call)
+        if self.device.type != "cuda" or plain > GRAPH_BELOW_S:
+            return plain
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for index in range(GRAPH_CALLS):
+                call(index)
+        return min(plain, self.seconds(lambda _: graph.replay()) / GRAPH_CALLS)
+
     def copies(self, item_bytes):
         return max(1, min(64, math.ceil(ROTATED_BYTES[self.device.type] / max(1, item_bytes))))
 
@@ -88,8 +99,7 @@ def matmul_call(bench, dtype, m, n, k):
         one = torch.ones((), device=bench.device)
         left = [torch.randn(m, k, device=bench.device).to(torch.float8_e4m3fn) for _ in range(copies)]
         right = [torch.randn(n, k, device=bench.device).to(torch.float8_e4m3fn).t() for _ in range(copies)]
-        scaled = lambda i: torch._scaled_mm(left[i % copies], right[i % copies], one, one, out_dtype=torch.bfloat16)
-        return scaled
+        return lambda i: torch._scaled_mm(left[i % copies], right[i % copies], one, one, out_dtype=torch.bfloat16)
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
     kind = TORCH_DTYPE[dtype]
     left = [torch.randn(m, k, device=bench.device, dtype=kind) for _ in range(copies)]
@@ -103,7 +113,9 @@ def matmul_shapes(device, quick):
     if device.type == "cpu":
         return [(side, side, side) for side in (128, 256, 512, 1024)] + [(8, 1024, 1024)]
     squares = [(side, side, side) for side in (1024, 4096, 8192, 16384)[: 3 if quick else 4]]
-    layers = [(6144, 4096), (28672, 4096)] if quick else [(6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336), (10240, 8192), (57344, 8192), (8192, 28672)]
+    layers = [(6144, 4096), (28672, 4096)]
+    if not quick:
+        layers += [(4096, 4096), (4096, 14336), (10240, 8192), (57344, 8192), (8192, 28672)]
     tokens = (1, 16, 256, 4096) if quick else (1, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
     return squares + [(count, n, k) for n, k in layers for count in tokens]
 
@@ -118,11 +130,12 @@ def measure_matmul(bench, quick, skipped):
             shapes = [shape for shape in shapes if shape[0] >= 16]
         for m, n, k in shapes:
             try:
-                seconds = bench.seconds(matmul_call(bench, dtype, m, n, k))
+                seconds = bench.device_seconds(matmul_call(bench, dtype, m, n, k))
             except (RuntimeError, TypeError, ValueError) as error:
                 skipped.append({"part": "matmul", "what": f"{dtype} {m}x{n}x{k}", "reason": first_line(error)})
                 break
-            rows.append({"dtype": dtype, "m": m, "n": n, "k": k, "seconds": seconds, "tflops": 2 * m * n * k / seconds / 1e12})
+            tflops = 2 * m * n * k / seconds / 1e12
+            rows.append({"dtype": dtype, "m": m, "n": n, "k": k, "seconds": seconds, "tflops": tflops})
     return rows
 
 
@@ -132,7 +145,9 @@ def sustained_matmul(bench, seconds_wanted):
     call = matmul_call(bench, "bf16" if bench.device.type == "cuda" else "fp32", side, side, side)
     once = bench.seconds(call)
     bench.span(call, max(1, round(seconds_wanted / once)))
-    seconds = bench.span(call, max(1, round(0.25 * seconds_wanted / once))) / max(1, round(0.25 * seconds_wanted / once))
+    seconds = bench.span(call, max(1, round(0.25 * seconds_wanted / once))) / max(
+        1, round(0.25 * seconds_wanted / once)
+    )
     return {"side": side, "afterSeconds": seconds_wanted, "tflops": 2 * side**3 / seconds / 1e12}
 
 
@@ -140,18 +155,34 @@ def attention_shapes(device, quick):
     """(batch, heads, kv heads, sequence, head dimension)"""
     if device.type == "cpu":
         return [(1, 4, 4, 128, 64), (1, 4, 4, 512, 64)]
-    full = [(8, 32, 32, 1024, 128), (4, 32, 32, 2048, 128), (2, 32, 32, 4096, 128), (1, 32, 32, 8192, 128), (1, 32, 32, 16384, 128), (1, 64, 64, 4096, 128), (8, 16, 16, 2048, 64), (2, 32, 32, 8192, 64)]
-    return full[1:4] if quick else full
+    usual = [(4, 32, 32, 2048, 128), (2, 32, 32, 4096, 128), (1, 32, 32, 8192, 128)]
+    more = [
+        (8, 32, 32, 1024, 128),
+        (1, 32, 32, 16384, 128),
+        (1, 64, 64, 4096, 128),
+        (8, 16, 16, 2048, 64),
+        (2, 32, 32, 8192, 64),
+    ]
+    return usual if quick else usual + more
 
 
 def measure_attention(bench, quick, skipped):
     rows = []
     if not hasattr(F, "scaled_dot_product_attention"):
-        skipped.append({"part": "attention", "what": "all", "reason": f"PyTorch {torch.__version__} has no scaled_dot_product_attention"})
+        skipped.append(
+            {
+                "part": "attention",
+                "what": "all",
+                "reason": f"PyTorch {torch.__version__} has no scaled_dot_product_attention",
+            }
+        )
         return rows
     kind = torch.bfloat16 if bench.device.type == "cuda" else torch.float32
     for batch, heads, kv_heads, sequence, head_dim in attention_shapes(bench.device, quick):
-        query, key, value = (torch.randn(batch, heads, sequence, head_dim, device=bench.device, dtype=kind, requires_grad=True) for _ in range(3))
+        query, key, value = (
+            torch.randn(batch, heads, sequence, head_dim, device=bench.device, dtype=kind, requires_grad=True)
+            for _ in range(3)
+        )
         upstream = torch.randn_like(query)
 
         def forward(_):
@@ -168,9 +199,20 @@ def measure_attention(bench, quick, skipped):
             try:
                 seconds = bench.seconds(call)
             except RuntimeError as error:
-                skipped.append({"part": "attention", "what": f"{direction} s={sequence} d={head_dim}", "reason": first_line(error)})
+                skipped.append(
+                    {"part": "attention", "what": f"{direction} s={sequence} d={head_dim}", "reason": first_line(error)}
+                )
                 continue
-            rows.append({"dtype": str(kind).split(".")[1], "direction": direction, "batch": batch, "heads": heads, "kvHeads": kv_heads, "sequence": sequence, "headDim": head_dim, "causal": True, "seconds": seconds, "tflops": factor * flops / seconds / 1e12})
+            shape = {
+                "batch": batch,
+                "heads": heads,
+                "kvHeads": kv_heads,
+                "sequence": sequence,
+                "headDim": head_dim,
+                "causal": True,
+            }
+            achieved = {"seconds": seconds, "tflops": factor * flops / seconds / 1e12}
+            rows.append({"dtype": str(kind).split(".")[1], "direction": direction, **shape, **achieved})
     return rows
 
 
@@ -191,8 +233,15 @@ def measure_memory(bench, quick):
             "write": (1, lambda i: target[i % copies].fill_(1.5)),
         }
         for name, (passes, call) in calls.items():
-            seconds = bench.seconds(call)
-            rows.append({"operation": name, "bytes": mib * MIB, "seconds": seconds, "gbPerSecond": passes * mib * MIB / seconds / 1e9})
+            seconds = bench.device_seconds(call)
+            rows.append(
+                {
+                    "operation": name,
+                    "bytes": mib * MIB,
+                    "seconds": seconds,
+                    "gbPerSecond": passes * mib * MIB / seconds / 1e9,
+                }
+            )
     return rows
 
 
@@ -204,7 +253,10 @@ def measure_host(bench, skipped):
     size = 512 * MIB
     pinned = torch.empty(size, dtype=torch.uint8, pin_memory=True)
     device = torch.empty(size, dtype=torch.uint8, device=bench.device)
-    calls = {"toHost": lambda _: pinned.copy_(device, non_blocking=True), "toDevice": lambda _: device.copy_(pinned, non_blocking=True)}
+    calls = {
+        "toHost": lambda _: pinned.copy_(device, non_blocking=True),
+        "toDevice": lambda _: device.copy_(pinned, non_blocking=True),
+    }
     rows = []
     for name, call in calls.items():
         seconds = bench.seconds(call)
@@ -252,7 +304,10 @@ def collective_rank(rank, ranks, kind, port, queue):
     rows = []
     for mib in (1, 16, 64, 256, 1024) if kind == "cuda" else (1, 4):
         items = mib * MIB // 2
-        full, part = (torch.ones(size, device=device, dtype=torch.bfloat16 if kind == "cuda" else torch.float16) for size in (items, items // ranks))
+        full, part = (
+            torch.ones(size, device=device, dtype=torch.bfloat16 if kind == "cuda" else torch.float16)
+            for size in (items, items // ranks)
+        )
         calls = {"allReduce": (2, lambda: dist.all_reduce(full))}
         if kind == "cuda":
             calls["allGather"] = (1, lambda: dist.all_gather_into_tensor(full, part))
@@ -265,7 +320,9 @@ def collective_rank(rank, ranks, kind, port, queue):
             bench.wait()
             seconds = statistics.median(bench.span(lambda _: call(), 10) / 10 for _ in range(5))
             bus = passes * (ranks - 1) / ranks * mib * MIB / seconds / 1e9
-            rows.append({"collective": name, "ranks": ranks, "bytes": mib * MIB, "seconds": seconds, "busGbPerSecond": bus})
+            rows.append(
+                {"collective": name, "ranks": ranks, "bytes": mib * MIB, "seconds": seconds, "busGbPerSecond": bus}
+            )
     if rank == 0:
         queue.put(rows)
     dist.destroy_process_group()
@@ -289,7 +346,9 @@ def measure_collectives(kind, count, skipped):
     rows, context = [], mp.get_context("spawn")
     for ranks in [size for size in (2, 4, 8, 16) if size <= count]:
         queue, port = context.SimpleQueue(), free_port()
-        workers = [context.Process(target=collective_rank, args=(rank, ranks, kind, port, queue)) for rank in range(ranks)]
+        workers = [
+            context.Process(target=collective_rank, args=(rank, ranks, kind, port, queue)) for rank in range(ranks)
+        ]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -301,124 +360,18 @@ def measure_collectives(kind, count, skipped):
     return rows
 
 
-def attend(query, key, value):
-    """Causal attention with shared key and value heads, through the best call that this PyTorch has."""
-    shared = query.shape[1] // key.shape[1]
-    if "enable_gqa" in (getattr(F, "scaled_dot_product_attention", attend).__doc__ or ""):
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=shared > 1)
-    key, value = key.repeat_interleave(shared, 1), value.repeat_interleave(shared, 1)
-    if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
-    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-    return scores.masked_fill(mask, float("-inf")).softmax(-1) @ value
-
-
-class Block(torch.nn.Module):
-    """One layer of a Llama-shaped transformer, written plainly: what eager PyTorch makes of it."""
-
-    def __init__(self, hidden, heads, kv_heads, ffn):
-        super().__init__()
-        self.heads, self.kv_heads, self.dim = heads, kv_heads, hidden // heads
-        linear = lambda rows, columns: torch.nn.Linear(rows, columns, bias=False)
-        self.qkv, self.out = linear(hidden, (heads + 2 * kv_heads) * self.dim), linear(hidden, hidden)
-        self.up, self.down = linear(hidden, 2 * ffn), linear(ffn, hidden)
-        self.norms = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(hidden)) for _ in range(2)])
-
-    def norm(self, x, index):
-        if hasattr(F, "rms_norm"):
-            return F.rms_norm(x, x.shape[-1:], self.norms[index].to(x.dtype))
-        return F.layer_norm(x, x.shape[-1:], self.norms[index].to(x.dtype))
-
-    def forward(self, x):
-        batch, sequence, _ = x.shape
-        qkv = self.qkv(self.norm(x, 0)).view(batch, sequence, -1, self.dim).transpose(1, 2)
-        query, key, value = qkv.split([self.heads, self.kv_heads, self.kv_heads], dim=1)
-        mixed = attend(query, key, value)
-        x = x + self.out(mixed.transpose(1, 2).reshape(batch, sequence, -1))
-        gate, up = self.up(self.norm(x, 1)).chunk(2, dim=-1)
-        return x + self.down(F.silu(gate) * up)
-
-
-class Model(torch.nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.embed = torch.nn.Embedding(shape["vocab"], shape["hidden"])
-        self.blocks = torch.nn.ModuleList(Block(shape["hidden"], shape["heads"], shape["kvHeads"], shape["ffn"]) for _ in range(shape["layers"]))
-        self.head = torch.nn.Linear(shape["hidden"], shape["vocab"], bias=False)
-        self.recompute = shape["recompute"] == "full"
-
-    def forward(self, tokens):
-        x = self.embed(tokens)
-        for block in self.blocks:
-            x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) if self.recompute else block(x)
-        return self.head(x)
-
-
-def step_shapes(device):
-    """Llama-shaped models: name, layers, hidden, heads, kv heads, ffn, vocabulary, sequence, micro-batch, weights."""
-    if device.type == "cpu":
-        table = [("tiny", 2, 64, 4, 2, 128, 256, 64, 2, "fp32", "none")]
-    else:
-        table = [
-            ("llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 4096, 1, "fp32", "none"),
-            ("llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 4096, 4, "fp32", "none"),
-            ("llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 8192, 4, "fp32", "full"),
-            ("llama-3.2-3b", 28, 3072, 24, 8, 8192, 128256, 4096, 2, "fp32", "none"),
-            ("llama-3.1-8b", 32, 4096, 32, 8, 14336, 128256, 4096, 1, "bf16", "none"),
-            ("llama-3.1-8b", 32, 4096, 32, 8, 14336, 128256, 8192, 2, "bf16", "full"),
-        ]
-    names = ("model", "layers", "hidden", "heads", "kvHeads", "ffn", "vocab", "sequence", "microBatch", "weights", "recompute")
-    return [dict(zip(names, row)) for row in table]
-
-
-def measure_step(bench, skipped):
-    """Whole training steps with AdamW: time and peak memory. `weights` fp32 means autocast to bf16, bf16 means bf16 alone."""
-    rows = []
-    for shape in step_shapes(bench.device):
-        try:
-            rows.append({**shape, **one_step(bench, shape)})
-        except RuntimeError as error:
-            skipped.append({"part": "step", "what": f"{shape['model']} {shape['microBatch']}x{shape['sequence']}", "reason": first_line(error)})
-        if bench.device.type == "cuda":
-            torch.cuda.empty_cache()
-    return rows
-
-
-def one_step(bench, shape):
-    cuda = bench.device.type == "cuda"
-    kind = torch.float32 if shape["weights"] == "fp32" else torch.bfloat16
-    if cuda:
-        torch.cuda.reset_peak_memory_stats()
-    torch.set_default_dtype(kind)
-    with torch.device(bench.device) if hasattr(torch.device, "__enter__") else contextlib.nullcontext():
-        model = Model(shape).to(bench.device)
-    torch.set_default_dtype(torch.float32)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, **({"fused": True} if cuda else {}))
-    tokens = torch.randint(0, shape["vocab"], (shape["microBatch"], shape["sequence"] + 1), device=bench.device)
-
-    def step(_):
-        with torch.autocast("cuda", torch.bfloat16) if cuda and kind is torch.float32 else contextlib.nullcontext():
-            logits = model(tokens[:, :-1])
-        F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten()).backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-
-    for index in range(3):
-        step(index)
-    bench.wait()
-    seconds = statistics.median(bench.span(step, 1) for _ in range(7))
-    peak = {"peakBytes": torch.cuda.max_memory_allocated(), "reservedBytes": torch.cuda.max_memory_reserved()} if cuda else {}
-    return {"parameters": sum(one.numel() for one in model.parameters()), "seconds": seconds, **peak}
-
-
 def first_line(error):
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def describe(device):
     if device.type != "cuda":
-        return {"name": platform.processor() or platform.machine(), "kind": "cpu", "count": 1, "threads": torch.get_num_threads()}
+        return {
+            "name": platform.processor() or platform.machine(),
+            "kind": "cpu",
+            "count": 1,
+            "threads": torch.get_num_threads(),
+        }
     properties = torch.cuda.get_device_properties(device)
     return {
         "name": properties.name,
@@ -430,20 +383,59 @@ def describe(device):
     }
 
 
+def heading(kind, device, quick):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {
+        "kind": kind,
+        "formatVersion": FORMAT_VERSION,
+        "measuredAt": now.isoformat(timespec="seconds"),
+        "accelerator": describe(device),
+        "software": {
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "hip": torch.version.hip,
+            "python": platform.python_version(),
+            "system": platform.system(),
+        },
+        "quick": quick,
+    }
+
+
+def six_digits(value):
+    """Timings repeat to about a percent; more digits would only look exact."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: six_digits(inner) for key, inner in value.items()}
+    return [six_digits(inner) for inner in value] if isinstance(value, list) else value
+
+
+def as_text(profile):
+    """JSON with one measurement per line, so that two profiles can be compared by eye."""
+    lines = []
+    for key, value in six_digits(profile).items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join("    " + json.dumps(row) for row in value)
+            lines.append(f"  {json.dumps(key)}: [\n{rows}\n  ]")
+        else:
+            lines.append(f"  {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", help="write the profile here instead of printing it")
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"any of {','.join(PARTS)},step")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"any of {','.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, shorter batches")
     parser.add_argument("--cpu", action="store_true", help="measure the CPU even where there is an accelerator")
     chosen = parser.parse_args()
     parts = [part for part in chosen.parts.split(",") if part]
-    unknown = sorted(set(parts) - set(PARTS) - {"step"})
+    unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         parser.error(f"unknown part: {', '.join(unknown)}")
     device = torch.device("cuda", 0) if torch.cuda.is_available() and not chosen.cpu else torch.device("cpu")
     profile = run(parts, device, chosen.quick)
-    text = json.dumps(profile, indent=1)
+    text = as_text(profile)
     if not chosen.out:
         print(text)
         return
@@ -463,16 +455,8 @@ def run(parts, device, quick):
         "host": lambda: measure_host(bench, skipped),
         "launch": lambda: measure_launch(bench, skipped),
         "collectives": lambda: measure_collectives(device.type, count, skipped),
-        "step": lambda: measure_step(bench, skipped),
     }
-    profile = {
-        "kind": "calibration-profile",
-        "formatVersion": FORMAT_VERSION,
-        "measuredAt": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "accelerator": describe(device),
-        "software": {"torch": torch.__version__, "cuda": torch.version.cuda, "hip": torch.version.hip, "python": platform.python_version(), "system": platform.system()},
-        "quick": quick,
-    }
+    profile = heading("calibration-profile", device, quick)
     for part in parts:
         print(f"{part} …", file=sys.stderr, flush=True)
         profile[part] = measure[part]()
