@@ -11,3 +11,5 @@ export * from "./catalogue/model.ts";
 export * from "./catalogue/node.ts";
 export * from "./catalogue/number-format.ts";
 export type { FittedConstant } from "./constants.ts";
+export * from "./constants-inference.ts";
+export * from "./inference/index.ts";

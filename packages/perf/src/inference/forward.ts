@@ -1,0 +1,152 @@
+import { bytesPerElement } from "../catalogue/number-format.ts";
+import type { MatrixClass } from "../catalogue/number-format.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
+import { exchange } from "./communication.ts";
+import { activationBytes, multiplyClass } from "./quantization.ts";
+import type { BuiltReplica } from "./replica.ts";
+import { attendedTokenLayers } from "./served-shape.ts";
+
+/** Work of one step of an engine, over all ranks of the replica. */
+export interface StepWork {
+  readonly decodeSequences: number;
+  /** Mean tokens that a decoding sequence attends to. */
+  readonly decodeContext: number;
+  readonly promptTokens: number;
+  /** Mean tokens that a prompt token attends to: half the prompt under causal attention. */
+  readonly promptContext: number;
+  /** Prompts that end in this step, and need the output head. */
+  readonly promptsEnding: number;
+}
+
+/** Where the time of a step goes, ms. The parts add up to `totalMs`. */
+export interface StepTime {
+  readonly linearMs: number;
+  readonly expertMs: number;
+  readonly attentionMs: number;
+  readonly exchangeMs: number;
+  readonly floorMs: number;
+  readonly hostMs: number;
+  readonly totalMs: number;
+}
+
+/**
+ * The roofline (Williams et al., CACM 52(4), 2009) with a soft ridge: near the ridge neither arithmetic nor memory hides
+ * wholly behind the other.
+ */
+function roof(arithmeticMs: number, memoryMs: number, sharpness: number): number {
+  const longer = Math.max(arithmeticMs, memoryMs);
+  if (longer <= 0) return 0;
+  const ratio = Math.min(arithmeticMs, memoryMs) / longer;
+  return longer * (1 + ratio ** sharpness) ** (1 / sharpness);
+}
+
+/** Floating-point operations per ms that large products reach. */
+function matmulRate(replica: BuiltReplica, matrixClass: MatrixClass, k: InferenceConstants): number {
+  const { denseTflops } = replica.accelerator;
+  const wide = denseTflops.bf16 ?? 1;
+  const peak = denseTflops[matrixClass] ?? wide;
+  return peak * 1e9 * k.matmulEfficiency * (wide / peak) ** k.narrowFormatDiscount;
+}
+
+function bytesPerMs(replica: BuiltReplica, efficiency: number): number {
+  return replica.accelerator.memoryGbPerS * 1e6 * efficiency;
+}
+
+/** Matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head. */
+function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: InferenceConstants): number {
+  const { shape, layout, formats } = replica;
+  const perRank = tokens / layout.attentionData;
+  const split = layout.tensor;
+  const parameters = (shape.attentionParameters + shape.feedForwardParameters) / split;
+  const matrixClass = multiplyClass(replica.accelerator, formats.linear);
+  const body = roof(
+    (2 * parameters * perRank) / matmulRate(replica, matrixClass, k),
+    (parameters * bytesPerElement(formats.linear)) / bytesPerMs(replica, k.weightReadEfficiency),
+    k.roofSharpness,
+  );
+  const head = shape.headParameters / split;
+  return (
+    body +
+    roof(
+      (2 * head * (sampled / layout.attentionData)) / matmulRate(replica, "bf16", k),
+      (head * activationBytes) / bytesPerMs(replica, k.weightReadEfficiency),
+      k.roofSharpness,
+    )
+  );
+}
+
+/** Expected number of different experts of a layer that `tokens` tokens meet when each draws `perToken` of `count`. */
+export function expertsTouched(count: number, perToken: number, tokens: number): number {
+  return count * (1 - (1 - perToken / count) ** tokens);
+}
+
+function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants): number {
+  const { shape, layout, formats } = replica;
+  if (shape.expertLayerCount === 0) return 0;
+  const ranks = layout.tensor * layout.attentionData;
+  const touched = expertsTouched(shape.expertCount, shape.expertsPerToken, tokens);
+  const perRank = (shape.expertLayerCount * shape.oneExpertParameters) / ranks;
+  const matrixClass = multiplyClass(replica.accelerator, formats.experts);
+  return roof(
+    (2 * perRank * shape.expertsPerToken * tokens) / (matmulRate(replica, matrixClass, k) * k.groupedMatmulEfficiency),
+    (perRank * touched * bytesPerElement(formats.experts)) / bytesPerMs(replica, k.weightReadEfficiency),
+    k.roofSharpness,
+  );
+}
+
+/** Bytes that one decoding sequence reads from one rank's cache in a step. */
+function kvReadBytes(replica: BuiltReplica, context: number): number {
+  const { kv } = replica.shape;
+  const bytes = bytesPerElement(replica.formats.kv);
+  const split = Math.min(replica.layout.tensor, kv.headCount);
+  const index = kv.fullLayerCount * kv.indexWidth * context;
+  const states = (kv.stateNumbers * 2 * 4) / replica.layout.tensor;
+  return ((attendedTokenLayers(kv, context) * (kv.width - kv.indexWidth) + index) * bytes) / split + states;
+}
+
+function attentionMs(replica: BuiltReplica, work: StepWork, k: InferenceConstants): number {
+  const { shape, layout } = replica;
+  const rate = (replica.accelerator.denseTflops.bf16 ?? 1) * 1e9 * k.attentionEfficiency;
+  const sequences = work.decodeSequences / layout.attentionData;
+  const decodePairs = sequences * attendedTokenLayers(shape.kv, work.decodeContext);
+  const decode = roof(
+    (decodePairs * shape.decodePairFlops) / layout.tensor / rate,
+    (sequences * kvReadBytes(replica, work.decodeContext)) / bytesPerMs(replica, k.kvReadEfficiency),
+    k.roofSharpness,
+  );
+  const promptPairs = (work.promptTokens / layout.attentionData) * attendedTokenLayers(shape.kv, work.promptContext);
+  return decode + (promptPairs * shape.prefillPairFlops) / layout.tensor / rate;
+}
+
+function floorMs(replica: BuiltReplica, k: InferenceConstants): number {
+  const { shape, engine } = replica;
+  const captured = shape.layerCount * k.layerFloorUs + shape.expertLayerCount * k.expertLayerFloorUs;
+  const launched = engine.isGraphCaptured ? 0 : shape.layerCount * k.eagerLayerUs;
+  return (captured + launched) / 1000;
+}
+
+/**
+ * Time of one engine step in which every sequence moves on by one token. Under pipeline parallelism the running
+ * sequences are split over as many groups as there are stages, and a step is one turn of all groups.
+ */
+export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceConstants): StepTime {
+  const { pipeline } = replica.layout;
+  const group: StepWork = {
+    ...work,
+    decodeSequences: work.decodeSequences / pipeline,
+    promptTokens: work.promptTokens / pipeline,
+    promptsEnding: work.promptsEnding / pipeline,
+  };
+  const tokens = group.decodeSequences + group.promptTokens;
+  const sent = exchange(replica, tokens, k);
+  const parts = {
+    linearMs: linearMs(replica, tokens, group.decodeSequences + group.promptsEnding, k),
+    expertMs: expertMs(replica, tokens, k),
+    attentionMs: attentionMs(replica, group, k),
+    exchangeMs: sent.bandwidthMs + sent.latencyMs,
+    floorMs: floorMs(replica, k),
+    hostMs: (k.hostStepUs + (k.hostSequenceUs * group.decodeSequences) / replica.layout.attentionData) / 1000,
+  };
+  const { linearMs: linear, expertMs: experts, attentionMs: attention, exchangeMs, hostMs } = parts;
+  return { ...parts, totalMs: linear + experts + attention + exchangeMs + parts.floorMs + hostMs };
+}

@@ -1,0 +1,60 @@
+import { bytesPerElement } from "../catalogue/number-format.ts";
+import { activationBytes } from "./quantization.ts";
+import { weightBytesPerAccelerator } from "./replica.ts";
+import type { BuiltReplica } from "./replica.ts";
+import { keptTokenLayers } from "./served-shape.ts";
+
+const gib = 1024 ** 3;
+
+/** What the runtime keeps for itself besides weights and cache: CUDA context, communication buffers, captured graphs. */
+const runtimeBytes = 2 * gib;
+
+/** Where one accelerator's memory goes, bytes. The parts add up to `totalBytes`. */
+export interface ServingMemory {
+  readonly weightBytes: number;
+  readonly activationBytes: number;
+  readonly runtimeBytes: number;
+  readonly kvCacheBytes: number;
+  readonly unusedBytes: number;
+  readonly totalBytes: number;
+}
+
+/** Buffers of one step: residual stream, the widest feed-forward intermediate, and 32-bit logits of the sampled tokens. */
+function activationsOf(replica: BuiltReplica): number {
+  const { model, layout, engine, shape } = replica;
+  const expertWidth = (model.experts?.ffnHidden ?? 0) * (model.experts?.perToken ?? 0);
+  const widest = Math.max(model.ffnHidden, expertWidth + (model.experts?.sharedFfnHidden ?? 0)) / layout.tensor;
+  return engine.stepTokensMax * (4 * shape.hidden + 2 * widest) * activationBytes;
+}
+
+/** The memory of one accelerator; `kvCacheBytes` is what the engine leaves for the cache, never below zero. */
+export function servingMemory(replica: BuiltReplica): ServingMemory {
+  const totalBytes = replica.accelerator.memoryGib * gib;
+  const weightBytes = weightBytesPerAccelerator(replica);
+  const activations = activationsOf(replica);
+  const usable = totalBytes * replica.engine.memoryShare;
+  const kvCacheBytes = Math.max(0, usable - weightBytes - activations - runtimeBytes);
+  return {
+    weightBytes,
+    activationBytes: activations,
+    runtimeBytes,
+    kvCacheBytes,
+    unusedBytes: totalBytes - weightBytes - activations - runtimeBytes - kvCacheBytes,
+    totalBytes,
+  };
+}
+
+/** Bytes that one sequence keeps on one accelerator of its attention rank. */
+export function sequenceKvBytes(replica: BuiltReplica, tokens: number): number {
+  const { kv } = replica.shape;
+  const { tensor, pipeline } = replica.layout;
+  const split = Math.min(tensor, kv.headCount) * pipeline;
+  const cache = (keptTokenLayers(kv, tokens) * kv.width * bytesPerElement(replica.formats.kv)) / split;
+  return cache + (kv.stateNumbers * 4) / (tensor * pipeline);
+}
+
+/** Sequences of that length that the whole replica holds at once. */
+export function sequencesThatFit(replica: BuiltReplica, tokensPerSequence: number): number {
+  const perRank = servingMemory(replica).kvCacheBytes / sequenceKvBytes(replica, Math.max(1, tokensPerSequence));
+  return perRank * replica.layout.attentionData;
+}

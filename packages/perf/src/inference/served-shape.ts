@@ -1,0 +1,125 @@
+import { attentionParameters, expertLayerCount, kvCacheWidth, valueWidth, queryWidth } from "../catalogue/model.ts";
+import type { Attention, ModelArchitecture } from "../catalogue/model.ts";
+
+/**
+ * A model as an engine sees it: matrices that every token passes, matrices that only some tokens pass, and what attention
+ * reads. All counts are for the whole model, over all layers.
+ */
+export interface ServedShape {
+  readonly hidden: number;
+  readonly layerCount: number;
+  readonly expertLayerCount: number;
+  /** Parameters of the projections around attention. */
+  readonly attentionParameters: number;
+  /** Dense feed-forward layers, shared experts and routers: what tensor parallelism splits and attention-DP copies. */
+  readonly feedForwardParameters: number;
+  /** One routed expert in one layer. */
+  readonly oneExpertParameters: number;
+  readonly expertCount: number;
+  readonly expertsPerToken: number;
+  /** The output head: applied to the tokens that are sampled, not to every token of a prompt. */
+  readonly headParameters: number;
+  /** The input embedding, where it is a table of its own: it is kept and hardly read. */
+  readonly embeddingParameters: number;
+  readonly kv: KvShape;
+  /** Operations per pair of (query token, attended token) when decoding, over all layers that attend fully. */
+  readonly decodePairFlops: number;
+  readonly prefillPairFlops: number;
+}
+
+/** What a sequence keeps in the accelerator's memory. */
+export interface KvShape {
+  /** Numbers per token in one layer that attends. */
+  readonly width: number;
+  /** Ways over which the cache divides without copies: the KV heads; 1 for a latent cache, which every rank holds. */
+  readonly headCount: number;
+  /** Layers that keep every token. */
+  readonly fullLayerCount: number;
+  readonly windowLayerCount: number;
+  readonly windowTokens: number;
+  /** Numbers (32-bit) of recurrent state per sequence, over all linear layers. */
+  readonly stateNumbers: number;
+  /** Tokens that a sparse attention reads per query at most; the rest of the cache is only indexed. */
+  readonly readTokensMax: number;
+  /** Numbers per token and layer that the index of a sparse attention reads for every query. */
+  readonly indexWidth: number;
+}
+
+/** Layers by what they keep: all tokens, a window, or a state of fixed size. */
+function kvShape(model: ModelArchitecture): KvShape {
+  const { attention, layerCount } = model;
+  const base = {
+    width: kvCacheWidth(attention),
+    headCount: attention.kind === "latent" ? 1 : attention.kvHeadCount,
+    fullLayerCount: layerCount,
+    windowLayerCount: 0,
+    windowTokens: 0,
+    stateNumbers: 0,
+    readTokensMax: Number.POSITIVE_INFINITY,
+    indexWidth: 0,
+  };
+  if (attention.kind === "grouped" && attention.window !== undefined) {
+    const fullLayerCount = Math.floor(layerCount / attention.window.fullEvery);
+    const windowLayerCount = layerCount - fullLayerCount;
+    return { ...base, fullLayerCount, windowLayerCount, windowTokens: attention.window.tokens };
+  }
+  if (attention.kind === "linear-mix") {
+    const fullLayerCount = Math.floor(layerCount / attention.fullEvery);
+    const { headDim, valueHeadCount } = attention.linear;
+    return {
+      ...base,
+      fullLayerCount,
+      stateNumbers: (layerCount - fullLayerCount) * valueHeadCount * headDim * headDim,
+    };
+  }
+  if (attention.kind === "latent" && attention.sparse !== undefined) {
+    return { ...base, readTokensMax: attention.sparse.tokens, indexWidth: attention.sparse.indexHeadDim };
+  }
+  return base;
+}
+
+/**
+ * Operations per (query, key) pair in one layer. Decoding latent attention works on the compressed cache (the absorbed
+ * form of DeepSeek-V2, arXiv 2405.04434 §2.1), a prompt is attended uncompressed.
+ */
+function pairFlops(attention: Attention): { readonly decode: number; readonly prefill: number } {
+  const prefill = 2 * (queryWidth(attention) + valueWidth(attention));
+  if (attention.kind !== "latent") return { decode: prefill, prefill };
+  return { decode: 2 * attention.headCount * (2 * attention.kvRank + attention.ropeHeadDim), prefill };
+}
+
+export function servedShape(model: ModelArchitecture): ServedShape {
+  const { hidden, layerCount, experts, vocabulary } = model;
+  const matrices = model.isFfnGated ? 3 : 2;
+  const expertLayers = expertLayerCount(model);
+  const dense = (layerCount - expertLayers) * matrices * hidden * model.ffnHidden;
+  const shared = expertLayers * hidden * (matrices * (experts?.sharedFfnHidden ?? 0) + (experts?.count ?? 0));
+  const kv = kvShape(model);
+  const pairs = pairFlops(model.attention);
+  return {
+    hidden,
+    layerCount,
+    expertLayerCount: expertLayers,
+    attentionParameters: layerCount * attentionParameters(model),
+    feedForwardParameters: dense + shared,
+    oneExpertParameters: matrices * hidden * (experts?.ffnHidden ?? 0),
+    expertCount: experts?.count ?? 0,
+    expertsPerToken: experts?.perToken ?? 0,
+    headParameters: vocabulary * hidden,
+    embeddingParameters: model.hasTiedEmbeddings ? 0 : vocabulary * hidden,
+    kv,
+    decodePairFlops: pairs.decode,
+    prefillPairFlops: pairs.prefill,
+  };
+}
+
+/** Tokens that one query reads, summed over the layers: full layers, windows and sparse selection told apart. */
+export function attendedTokenLayers(kv: KvShape, contextTokens: number): number {
+  const full = kv.fullLayerCount * Math.min(contextTokens, kv.readTokensMax);
+  return full + kv.windowLayerCount * Math.min(contextTokens, kv.windowTokens);
+}
+
+/** Tokens that a sequence of that length keeps, summed over the layers. */
+export function keptTokenLayers(kv: KvShape, contextTokens: number): number {
+  return kv.fullLayerCount * contextTokens + kv.windowLayerCount * Math.min(contextTokens, kv.windowTokens);
+}
