@@ -1,0 +1,151 @@
+/**
+ * Fair shares of one resource: every claimant first gets its guarantee, as far as it asks for it, and what is left goes
+ * to those who ask for more, by priority and then by weight, in whole units. A share says what a team is entitled to by
+ * the demand of the moment; it is no limit, and guarantees that were promised twice may add up to more than there is.
+ */
+import { compareProducts, divideProduct } from "./exact.ts";
+
+/** What one team asks for. Amounts are safe integers of one unit of account: thousandths of an accelerator, say, or MiB. */
+export interface ShareClaim {
+  /** What it gets before anybody gets more than that; null: all there is. */
+  readonly guarantee: number | null;
+  /** The most it may have; null: no limit. */
+  readonly limit: number | null;
+  /** What it and everything below it would use now: what runs and what waits. */
+  readonly request: number;
+  /** Its part of what is left, against the others of its priority; only ratios count. 0: nothing beyond the guarantee. */
+  readonly weight: number;
+  /** What is left goes to larger ones first, whatever the weights; guarantees do not depend on it. */
+  readonly priority: number;
+}
+
+/** Where a claimant's part ended between two units: `amount + remainder / divisor`, in the unit of account. */
+interface Rest {
+  readonly amount: number;
+  readonly remainder: number;
+  readonly divisor: number;
+}
+
+interface Division {
+  readonly claims: readonly ShareClaim[];
+  /** The most that each may get: its request, at most its limit. */
+  readonly mosts: readonly number[];
+  readonly shares: number[];
+  readonly rests: (Rest | null)[];
+  /** How much makes a unit that is not split among those who get less than they ask for. */
+  readonly unit: number;
+  left: number;
+}
+
+/**
+ * The share of each claim, in the order of the claims, which is also the order in which equal parts of a last unit are
+ * given out. What one claimant does not need goes round again among the others of its priority, then to the next lower.
+ */
+export function divideFairShare(total: number, claims: readonly ShareClaim[], unit: number): number[] {
+  const mosts = claims.map((claim) => Math.min(claim.request, claim.limit ?? claim.request));
+  const shares = claims.map((claim, index) => Math.min(claim.guarantee ?? total, mosts[index] as number));
+  const left = total - shares.reduce((sum, share) => sum + share, 0);
+  const division: Division = { claims, mosts, shares, rests: claims.map(() => null), unit, left };
+  if (left <= 0) return shares;
+
+  const groups = groupsByPriority(claims);
+  for (const group of groups) divideByWeight(division, group);
+  for (const group of groups) giveLastUnits(division, group);
+  return shares;
+}
+
+/** A claim in a tree: its parent is an earlier entry, or -1. Its request is its own, without what is asked for below it. */
+export interface TreeClaim extends ShareClaim {
+  readonly parent: number;
+}
+
+/**
+ * Shares down a tree of teams: the top level divides the fleet, and the children of a team divide what it got. A team
+ * asks for what everything below it asks for; its own limit caps that.
+ */
+export function divideDownTree(total: number, claims: readonly TreeClaim[], unit: number): number[] {
+  const requests = claims.map((claim) => claim.request);
+  const children: number[][] = claims.map(() => []);
+  const top: number[] = [];
+  for (let index = claims.length - 1; index >= 0; index--) {
+    const { parent } = claims[index] as TreeClaim;
+    if (parent >= 0) requests[parent] = (requests[parent] as number) + (requests[index] as number);
+  }
+  for (const [index, { parent }] of claims.entries()) (parent < 0 ? top : (children[parent] as number[])).push(index);
+
+  const shares = claims.map(() => 0);
+  const divideAmong = (amount: number, members: readonly number[]): void => {
+    const asked = members.map((index) => ({ ...(claims[index] as TreeClaim), request: requests[index] as number }));
+    for (const [position, share] of divideFairShare(amount, asked, unit).entries()) {
+      shares[members[position] as number] = share;
+    }
+  };
+  divideAmong(total, top);
+  for (const [index, members] of children.entries()) {
+    if (members.length > 0) divideAmong(shares[index] as number, members);
+  }
+  return shares;
+}
+
+/** Claims of equal priority together, larger priorities first, each group in the order of the claims. */
+function groupsByPriority(claims: readonly ShareClaim[]): readonly (readonly number[])[] {
+  const groups = new Map<number, number[]>();
+  for (const [index, claim] of claims.entries()) {
+    const group = groups.get(claim.priority);
+    if (group === undefined) groups.set(claim.priority, [index]);
+    else group.push(index);
+  }
+  return [...groups].toSorted((left, right) => right[0] - left[0]).map((entry) => entry[1]);
+}
+
+/** Rounds of dividing what is left by weight, until a round in which nobody lacked less than its part. */
+function divideByWeight(division: Division, group: readonly number[]): void {
+  while (division.left > 0) {
+    const lacking = group.filter((index) => lack(division, index) > 0);
+    const weightSum = lacking.reduce((sum, index) => sum + weightOf(division, index), 0);
+    if (weightSum === 0) return;
+    const amount = division.left;
+    let wasGenerous = false;
+    for (const index of lacking) {
+      const part = divideProduct(amount, weightOf(division, index), weightSum);
+      if (part.quotient === 0 && part.remainder === 0) continue;
+      const lacked = lack(division, index);
+      if (lacked <= part.quotient) {
+        give(division, index, lacked);
+        division.rests[index] = null;
+        wasGenerous ||= lacked < part.quotient || part.remainder > 0;
+      } else {
+        const rest = part.quotient % division.unit;
+        give(division, index, part.quotient - rest);
+        division.rests[index] = { amount: rest, remainder: part.remainder, divisor: weightSum };
+      }
+    }
+    if (!wasGenerous) return;
+  }
+}
+
+/** Hands out what rounding down to whole units left over: a unit each, the largest rest first. */
+function giveLastUnits(division: Division, group: readonly number[]): void {
+  const waiting = group.filter((index) => division.rests[index] !== null);
+  waiting.sort(
+    (left, right) => compareRests(division.rests[right] as Rest, division.rests[left] as Rest) || left - right,
+  );
+  for (const index of waiting) {
+    give(division, index, Math.min(division.unit, division.left, lack(division, index)));
+  }
+}
+
+function compareRests(left: Rest, right: Rest): number {
+  if (left.amount !== right.amount) return left.amount - right.amount;
+  return compareProducts([left.remainder, right.divisor, 1], [right.remainder, left.divisor, 1]);
+}
+
+function give(division: Division, index: number, amount: number): void {
+  division.shares[index] = (division.shares[index] as number) + amount;
+  division.left -= amount;
+}
+
+const lack = (division: Division, index: number): number =>
+  (division.mosts[index] as number) - (division.shares[index] as number);
+
+const weightOf = (division: Division, index: number): number => (division.claims[index] as ShareClaim).weight;

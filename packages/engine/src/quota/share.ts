@@ -1,0 +1,33 @@
+/** How far a team lives beyond its guarantee, as a fraction that two teams can be compared by without rounding. */
+import { compareProducts } from "./exact.ts";
+
+export interface Share {
+  /** What it holds beyond its guarantee of the resource of which it holds most in proportion. */
+  readonly borrowed: number;
+  /** What its parent could use of that resource if nobody else used anything. */
+  readonly lendable: number;
+  /** In thousandths; a heavier team may borrow more before it counts as equal. */
+  readonly weightMilli: number;
+  /** Whether it holds more than its guarantee of anything at all. */
+  readonly isBorrowing: boolean;
+}
+
+/**
+ * Orders shares: the larger is the better victim and the worse claimant. A team without weight that borrows is above all
+ * that have one; two such compare by what they borrowed alone.
+ */
+export function compareShares(left: Share, right: Share): number {
+  const leftIsInfinite = isInfinite(left);
+  if (leftIsInfinite !== isInfinite(right)) return leftIsInfinite ? 1 : -1;
+  const leftWeightMilli = leftIsInfinite ? 1 : weightOrOne(left);
+  const rightWeightMilli = leftIsInfinite ? 1 : weightOrOne(right);
+  return compareProducts(
+    [left.borrowed, right.lendable, rightWeightMilli],
+    [right.borrowed, left.lendable, leftWeightMilli],
+  );
+}
+
+const isInfinite = (share: Share): boolean => share.weightMilli === 0 && share.borrowed > 0;
+
+/** The weight of a share that is nothing does not matter, and must not make the other side nothing. */
+const weightOrOne = (share: Share): number => (share.borrowed === 0 ? 1 : share.weightMilli);

@@ -1,0 +1,324 @@
+/**
+ * The arithmetic of a tree of teams: what each may use, what its relatives lend it, and how far it lives beyond its
+ * guarantee. Teams and resources are indices, amounts are safe integers (thousandths where a resource can be split), and
+ * everything lies in flat arrays, because every decision of a round asks here: adding or removing use allocates nothing
+ * and touches only the ancestors that the use reaches.
+ *
+ * A team's own guarantee and what its children lend make its subtree quota. What it does not lend stays local: use is
+ * covered by the local quota first, and only what exceeds it counts in the parent.
+ *
+ * Work is held by leaves. Where a team with children runs work of its own, the caller gives that work a leaf.
+ */
+import { invariant, InvariantError } from "../state/invariant.ts";
+import { compareProducts } from "./exact.ts";
+import type { Share } from "./share.ts";
+
+/** Stands for a guarantee without bound; sums stop here. No amount that is really used comes near it. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+export interface QuotaNode {
+  /** The index of an earlier node, or -1 at the top. Several trees may stand side by side. */
+  readonly parent: number;
+  /** By resource: what is the team's own; null: without bound. */
+  readonly guarantee: readonly (number | null)[];
+  /** By resource: the most that it and everything below it may hold; null: no limit. */
+  readonly limit: readonly (number | null)[];
+  /** By resource: how much of its subtree quota the relatives may use; null: all. */
+  readonly lendingLimit: readonly (number | null)[];
+  /** By resource: how much it may use beyond its subtree quota; null: all that there is. */
+  readonly borrowingLimit: readonly (number | null)[];
+  readonly weightMilli: number;
+}
+
+export interface QuotaSpec {
+  /**
+   * For each resource its kind, from 0 on: shares count the resources of one kind together, so that a team which borrows
+   * two types of accelerators has borrowed accelerators.
+   */
+  readonly kinds: readonly number[];
+  readonly nodes: readonly QuotaNode[];
+}
+
+export class QuotaTree {
+  readonly nodeCount: number;
+  readonly resourceCount: number;
+  readonly #kinds: readonly number[];
+  readonly #kindCount: number;
+  readonly #parents: Int32Array;
+  readonly #children: readonly (readonly number[])[];
+  readonly #weightsMilli: Float64Array;
+  /** All by `node * resourceCount + resource`. */
+  readonly #guarantee: Float64Array;
+  readonly #limit: Float64Array;
+  readonly #borrowingLimit: Float64Array;
+  readonly #subtreeQuota: Float64Array;
+  readonly #localQuota: Float64Array;
+  /** What counts in the parent's subtree quota. */
+  readonly #lent: Float64Array;
+  readonly #potential: Float64Array;
+  /** What counts against the subtree quota: at a leaf all that is held, above it what exceeds the children's local quota. */
+  readonly #usage: Float64Array;
+  /** All that is held at and below the node. */
+  readonly #held: Float64Array;
+  /** By `node * kindCount + kind`: the potential of all resources of the kind. */
+  readonly #lendable: Float64Array;
+  /** Scratch of `shareOf`, by kind. */
+  readonly #borrowedOfKind: Float64Array;
+
+  constructor(spec: QuotaSpec) {
+    const { nodes, kinds } = spec;
+    this.nodeCount = nodes.length;
+    this.resourceCount = kinds.length;
+    this.#kinds = kinds;
+    this.#kindCount = kinds.reduce((most, kind) => Math.max(most, kind + 1), 0);
+    this.#parents = Int32Array.from(nodes, (node) => node.parent);
+    this.#weightsMilli = Float64Array.from(nodes, (node) => node.weightMilli);
+    this.#children = childrenOfAll(nodes);
+    this.#guarantee = this.#flat(nodes.map((node) => node.guarantee));
+    this.#limit = this.#flat(nodes.map((node) => node.limit));
+    this.#borrowingLimit = this.#flat(nodes.map((node) => node.borrowingLimit));
+    this.#subtreeQuota = Float64Array.from(this.#guarantee);
+    this.#localQuota = new Float64Array(this.#guarantee.length);
+    this.#lent = new Float64Array(this.#guarantee.length);
+    this.#potential = new Float64Array(this.#guarantee.length);
+    this.#usage = new Float64Array(this.#guarantee.length);
+    this.#held = new Float64Array(this.#guarantee.length);
+    this.#lendable = new Float64Array(this.nodeCount * this.#kindCount);
+    this.#borrowedOfKind = new Float64Array(this.#kindCount);
+    this.#sumUp(this.#flat(nodes.map((node) => node.lendingLimit)));
+    this.#spreadDown();
+  }
+
+  parentOf(node: number): number {
+    return this.#parents[node] as number;
+  }
+
+  childrenOf(node: number): readonly number[] {
+    return this.#children[node] as readonly number[];
+  }
+
+  rootOf(node: number): number {
+    let at = node;
+    for (let parent = this.parentOf(at); parent >= 0; parent = this.parentOf(at)) at = parent;
+    return at;
+  }
+
+  guarantee(node: number, resource: number): number {
+    return this.#guarantee[node * this.resourceCount + resource] as number;
+  }
+
+  /** The guarantee and what the children lend. */
+  subtreeQuota(node: number, resource: number): number {
+    return this.#subtreeQuota[node * this.resourceCount + resource] as number;
+  }
+
+  /** The part of the subtree quota that is never lent. */
+  localQuota(node: number, resource: number): number {
+    return this.#localQuota[node * this.resourceCount + resource] as number;
+  }
+
+  /** What counts against the subtree quota. */
+  usage(node: number, resource: number): number {
+    return this.#usage[node * this.resourceCount + resource] as number;
+  }
+
+  /** All that is held at and below the node. */
+  held(node: number, resource: number): number {
+    return this.#held[node * this.resourceCount + resource] as number;
+  }
+
+  /** What of the local quota is unused: more use up to here does not reach the parent. */
+  localAvailable(node: number, resource: number): number {
+    const at = node * this.resourceCount + resource;
+    return Math.max(0, minus(this.#localQuota[at] as number, this.#usage[at] as number));
+  }
+
+  /** How much more the node may use; negative where quotas or limits were lowered below what is held. */
+  available(node: number, resource: number): number {
+    let available = this.#availableByQuota(node, resource);
+    for (let at = node; at >= 0; at = this.#parents[at] as number) {
+      const index = at * this.resourceCount + resource;
+      available = Math.min(available, minus(this.#limit[index] as number, this.#held[index] as number));
+    }
+    return available;
+  }
+
+  /** How much the node could use if nobody used anything. */
+  potentialAvailable(node: number, resource: number): number {
+    return this.#potential[node * this.resourceCount + resource] as number;
+  }
+
+  /** Whether the node may use this much more of every resource; amounts of 0 ask for nothing, not even of the over-used. */
+  hasRoomFor(node: number, amounts: readonly number[]): boolean {
+    for (let resource = 0; resource < this.resourceCount; resource++) {
+      const amount = amounts[resource] as number;
+      if (amount > 0 && amount > this.available(node, resource)) return false;
+    }
+    return true;
+  }
+
+  /** Whether the node stays inside its subtree quota of each of the resources with this much more of all. */
+  isWithinQuotaWith(node: number, amounts: readonly number[], resources: readonly number[]): boolean {
+    const row = node * this.resourceCount;
+    for (const resource of resources) {
+      const usage = (this.#usage[row + resource] as number) + (amounts[resource] as number);
+      if (usage > (this.#subtreeQuota[row + resource] as number)) return false;
+    }
+    return true;
+  }
+
+  /** Whether the node uses more than its subtree quota of one of the resources. */
+  isBeyondQuotaIn(node: number, resources: readonly number[]): boolean {
+    const row = node * this.resourceCount;
+    for (const resource of resources) {
+      if ((this.#usage[row + resource] as number) > (this.#subtreeQuota[row + resource] as number)) return true;
+    }
+    return false;
+  }
+
+  /** How far the node is beyond its subtree quota, by the resource kind in which that weighs most. The top has no share. */
+  shareOf(node: number): Share {
+    const parent = this.#parents[node] as number;
+    const weightMilli = this.#weightsMilli[node] as number;
+    const isBorrowing = parent >= 0 && this.#sumBorrowed(node);
+    if (!isBorrowing) return { borrowed: 0, lendable: 1, weightMilli, isBorrowing };
+    let borrowed = 0;
+    let lendable = 1;
+    for (let kind = 0; kind < this.#kindCount; kind++) {
+      const ofKind = this.#borrowedOfKind[kind] as number;
+      const lendableOfKind = this.#lendable[parent * this.#kindCount + kind] as number;
+      // What the parent cannot lend at all says nothing about fairness.
+      if (ofKind === 0 || lendableOfKind === 0) continue;
+      if (borrowed > 0 && compareProducts([ofKind, lendable, 1], [borrowed, lendableOfKind, 1]) <= 0) continue;
+      borrowed = ofKind;
+      lendable = lendableOfKind;
+    }
+    return { borrowed, lendable, weightMilli, isBorrowing };
+  }
+
+  add(node: number, amounts: readonly number[]): void {
+    for (let resource = 0; resource < this.resourceCount; resource++) {
+      const amount = amounts[resource] as number;
+      if (amount !== 0) this.#add(node, resource, amount);
+    }
+  }
+
+  remove(node: number, amounts: readonly number[]): void {
+    for (let resource = 0; resource < this.resourceCount; resource++) {
+      const amount = amounts[resource] as number;
+      if (amount !== 0) this.#remove(node, resource, amount);
+    }
+  }
+
+  #availableByQuota(node: number, resource: number): number {
+    const at = node * this.resourceCount + resource;
+    const usage = this.#usage[at] as number;
+    const parent = this.#parents[node] as number;
+    if (parent < 0) return minus(this.#subtreeQuota[at] as number, usage);
+    const localQuota = this.#localQuota[at] as number;
+    const usedOfParent = Math.max(0, usage - localQuota);
+    const mostOfParent = plus(minus(this.#lent[at] as number, usedOfParent), this.#borrowingLimit[at] as number);
+    const ofParent = Math.min(mostOfParent, this.#availableByQuota(parent, resource));
+    return plus(Math.max(0, minus(localQuota, usage)), ofParent);
+  }
+
+  #add(node: number, resource: number, amount: number): void {
+    let rising = amount;
+    for (let at = node; at >= 0; at = this.#parents[at] as number) {
+      const index = at * this.resourceCount + resource;
+      this.#held[index] = (this.#held[index] as number) + amount;
+      if (rising === 0) continue;
+      const usage = this.#usage[index] as number;
+      this.#usage[index] = usage + rising;
+      rising = Math.max(0, rising - Math.max(0, (this.#localQuota[index] as number) - usage));
+    }
+  }
+
+  #remove(node: number, resource: number, amount: number): void {
+    let falling = amount;
+    for (let at = node; at >= 0; at = this.#parents[at] as number) {
+      const index = at * this.resourceCount + resource;
+      const held = (this.#held[index] as number) - amount;
+      // Written out, so that the message is only put together when it is needed: this is on the hot path.
+      if (held < 0) throw new InvariantError(`node ${at} of the quota tree would hold ${held} of resource ${resource}`);
+      this.#held[index] = held;
+      if (falling === 0) continue;
+      const usage = this.#usage[index] as number;
+      this.#usage[index] = usage - falling;
+      falling = Math.min(falling, Math.max(0, usage - (this.#localQuota[index] as number)));
+    }
+  }
+
+  /** Fills the scratch with what the node borrows by kind; returns whether it borrows anything. */
+  #sumBorrowed(node: number): boolean {
+    this.#borrowedOfKind.fill(0);
+    let isBorrowing = false;
+    const row = node * this.resourceCount;
+    for (let resource = 0; resource < this.resourceCount; resource++) {
+      const borrowed = (this.#usage[row + resource] as number) - (this.#subtreeQuota[row + resource] as number);
+      if (borrowed <= 0) continue;
+      const kind = this.#kinds[resource] as number;
+      this.#borrowedOfKind[kind] = (this.#borrowedOfKind[kind] as number) + borrowed;
+      isBorrowing = true;
+    }
+    return isBorrowing;
+  }
+
+  /** Subtree and local quotas, from the leaves up. */
+  #sumUp(lendingLimit: Float64Array): void {
+    for (let node = this.nodeCount - 1; node >= 0; node--) {
+      const parent = this.#parents[node] as number;
+      for (let resource = 0; resource < this.resourceCount; resource++) {
+        const at = node * this.resourceCount + resource;
+        const subtreeQuota = this.#subtreeQuota[at] as number;
+        const lent = Math.min(subtreeQuota, lendingLimit[at] as number);
+        this.#lent[at] = lent;
+        // Without a lending limit nothing is local, even where the quota has no bound.
+        this.#localQuota[at] = lent === subtreeQuota ? 0 : minus(subtreeQuota, lent);
+        if (parent < 0) continue;
+        const above = parent * this.resourceCount + resource;
+        this.#subtreeQuota[above] = plus(this.#subtreeQuota[above] as number, lent);
+      }
+    }
+  }
+
+  /** What each node could use of an empty tree, from the top down: once by the quotas, then by the limits on top. */
+  #spreadDown(): void {
+    const byQuota = new Float64Array(this.#potential.length);
+    const lowestLimit = Float64Array.from(this.#limit);
+    for (let node = 0; node < this.nodeCount; node++) {
+      const parent = this.#parents[node] as number;
+      for (let resource = 0; resource < this.resourceCount; resource++) {
+        const at = node * this.resourceCount + resource;
+        const above = parent * this.resourceCount + resource;
+        let quota = this.#subtreeQuota[at] as number;
+        if (parent >= 0) {
+          const withParent = plus(this.#localQuota[at] as number, byQuota[above] as number);
+          quota = Math.min(withParent, plus(quota, this.#borrowingLimit[at] as number));
+          lowestLimit[at] = Math.min(lowestLimit[at] as number, lowestLimit[above] as number);
+        }
+        byQuota[at] = quota;
+        this.#potential[at] = Math.min(quota, lowestLimit[at] as number);
+        const kind = node * this.#kindCount + (this.#kinds[resource] as number);
+        this.#lendable[kind] = plus(this.#lendable[kind] as number, this.#potential[at] as number);
+      }
+    }
+  }
+
+  #flat(rows: readonly (readonly (number | null)[])[]): Float64Array {
+    return Float64Array.from(rows.flatMap((row) => row.map((amount) => amount ?? UNLIMITED)));
+  }
+}
+
+function childrenOfAll(nodes: readonly QuotaNode[]): readonly (readonly number[])[] {
+  const children: number[][] = nodes.map(() => []);
+  for (const [index, { parent }] of nodes.entries()) {
+    invariant(parent < index, `node ${index} of the quota tree comes before its parent`);
+    if (parent >= 0) (children[parent] as number[]).push(index);
+  }
+  return children;
+}
+
+/** Sums and differences in which what has no bound stays so. */
+const plus = (left: number, right: number): number => Math.min(UNLIMITED, left + right);
+const minus = (left: number, right: number): number => (left === UNLIMITED ? UNLIMITED : left - right);
