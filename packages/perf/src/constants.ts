@@ -8,4 +8,196 @@ export interface FittedConstant {
   /** Values outside this range would have no physical sense; the fitting commands stay inside. */
   readonly range: readonly [low: number, high: number];
   readonly meaning: string;
+  /** The value before any measurement was seen: where a fit starts, and stays if no row speaks of it. */
+  readonly prior?: number;
+}
+
+/** Constants of the training model. `npm run validate:training -- FILE.csv --refit` fits them again. */
+export type TrainingConstantName =
+  | "matmulShare"
+  | "matmulShareFp8"
+  | "matmulShareFp4"
+  | "operandPasses"
+  | "attentionShare"
+  | "scoreBytes"
+  | "scoreBytesEager"
+  | "unfusedPasses"
+  | "elementPasses"
+  | "elementPassesEager"
+  | "castPasses"
+  | "routingPasses"
+  | "launchUs"
+  | "scaleUpShare"
+  | "scaleOutShare"
+  | "tensorExposed"
+  | "pipelineExposed"
+  | "expertExposed"
+  | "dataOverlap"
+  | "overlapSlowdown"
+  | "jitter";
+
+export const trainingConstants: Readonly<Record<TrainingConstantName, FittedConstant>> = {
+  matmulShare: {
+    value: 0.85,
+    prior: 0.85,
+    range: [0.6, 1],
+    unit: "share of the best measured product",
+    meaning: "What 16-bit linear layers reach before their operands' traffic.",
+  },
+  matmulShareFp8: {
+    value: 0.8,
+    prior: 0.8,
+    range: [0.5, 1],
+    unit: "share of the best measured product",
+    meaning: "What 8-bit linear layers reach before their operands' traffic.",
+  },
+  matmulShareFp4: {
+    value: 0.7,
+    prior: 0.7,
+    range: [0.3, 1],
+    unit: "share of the best measured product",
+    meaning: "What 4-bit linear layers reach before their operands' traffic.",
+  },
+  operandPasses: {
+    value: 1,
+    prior: 1,
+    range: [0.2, 4],
+    unit: "passes over the operands",
+    meaning: "Reads and writes of operands that arithmetic does not hide.",
+  },
+  attentionShare: {
+    value: 0.6,
+    prior: 0.6,
+    range: [0.2, 1],
+    unit: "share of the best measured product",
+    meaning: "Rate of the products of fused attention.",
+  },
+  scoreBytes: {
+    value: 1,
+    prior: 1,
+    range: [0, 8],
+    unit: "bytes per score",
+    meaning: "Exponentials of attention that tuned kernels do not hide, as memory traffic of that duration.",
+  },
+  scoreBytesEager: {
+    value: 2,
+    prior: 2,
+    range: [0, 12],
+    unit: "bytes per score",
+    meaning: "The same for kernels that do not overlap exponentials with products (FlashAttention-2).",
+  },
+  unfusedPasses: {
+    value: 5,
+    prior: 5,
+    range: [2, 15],
+    unit: "passes over the attention matrix",
+    meaning: "Softmax, mask and dropout where attention is materialised.",
+  },
+  elementPasses: {
+    value: 1,
+    prior: 1,
+    range: [0.3, 4],
+    unit: "passes over the activations",
+    meaning: "Element-wise work with fused kernels, against each tensor read and written once.",
+  },
+  elementPassesEager: {
+    value: 1.5,
+    prior: 1.5,
+    range: [0.5, 5],
+    unit: "passes over the activations",
+    meaning: "Element-wise work of modules that run one after the other.",
+  },
+  castPasses: {
+    value: 2,
+    prior: 2,
+    range: [0.3, 8],
+    unit: "passes over the operands",
+    meaning: "Scaling, quantising and transposing operands for 8-bit and 4-bit products.",
+  },
+  routingPasses: {
+    value: 6,
+    prior: 6,
+    range: [1, 30],
+    unit: "passes over the routed tokens",
+    meaning: "Permuting tokens to their experts and back, padding and weighting.",
+  },
+  launchUs: {
+    value: 8,
+    prior: 8,
+    range: [2, 40],
+    unit: "µs per kernel",
+    meaning: "Host time per kernel, synchronisation with the host included.",
+  },
+  scaleUpShare: {
+    value: 0.75,
+    prior: 0.75,
+    range: [0.3, 1],
+    unit: "share of the link",
+    meaning: "Bandwidth of large collectives inside a scale-up domain.",
+  },
+  scaleOutShare: {
+    value: 0.7,
+    prior: 0.7,
+    range: [0.2, 1],
+    unit: "share of the link",
+    meaning: "Bandwidth of large collectives between nodes.",
+  },
+  tensorExposed: {
+    value: 0.6,
+    prior: 0.6,
+    range: [0.05, 1],
+    unit: "share of the time",
+    meaning: "Exchange among tensor ranks that is not hidden behind products.",
+  },
+  pipelineExposed: {
+    value: 0.5,
+    prior: 0.5,
+    range: [0, 1],
+    unit: "share of the time",
+    meaning: "Transfers between pipeline stages that are not hidden.",
+  },
+  expertExposed: {
+    value: 0.8,
+    prior: 0.8,
+    range: [0.1, 1],
+    unit: "share of the time",
+    meaning: "Exchange of routed tokens that is not hidden.",
+  },
+  dataOverlap: {
+    value: 0.7,
+    prior: 0.7,
+    range: [0, 1],
+    unit: "share of the window",
+    meaning: "Compute behind which gradients and weights can travel.",
+  },
+  overlapSlowdown: {
+    value: 0.15,
+    prior: 0.15,
+    range: [0, 1],
+    unit: "share of the hidden time",
+    meaning: "What hidden communication costs the compute that it shares units and memory with.",
+  },
+  jitter: {
+    value: 0.01,
+    prior: 0.01,
+    range: [0, 0.05],
+    unit: "σ of a step",
+    meaning: "Noise of one node; the slowest of n nodes waits for σ√(2 ln n).",
+  },
+};
+
+export type TrainingConstants = Readonly<Record<TrainingConstantName, number>>;
+
+const trainingNames = Object.keys(trainingConstants) as TrainingConstantName[];
+const fittedValues: TrainingConstants = trainingConstantsOf((name) => trainingConstants[name].value);
+
+/** A set of constants, one value per name. */
+export function trainingConstantsOf(valueOf: (name: TrainingConstantName) => number): TrainingConstants {
+  const entries = trainingNames.map((name) => [name, valueOf(name)] as const);
+  return Object.fromEntries(entries) as Record<TrainingConstantName, number>;
+}
+
+/** The fitted values alone, as the formulas use them. */
+export function trainingConstantValues(): TrainingConstants {
+  return fittedValues;
 }

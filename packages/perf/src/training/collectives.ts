@@ -1,0 +1,83 @@
+import { oversubscriptionAcross } from "../catalogue/fabric.ts";
+import { scaleOutPerAcceleratorGbPerS, type Cluster } from "../catalogue/node.ts";
+import type { TrainingConstants } from "../constants.ts";
+
+/**
+ * Times of collectives by the α-β model (Thakur, Rabenseifner, Gropp 2005; NCCL's rings and trees): bytes over bandwidth and
+ * a latency per step. A group of n ranks that are `stride` accelerators apart has some of them inside a scale-up domain
+ * and the rest across nodes; both parts are paid, as in NCCL's rail-aligned rings.
+ */
+export interface Links {
+  readonly domainCount: number;
+  readonly nearBytes: number;
+  readonly farBytes: number;
+  readonly cluster: Cluster;
+}
+
+/** One hop inside a scale-up domain, and one between nodes (NCCL's tuning tables: 4 to 7 µs and 10 to 20 µs). */
+const nearLatency = 5e-6;
+const farLatency = 15e-6;
+
+export function linksOf(cluster: Cluster, constants: TrainingConstants, scaleUpShare: number | undefined): Links {
+  const { node } = cluster;
+  const { scaleUp } = node.accelerator;
+  return {
+    domainCount: Math.max(scaleUp.domainCount, 1),
+    nearBytes: scaleUp.gbPerS * 1e9 * (scaleUpShare ?? constants.scaleUpShare),
+    farBytes: scaleOutPerAcceleratorGbPerS(node) * 1e9 * constants.scaleOutShare,
+    cluster,
+  };
+}
+
+/** A group of ranks: how many, and how many of them share a scale-up domain. */
+export interface Group {
+  readonly count: number;
+  readonly nearCount: number;
+  readonly farCount: number;
+  /** Narrowing of the fabric that the group spans. */
+  readonly oversubscription: number;
+}
+
+export function groupOf(links: Links, count: number, stride: number): Group {
+  const fitting = Math.floor(links.domainCount / stride);
+  const nearCount = Math.max(1, Math.min(count, fitting));
+  const farCount = Math.ceil(count / nearCount);
+  const { fabric, node } = links.cluster;
+  const nodes = Math.ceil((count * stride) / node.acceleratorCount);
+  return { count, nearCount, farCount, oversubscription: farCount > 1 ? oversubscriptionAcross(fabric, nodes) : 1 };
+}
+
+/** Reduce-scatter or all-gather of `bytes` (the whole tensor): (n − 1)/n of it passes each rank. */
+export function gatherSeconds(links: Links, group: Group, bytes: number): number {
+  if (group.count <= 1) return 0;
+  const { nearCount, farCount } = group;
+  const near = ((nearCount - 1) / nearCount) * (bytes / links.nearBytes) + (nearCount - 1) * nearLatency;
+  if (farCount <= 1) return near;
+  const share = bytes / nearCount;
+  const far = (((farCount - 1) / farCount) * share * group.oversubscription) / links.farBytes;
+  return near + far + Math.log2(farCount) * farLatency;
+}
+
+/** All-reduce as reduce-scatter and all-gather. */
+export function reduceSeconds(links: Links, group: Group, bytes: number): number {
+  return 2 * gatherSeconds(links, group, bytes);
+}
+
+/**
+ * All-to-all that sends each token to `copies` ranks of the group, chosen evenly. Inside a domain every copy travels; between
+ * domains one does for each domain that is wanted: of f domains f·(1 − (1 − 1/f)^copies) are, on average.
+ */
+export function dispatchSeconds(links: Links, group: Group, tokenBytes: number, copies: number): number {
+  if (group.count <= 1) return 0;
+  const { nearCount, farCount } = group;
+  const near = (((nearCount - 1) / nearCount) * copies * tokenBytes) / links.nearBytes + nearLatency;
+  if (farCount <= 1) return near;
+  const wanted = (farCount - 1) * (1 - (1 - 1 / farCount) ** copies);
+  return near + (wanted * tokenBytes * group.oversubscription) / links.farBytes + farLatency;
+}
+
+/** A message to the neighbour at a distance of `stride` accelerators. */
+export function sendSeconds(links: Links, bytes: number, stride: number): number {
+  const isNear = stride < links.domainCount;
+  return isNear ? bytes / links.nearBytes + nearLatency : bytes / links.farBytes + farLatency;
+}

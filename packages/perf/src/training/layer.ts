@@ -1,0 +1,277 @@
+import {
+  attentionParameters,
+  expertLayerCount,
+  kvCacheWidth,
+  queryWidth,
+  valueWidth,
+  type ModelArchitecture,
+} from "../catalogue/model.ts";
+import type { TrainingConstants } from "../constants.ts";
+import type { ParallelPlan, TrainingJob } from "./job.ts";
+import type { Rates } from "./rates.ts";
+
+/** Seconds of one part of the work, by what it is spent on. */
+export interface ComputeTime {
+  readonly matmul: number;
+  readonly attention: number;
+  readonly elements: number;
+  readonly routing: number;
+  /** Host time that the kernels do not cover. */
+  readonly launch: number;
+}
+
+/** One layer and one micro-batch on one accelerator. */
+export interface LayerTime {
+  readonly forward: ComputeTime;
+  readonly backward: ComputeTime;
+}
+
+/** What the times of a layer depend on. */
+export interface LayerWork {
+  readonly job: TrainingJob;
+  readonly plan: ParallelPlan;
+  readonly rates: Rates;
+  readonly constants: TrainingConstants;
+}
+
+/** Kernels of one layer's forward pass: projections, attention, norms, residuals, activation; the casts come on top. */
+const kernelsPerLayer = 20;
+/** Router, sort, permutation, exchange and un-permutation of a layer with experts. */
+const kernelsOfRouting = 60;
+/** Per local expert: products, casts and copies that are launched one expert at a time. */
+const kernelsPerExpert = 6;
+/** Backward launches about twice the kernels of forward: gradients of inputs and of weights. */
+const backwardKernels = 2;
+
+/** Tokens of a micro-batch on one rank, before the tensor ranks share them. */
+export function tokensPerRank(job: TrainingJob, plan: ParallelPlan): number {
+  return (plan.microBatch * job.sequenceLength) / plan.context;
+}
+
+export function secondsOf(time: ComputeTime): number {
+  return time.matmul + time.attention + time.elements + time.routing + time.launch;
+}
+
+/**
+ * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements. The
+ * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has.
+ */
+function product(m: number, n: number, k: number, work: LayerWork): number {
+  const { linearFlops, linearOperandBytes, memoryBytes } = work.rates;
+  return (2 * m * n * k) / linearFlops + (linearOperandBytes * (m * k + k * n + m * n)) / memoryBytes;
+}
+
+/** The low-rank matrices beside a frozen product (LoRA): two thin products. */
+function adapter(m: number, n: number, k: number, work: LayerWork): number {
+  const { method } = work.job;
+  return method.kind === "lora" ? product(m, method.rank, k, work) + product(m, n, method.rank, work) : 0;
+}
+
+/** A linear layer forward and backward: two products back (inputs and weights), one where the weights are frozen. */
+function linear(m: number, n: number, k: number, work: LayerWork): { forward: number; backward: number } {
+  const base = product(m, n, k, work);
+  const thin = adapter(m, n, k, work);
+  const isFrozen = work.job.method.kind === "lora";
+  return { forward: base + thin, backward: (isFrozen ? 1 : 2) * base + 2 * thin };
+}
+
+/** The projections around attention, from its parameters: as if one product that reads `hidden` had them all. */
+function projections(work: LayerWork): { forward: number; backward: number } {
+  const { model } = work.job;
+  const tokens = tokensPerRank(work.job, work.plan);
+  const out = valueWidth(model.attention) / work.plan.tensor;
+  const inward = attentionParameters(model) / model.hidden / work.plan.tensor - out;
+  const first = linear(tokens, inward, model.hidden, work);
+  const last = linear(tokens, model.hidden, out, work);
+  return { forward: first.forward + last.forward, backward: first.backward + last.backward };
+}
+
+/** Positions that a query attends to on average, before causality: the sequence, or the window of windowed layers. */
+export function attendedPositions(model: ModelArchitecture, sequenceLength: number): number {
+  const { attention } = model;
+  if (attention.kind === "latent" && attention.sparse !== undefined) {
+    return Math.min(sequenceLength, 2 * attention.sparse.tokens);
+  }
+  if (attention.kind === "linear-mix") {
+    // A gated delta layer reads and writes a state of head × head numbers: like a context of twice the head's size.
+    return sequenceLength / attention.fullEvery + 2 * attention.linear.headDim * (1 - 1 / attention.fullEvery);
+  }
+  if (attention.kind !== "grouped" || attention.window === undefined) return sequenceLength;
+  const { tokens, fullEvery } = attention.window;
+  // Causality halves full attention but not a window: twice the window has the same half.
+  const windowed = Math.min(sequenceLength, 2 * tokens);
+  return sequenceLength / fullEvery + windowed * (1 - 1 / fullEvery);
+}
+
+/** The core of attention: scores, softmax, weighted sum. */
+function attentionCore(work: LayerWork): { forward: number; backward: number } {
+  const { job, plan, rates } = work;
+  const { attention } = job.model;
+  const positions = attendedPositions(job.model, job.sequenceLength);
+  const tokens = tokensPerRank(job, plan);
+  const flops = (2 * tokens * positions * (queryWidth(attention) + valueWidth(attention))) / plan.tensor;
+  if (job.software.attention === "flash") {
+    // Blocks above the diagonal are skipped; backward recomputes the scores: five products instead of two.
+    const scores = (tokens * positions * attention.headCount) / plan.tensor / 2;
+    const forward = flops / 2 / rates.attentionFlops + (rates.scoreBytes * scores) / rates.memoryBytes;
+    return { forward, backward: 2.5 * forward };
+  }
+  const matrixBytes = (2 * tokens * positions * attention.headCount) / plan.tensor;
+  const forward = flops / rates.halfFlops + (work.constants.unfusedPasses * matrixBytes) / rates.memoryBytes;
+  return { forward, backward: 2 * forward };
+}
+
+/** Numbers per token that element-wise kernels read or write around attention and the feed-forward layer, in forward. */
+function elementsPerToken(work: LayerWork, ffnWidth: number): number {
+  const { model } = work.job;
+  const { tensor, sequenceParallel } = work.plan;
+  // Two norms and two residual additions: read twice, write once and their inputs; shared only under sequence parallelism.
+  const stream = (10 * model.hidden) / (sequenceParallel ? tensor : 1);
+  const rotary = (2 * (queryWidth(model.attention) + kvCacheWidth(model.attention) / 2)) / tensor;
+  return stream + rotary + (model.isFfnGated ? 3 : 2) * ffnWidth;
+}
+
+/** Numbers per token that are quantised before the products of a layer, in forward. */
+function castsPerToken(work: LayerWork, ffnWidth: number): number {
+  const { model } = work.job;
+  const { tensor } = work.plan;
+  return 2 * model.hidden + valueWidth(model.attention) / tensor + ffnWidth;
+}
+
+function elementSeconds(work: LayerWork, ffnWidth: number): number {
+  const { rates, constants } = work;
+  const tokens = tokensPerRank(work.job, work.plan);
+  const cast = rates.isNarrow ? 3 * constants.castPasses * castsPerToken(work, ffnWidth) : 0;
+  return (tokens * (2 * rates.elementPasses * elementsPerToken(work, ffnWidth) + cast)) / rates.memoryBytes;
+}
+
+/**
+ * Launching goes on beside the work. Where one is much longer the shorter one is hidden; near a draw both cost, because kernels
+ * differ in length: the root of the squares joins the two cases.
+ */
+function uncovered(kernels: number, covered: number, work: LayerWork): number {
+  return Math.hypot(kernels * work.rates.launchSeconds, covered) - covered;
+}
+
+function layerTime(work: LayerWork, ffn: { forward: number; backward: number }, rest: Extra): LayerTime {
+  const around = projections(work);
+  const core = attentionCore(work);
+  const elements = elementSeconds(work, rest.ffnWidth);
+  const forward = around.forward + ffn.forward + core.forward + elements + rest.routing;
+  const backward = around.backward + ffn.backward + core.backward + 2 * elements + rest.routing;
+  return {
+    forward: {
+      matmul: around.forward + ffn.forward,
+      attention: core.forward,
+      elements,
+      routing: rest.routing,
+      launch: uncovered(rest.kernels, forward, work),
+    },
+    backward: {
+      matmul: around.backward + ffn.backward,
+      attention: core.backward,
+      elements: 2 * elements,
+      routing: rest.routing,
+      launch: uncovered(backwardKernels * rest.kernels, backward, work),
+    },
+  };
+}
+
+/** What a layer with experts has and a dense one has not. */
+interface Extra {
+  readonly ffnWidth: number;
+  readonly routing: number;
+  readonly kernels: number;
+}
+
+export function denseLayerTime(work: LayerWork): LayerTime {
+  const { model } = work.job;
+  const width = model.ffnHidden / work.plan.tensor;
+  return layerTime(work, feedForward(work, width), { ffnWidth: width, routing: 0, kernels: kernelsPerLayer });
+}
+
+function feedForward(work: LayerWork, width: number): { forward: number; backward: number } {
+  const { model } = work.job;
+  const tokens = tokensPerRank(work.job, work.plan);
+  const up = linear(tokens, (model.isFfnGated ? 2 : 1) * width, model.hidden, work);
+  const down = linear(tokens, model.hidden, width, work);
+  return { forward: up.forward + down.forward, backward: up.backward + down.backward };
+}
+
+export function expertLayerTime(work: LayerWork): LayerTime {
+  const { model } = work.job;
+  const { experts } = model;
+  if (experts === undefined) return denseLayerTime(work);
+  const { rates, plan, constants } = work;
+  const routedTokens = (tokensPerRank(work.job, plan) * experts.perToken) / plan.tensor;
+  const localCount = Math.max(1, experts.count / plan.expert);
+  const routed = groupedProducts(work, routedTokens, localCount);
+  const shared = feedForward(work, experts.sharedFfnHidden / plan.tensor);
+  const bytes = constants.routingPasses * 2 * routedTokens * model.hidden;
+  return layerTime(
+    work,
+    { forward: routed.forward + shared.forward, backward: routed.backward + shared.backward },
+    {
+      ffnWidth: experts.ffnHidden * (experts.perToken / plan.tensor) + experts.sharedFfnHidden / plan.tensor,
+      routing: bytes / rates.memoryBytes,
+      kernels: kernelsPerLayer + kernelsOfRouting + kernelsPerExpert * localCount,
+    },
+  );
+}
+
+/** The products of the routed experts: the tokens of a rank spread evenly over its local experts. */
+function groupedProducts(work: LayerWork, tokens: number, localCount: number): { forward: number; backward: number } {
+  const { model } = work.job;
+  const width = model.experts?.ffnHidden ?? 0;
+  const perExpert = tokens / localCount;
+  const up = linear(perExpert, (model.isFfnGated ? 2 : 1) * width, model.hidden, work);
+  const down = linear(perExpert, model.hidden, width, work);
+  return { forward: localCount * (up.forward + down.forward), backward: localCount * (up.backward + down.backward) };
+}
+
+/** Output head and loss: one wide product in 16 bits and passes over the logits, which are kept in fp32. */
+export function headTime(work: LayerWork): LayerTime {
+  const { job, plan, rates } = work;
+  const tokens = tokensPerRank(job, plan);
+  const width = job.model.vocabulary / plan.tensor;
+  const { hidden } = job.model;
+  const flops = (2 * tokens * hidden * width) / rates.halfFlops;
+  const operands = (rates.operandBytes * (tokens * hidden + hidden * width + tokens * width)) / rates.memoryBytes;
+  const elements = (rates.elementPasses * 8 * tokens * width) / rates.memoryBytes;
+  const matmul = flops + operands;
+  const gradients = job.method.kind === "lora" ? 1 : 2;
+  return {
+    forward: { matmul, attention: 0, elements, routing: 0, launch: 0 },
+    backward: { matmul: gradients * matmul, attention: 0, elements, routing: 0, launch: 0 },
+  };
+}
+
+/** What recomputation adds to the backward pass of a layer. */
+export function recomputedTime(layer: LayerTime, plan: ParallelPlan): ComputeTime {
+  const { forward } = layer;
+  switch (plan.recomputation) {
+    case "none":
+      return scaled(forward, 0);
+    case "selective":
+      return { ...scaled(forward, 0), attention: forward.attention };
+    case "partial":
+      return scaled(forward, 0.5);
+    case "full":
+      return forward;
+  }
+}
+
+function scaled(time: ComputeTime, factor: number): ComputeTime {
+  return {
+    matmul: time.matmul * factor,
+    attention: time.attention * factor,
+    elements: time.elements * factor,
+    routing: time.routing * factor,
+    launch: time.launch * factor,
+  };
+}
+
+/** Share of the layers that have experts. */
+export function expertLayerShare(model: ModelArchitecture): number {
+  return expertLayerCount(model) / model.layerCount;
+}

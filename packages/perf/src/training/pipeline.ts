@@ -1,0 +1,55 @@
+import { expertLayerCount, type ModelArchitecture } from "../catalogue/model.ts";
+import type { ParallelPlan } from "./job.ts";
+
+/** How many layers of each kind a stage holds; the head counts as a part of its own. */
+export interface StageWeights {
+  readonly dense: number;
+  readonly expert: number;
+  readonly head: number;
+}
+
+export interface Stages {
+  readonly slowest: StageWeights;
+  readonly slowestSeconds: number;
+  /** Seconds of one micro-batch over all stages. */
+  readonly allSeconds: number;
+}
+
+interface PartSeconds {
+  readonly dense: number;
+  readonly expert: number;
+  readonly head: number;
+}
+
+/**
+ * Distributes layers over stages. Where they do not divide evenly the last stage, which also has the head, gets the fewest
+ * (Megatron's "account for embedding and loss in the split"). Dense layers of a mixed model lie evenly here; they are few.
+ */
+export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: PartSeconds): Stages {
+  const share = expertLayerCount(model) / model.layerCount;
+  const layerSeconds = (1 - share) * seconds.dense + share * seconds.expert;
+  const most = Math.ceil(model.layerCount / plan.pipeline);
+  const spare = most * plan.pipeline - model.layerCount;
+  const last =
+    spare === 0 ? most : Math.max(0, most - Math.min(spare, Math.max(1, Math.round(seconds.head / layerSeconds))));
+  const withHead = last * layerSeconds + seconds.head;
+  const without = most * layerSeconds;
+  const isHeadSlowest = plan.pipeline === 1 || withHead > without;
+  const layers = isHeadSlowest ? last : most;
+  return {
+    slowest: { dense: layers * (1 - share), expert: layers * share, head: isHeadSlowest ? 1 : 0 },
+    slowestSeconds: isHeadSlowest ? withHead : without,
+    allSeconds: model.layerCount * layerSeconds + seconds.head,
+  };
+}
+
+/**
+ * Time in which a stage has nothing to do: 1F1B fills and drains all other stages once (SC21, arXiv 2104.04473), interleaving
+ * divides that by the chunks per stage, ZB-H1 (arXiv 2401.10241) leaves about a third of it.
+ */
+export function bubbleSeconds(stages: Stages, plan: ParallelPlan): number {
+  const others = Math.max(0, stages.allSeconds - stages.slowestSeconds);
+  if (plan.pipeline === 1) return 0;
+  if (plan.schedule === "zero-bubble") return others / 3;
+  return others / plan.virtualStages;
+}

@@ -1,0 +1,297 @@
+import {
+  attentionParameters,
+  denseLayerParameters,
+  expertLayerParameters,
+  kvCacheWidth,
+  queryWidth,
+  valueWidth,
+} from "../catalogue/model.ts";
+import { trainingConstantValues, type TrainingConstants } from "../constants.ts";
+import {
+  dispatchSeconds,
+  gatherSeconds,
+  groupOf,
+  linksOf,
+  reduceSeconds,
+  sendSeconds,
+  type Links,
+} from "./collectives.ts";
+import {
+  acceleratorCountOf,
+  microBatchCount,
+  type ParallelPlan,
+  type TrainingJob,
+  type TrainingSystem,
+} from "./job.ts";
+import {
+  denseLayerTime,
+  expertLayerTime,
+  headTime,
+  recomputedTime,
+  secondsOf,
+  tokensPerRank,
+  type ComputeTime,
+  type LayerTime,
+  type LayerWork,
+} from "./layer.ts";
+import { parametersPerRank, type RankParameters } from "./parameters.ts";
+import { bubbleSeconds, stagesOf } from "./pipeline.ts";
+import { ratesOf } from "./rates.ts";
+
+/** Seconds of one optimizer step by cause, on the stage that sets the pace. The parts add up to the step. */
+export interface StepBreakdown {
+  readonly matmul: number;
+  readonly attention: number;
+  readonly elements: number;
+  readonly routing: number;
+  readonly launch: number;
+  readonly recomputation: number;
+  readonly tensorExchange: number;
+  readonly contextExchange: number;
+  readonly expertExchange: number;
+  readonly stageTransfer: number;
+  readonly bubble: number;
+  readonly stateExchange: number;
+  readonly optimizer: number;
+  readonly jitter: number;
+}
+
+export interface StepEstimate {
+  readonly seconds: number;
+  readonly tokensPerSecondPerAccelerator: number;
+  readonly breakdown: StepBreakdown;
+}
+
+/** Seconds of the parts of a layer (or the head) for one micro-batch, forward and backward together. */
+interface PartTime {
+  readonly compute: ComputeTime;
+  readonly recomputation: number;
+  readonly tensor: number;
+  readonly context: number;
+  readonly expert: number;
+  /** Sharded weights and gradients that move with every micro-batch (ZeRO-3, FSDP), as far as compute does not hide them. */
+  readonly state: number;
+  readonly total: number;
+  readonly forwardSeconds: number;
+  readonly backwardSeconds: number;
+}
+
+interface StepWork extends LayerWork {
+  readonly system: TrainingSystem;
+  readonly links: Links;
+  readonly parameters: RankParameters;
+}
+
+/** Optimizer traffic: Adam reads gradient, master weight and two moments, writes three of them and the weights back. */
+const optimizerPasses = 2;
+
+/** Bytes in which gradients travel: Megatron reduces in fp32 unless told otherwise, FSDP and XLA in 16 bits. */
+function reducedBytes(job: TrainingJob): number {
+  return job.software.stack === "fused" ? job.precision.gradientBytes : 2;
+}
+
+export function estimateStep(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  system: TrainingSystem,
+  constants: TrainingConstants = trainingConstantValues(),
+): StepEstimate {
+  const rates = ratesOf(job, system, constants);
+  const links = linksOf(system.cluster, constants, system.calibration?.scaleUpEfficiency);
+  const work: StepWork = { job, plan, rates, constants, system, links, parameters: parametersPerRank(job, plan) };
+  const dense = partTime(work, denseLayerTime(work), false);
+  const expert = job.model.experts === undefined ? dense : partTime(work, expertLayerTime(work), true);
+  const head = headPart(work);
+  const stages = stagesOf(job.model, plan, { dense: dense.total, expert: expert.total, head: head.total });
+  const microBatches = microBatchCount(job, plan);
+  const weights = stages.slowest;
+  const total = (pick: (part: PartTime) => number): number =>
+    microBatches * (weights.dense * pick(dense) + weights.expert * pick(expert) + weights.head * pick(head));
+  const stageTransfer = transferSeconds(work) * microBatches;
+  const passes = hidingPasses(plan, microBatches);
+  const window = {
+    forward: passes * (weights.dense * dense.forwardSeconds + weights.expert * expert.forwardSeconds),
+    backward: passes * (weights.dense * dense.backwardSeconds + weights.expert * expert.backwardSeconds),
+  };
+  const busy = {
+    matmul: total((part) => part.compute.matmul),
+    attention: total((part) => part.compute.attention),
+    elements: total((part) => part.compute.elements),
+    routing: total((part) => part.compute.routing),
+    launch: total((part) => part.compute.launch),
+    recomputation: total((part) => part.recomputation),
+    tensorExchange: total((part) => part.tensor),
+    contextExchange: total((part) => part.context),
+    expertExchange: total((part) => part.expert),
+    stageTransfer,
+    bubble: bubbleSeconds(stages, plan),
+    stateExchange: total((part) => part.state) + stateSeconds(work, window),
+    optimizer: optimizerSeconds(work),
+  };
+  return withJitter(work, busy);
+}
+
+function withJitter(work: StepWork, busy: Omit<StepBreakdown, "jitter">): StepEstimate {
+  const { job, plan, system, constants } = work;
+  let seconds = 0;
+  for (const part of Object.values(busy)) seconds += part;
+  const count = acceleratorCountOf(plan);
+  const nodes = count / system.cluster.node.acceleratorCount;
+  // The slowest of n noisy nodes sets the pace: the expected maximum of n normal draws is near σ√(2 ln n).
+  const jitter = nodes > 1 ? seconds * constants.jitter * Math.sqrt(2 * Math.log(nodes)) : 0;
+  const whole = seconds + jitter;
+  return {
+    seconds: whole,
+    tokensPerSecondPerAccelerator: (job.globalBatch * job.sequenceLength) / (whole * count),
+    breakdown: { ...busy, jitter },
+  };
+}
+
+function partTime(work: StepWork, layer: LayerTime, hasExperts: boolean): PartTime {
+  const { plan, constants, rates } = work;
+  const again = recomputedTime(layer, plan);
+  const forward = secondsOf(layer.forward);
+  const recomputation = secondsOf(again);
+  const backward = secondsOf(layer.backward) + recomputation;
+  const passes = plan.recomputation === "full" ? 3 : plan.recomputation === "partial" ? 2.5 : 2;
+  const tensor = tensorSeconds(work, hasExperts) * passes * constants.tensorExposed;
+  const context = contextSeconds(work, layer, rates.attentionFlops);
+  const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
+  const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, { forward, backward }) : 0;
+  return {
+    compute: {
+      matmul: layer.forward.matmul + layer.backward.matmul,
+      attention: layer.forward.attention + layer.backward.attention,
+      elements: layer.forward.elements + layer.backward.elements,
+      routing: layer.forward.routing + layer.backward.routing,
+      launch: layer.forward.launch + layer.backward.launch,
+    },
+    recomputation,
+    tensor,
+    context,
+    expert,
+    state,
+    total: forward + backward + tensor + context + expert + state,
+    forwardSeconds: forward,
+    backwardSeconds: backward,
+  };
+}
+
+function headPart(work: StepWork): PartTime {
+  const head = headTime(work);
+  const forward = secondsOf(head.forward);
+  const backward = secondsOf(head.backward);
+  return {
+    compute: {
+      matmul: head.forward.matmul + head.backward.matmul,
+      attention: 0,
+      elements: head.forward.elements + head.backward.elements,
+      routing: 0,
+      launch: 0,
+    },
+    recomputation: 0,
+    tensor: 0,
+    context: 0,
+    expert: 0,
+    state: 0,
+    total: forward + backward,
+    forwardSeconds: forward,
+    backwardSeconds: backward,
+  };
+}
+
+/** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one where experts follow. */
+function tensorSeconds(work: StepWork, hasExperts: boolean): number {
+  const { job, plan, links } = work;
+  if (plan.tensor === 1) return 0;
+  const bytes = 2 * tokensPerRank(job, plan) * job.model.hidden;
+  return (hasExperts ? 1 : 2) * reduceSeconds(links, groupOf(links, plan.tensor, 1), bytes);
+}
+
+/** Ring attention passes keys and values round: once forward, twice backward; attention itself hides it if it is longer. */
+function contextSeconds(work: StepWork, layer: LayerTime, _flops: number): number {
+  const { job, plan, links } = work;
+  if (plan.context === 1) return 0;
+  const group = groupOf(links, plan.context, plan.tensor);
+  const { attention } = job.model;
+  const width = attention.kind === "latent" ? queryWidth(attention) + valueWidth(attention) : kvCacheWidth(attention);
+  const bytes = (2 * tokensPerRank(job, plan) * width * plan.context) / plan.tensor;
+  const once = gatherSeconds(links, group, bytes);
+  return Math.max(0, once - layer.forward.attention) + Math.max(0, 2 * once - layer.backward.attention);
+}
+
+/**
+ * Dispatch to the experts and combination of their results, once each way. A token that several experts of one node want
+ * crosses the network once (DeepEP, Megatron's hybrid dispatcher).
+ */
+function expertSeconds(work: StepWork): number {
+  const { job, plan, links } = work;
+  const { experts } = job.model;
+  if (experts === undefined || plan.expert === 1) return 0;
+  const tokenBytes = (2 * tokensPerRank(job, plan) * job.model.hidden) / plan.tensor;
+  return 2 * dispatchSeconds(links, groupOf(links, plan.expert, 1), tokenBytes, experts.perToken);
+}
+
+/** Weights gathered for forward and again for backward, gradients scattered after it: per layer and micro-batch. */
+function shardedSeconds(
+  work: StepWork,
+  hasExperts: boolean,
+  compute: { readonly forward: number; readonly backward: number },
+): number {
+  const { job, plan, links, constants } = work;
+  const { model } = job;
+  const count = hasExperts
+    ? attentionParameters(model) / plan.tensor + expertLayerParameters(model).expertsTotal / plan.expert
+    : denseLayerParameters(model) / plan.tensor;
+  const group = groupOf(links, plan.shardCount, plan.tensor * plan.context);
+  const gather = gatherSeconds(links, group, job.precision.weightBytes * count);
+  const isFrozen = job.method.kind === "lora";
+  const scatter = isFrozen ? 0 : gatherSeconds(links, group, reducedBytes(job) * count);
+  const exposed =
+    Math.max(0, gather - constants.dataOverlap * compute.forward) +
+    Math.max(0, gather + scatter - constants.dataOverlap * compute.backward);
+  return exposed + constants.overlapSlowdown * (2 * gather + scatter - exposed);
+}
+
+/** Gradients and updated weights among replicas, once per step, behind the last backward and the first forward pass. */
+function stateSeconds(work: StepWork, window: { readonly forward: number; readonly backward: number }): number {
+  const { job, plan, links, constants, parameters } = work;
+  const replicas = plan.zeroStage === 3 ? plan.data / plan.shardCount : plan.data;
+  if (replicas <= 1 || job.method.kind === "lora") return 0;
+  const stride = plan.tensor * plan.context * (plan.zeroStage === 3 ? plan.shardCount : 1);
+  const group = groupOf(links, replicas, stride);
+  const held = plan.zeroStage === 3 ? parameters.total / plan.shardCount : parameters.dense;
+  const gradients = gatherSeconds(links, group, reducedBytes(job) * held);
+  const second = plan.zeroStage === 0 || plan.zeroStage === 3 ? reducedBytes(job) : job.precision.weightBytes;
+  const weights = gatherSeconds(links, group, second * held);
+  const exposed =
+    Math.max(0, gradients - constants.dataOverlap * window.backward) +
+    Math.max(0, weights - constants.dataOverlap * window.forward);
+  return exposed + constants.overlapSlowdown * (gradients + weights - exposed);
+}
+
+function optimizerSeconds(work: StepWork): number {
+  const { job, plan, rates, parameters } = work;
+  const shards = plan.zeroStage === 0 ? 1 : plan.zeroStage === 3 ? plan.shardCount : plan.data;
+  const bytes =
+    optimizerPasses * job.precision.optimizerBytes + job.precision.gradientBytes + job.precision.weightBytes;
+  return (bytes * parameters.trained) / shards / rates.memoryBytes;
+}
+
+/**
+ * Passes of a stage behind which gradients and weights can travel: the last backward and the first forward one. When stages
+ * are interleaved a chunk's gradients are final while a group of micro-batches still passes the other chunks.
+ */
+function hidingPasses(plan: ParallelPlan, microBatches: number): number {
+  const others = (plan.virtualStages - 1) / plan.virtualStages;
+  return Math.max(1, Math.min(microBatches, plan.pipeline) * others);
+}
+
+/** Activations to the next stage and gradients back, per micro-batch and chunk of layers. */
+function transferSeconds(work: StepWork): number {
+  const { job, plan, links, constants } = work;
+  if (plan.pipeline === 1) return 0;
+  const bytes = (2 * tokensPerRank(job, plan) * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
+  const stride = plan.tensor * plan.context * plan.data;
+  return 2 * plan.virtualStages * constants.pipelineExposed * sendSeconds(links, bytes, stride);
+}

@@ -1,0 +1,233 @@
+/**
+ * Published training measurements as jobs, plans and systems: one reading for every row of every file with these columns.
+ * What a row does not say is filled in by rules that look at the configuration, never at the source.
+ */
+import {
+  findAccelerator,
+  mixedPrecision,
+  nonBlockingFabric,
+  type Accelerator,
+  type Attention,
+  type ModelArchitecture,
+  type NumberFormat,
+  type ParallelPlan,
+  type Recomputation,
+  type SoftwareStack,
+  type TrainingJob,
+  type TrainingSystem,
+} from "@headroom/perf";
+
+export type Fields = Readonly<Record<string, string>>;
+
+export interface TrainingRow {
+  readonly id: string;
+  readonly group: string;
+  readonly label: string;
+  readonly isScored: boolean;
+  readonly isTpu: boolean;
+  readonly status: string;
+  readonly job: TrainingJob;
+  readonly plan: ParallelPlan;
+  readonly system: TrainingSystem;
+  readonly stepSeconds: number | undefined;
+  readonly memoryGib: number | undefined;
+}
+
+export type Reading = { readonly kind: "row"; readonly row: TrainingRow } | Unreadable;
+export interface Unreadable {
+  readonly kind: "unreadable";
+  readonly id: string;
+  readonly group: string;
+  readonly reason: string;
+}
+
+function numberIn(fields: Fields, name: string): number | undefined {
+  const text = fields[name]?.trim() ?? "";
+  if (text === "") return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+const numberOr = (fields: Fields, name: string, fallback: number): number => numberIn(fields, name) ?? fallback;
+
+export function readTrainingRow(fields: Fields): Reading {
+  const id = fields["id"] ?? "";
+  const group = fields["source_group"] ?? "";
+  const refuse = (reason: string): Unreadable => ({ kind: "unreadable", id, group, reason });
+  const accelerator = findAccelerator(fields["gpu"] ?? "");
+  if (accelerator === undefined) return refuse(`accelerator ${fields["gpu"] ?? ""} is not in the catalogue`);
+  const model = readModel(fields);
+  if (typeof model === "string") return refuse(model);
+  const sequenceLength = numberIn(fields, "seq_len");
+  const globalBatch = numberIn(fields, "global_batch");
+  const count = numberIn(fields, "gpus");
+  if (sequenceLength === undefined || globalBatch === undefined || count === undefined) {
+    return refuse("sequence length, global batch or number of accelerators is missing");
+  }
+  const precision = readPrecision(fields["precision"] ?? "");
+  if (precision === undefined) return refuse(`precision ${fields["precision"] ?? ""} is unknown`);
+  const plan = readPlan(fields, count, globalBatch);
+  const stack = readStack(fields, accelerator, plan);
+  const job: TrainingJob = {
+    model,
+    sequenceLength,
+    globalBatch,
+    method: fields["kind"] === "lora" ? { kind: "lora", rank: 16 } : { kind: "full" },
+    precision: mixedPrecision(precision),
+    software: { stack, attention: fields["flash_attn"] === "0" ? "unfused" : "flash" },
+  };
+  const row: TrainingRow = {
+    id,
+    group,
+    label: `${model.name} ${accelerator.name}×${count}`,
+    isScored: fields["score"] === "1",
+    isTpu: accelerator.vendor === "Google",
+    status: fields["status"] ?? "",
+    job,
+    plan,
+    system: { cluster: readCluster(fields, accelerator, count) },
+    stepSeconds: numberIn(fields, "step_time_s"),
+    memoryGib: numberIn(fields, "mem_gib_measured"),
+  };
+  return { kind: "row", row };
+}
+
+function readModel(fields: Fields): ModelArchitecture | string {
+  const layerCount = numberIn(fields, "layers");
+  const hidden = numberIn(fields, "hidden");
+  const headCount = numberIn(fields, "heads");
+  const vocabulary = numberIn(fields, "vocab");
+  if (layerCount === undefined || hidden === undefined || headCount === undefined || vocabulary === undefined) {
+    return "layers, hidden size, heads or vocabulary of the model are missing";
+  }
+  const experts = numberOr(fields, "experts", 0);
+  const ffnHidden = numberOr(fields, "ffn_hidden", 4 * hidden);
+  return {
+    name: fields["model"] ?? "",
+    layerCount,
+    hidden,
+    attention: readAttention(fields, headCount, hidden),
+    ffnHidden,
+    isFfnGated: fields["gated_ffn"] === "1",
+    vocabulary,
+    hasTiedEmbeddings: fields["tied_emb"] === "1",
+    learnedPositions: 0,
+    ...(experts > 1
+      ? {
+          experts: {
+            count: experts,
+            perToken: numberOr(fields, "topk", 1),
+            ffnHidden: numberOr(fields, "expert_ffn", ffnHidden),
+            sharedFfnHidden: numberOr(fields, "shared_ffn", 0),
+            denseLayerCount: numberOr(fields, "dense_layers", 0),
+          },
+        }
+      : {}),
+    source: fields["provenance"] ?? "",
+  };
+}
+
+/** The files give latent attention by its head count and width alone; the ranks are those of DeepSeek-V3's config.json. */
+function readAttention(fields: Fields, headCount: number, hidden: number): Attention {
+  if (fields["attn"] === "mla") {
+    const [nopeHeadDim, ropeHeadDim, valueHeadDim] = [128, 64, 128];
+    return { kind: "latent", headCount, queryRank: 1536, kvRank: 512, nopeHeadDim, ropeHeadDim, valueHeadDim };
+  }
+  return {
+    kind: "grouped",
+    headCount,
+    kvHeadCount: numberOr(fields, "kv_heads", headCount),
+    headDim: numberOr(fields, "head_dim", hidden / headCount),
+  };
+}
+
+function readPrecision(text: string): NumberFormat | undefined {
+  const name = text.toLowerCase();
+  if (name === "" || /bf16/.test(name)) return "bf16";
+  if (/fp16|half/.test(name)) return "fp16";
+  if (/fp4/.test(name)) return "nvfp4";
+  if (/int8/.test(name)) return "int8";
+  if (/mxfp8|fp8-mx/.test(name)) return "mxfp8";
+  return /fp8/.test(name) ? "fp8" : undefined;
+}
+
+function readRecomputation(text: string): Recomputation {
+  if (text === "full") return "full";
+  if (text === "selective" || text === "core_attn") return "selective";
+  // MaxText's and others' policies that keep some of the products of a layer.
+  return /^(?:custom|save|partial)/.test(text) ? "partial" : "none";
+}
+
+function readPlan(fields: Fields, count: number, globalBatch: number): ParallelPlan {
+  const tensor = numberOr(fields, "tp", 1);
+  const pipeline = numberOr(fields, "pp", 1);
+  const context = numberOr(fields, "cp", 1);
+  const free = count / (tensor * pipeline * context);
+  const stage = numberOr(fields, "zero_stage", 0);
+  // Whole replicas that share less than one sequence cannot be: then several accelerators share it as tensor ranks.
+  const spread = stage === 3 && free > globalBatch && fields["tp"] === "" ? free / globalBatch : 1;
+  const data = free / spread;
+  const asked = numberOr(fields, "micro_batch", Math.max(1, globalBatch / (data * numberOr(fields, "grad_accum", 1))));
+  const steps = Math.max(1, Math.round(globalBatch / (data * asked)));
+  const virtualStages = pipeline > 1 ? numberOr(fields, "vpp", 1) : 1;
+  return {
+    tensor: tensor * spread,
+    pipeline,
+    context,
+    data,
+    expert: numberOr(fields, "ep", 1),
+    virtualStages,
+    schedule: virtualStages > 1 ? "interleaved" : "1f1b",
+    // Some published global batches are not multiples of the micro-batch: the number of steps is kept.
+    microBatch: globalBatch / (data * steps),
+    sequenceParallel: fields["sequence_parallel"] === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
+    zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : 0,
+    shardCount: readShards(fields, data),
+    recomputation: readRecomputation(fields["recompute"] ?? ""),
+  };
+}
+
+/** "HSDP" shards inside a node; a number is the size of the sharding group; everything else shards over all replicas. */
+function readShards(fields: Fields, data: number): number {
+  if (fields["fsdp"] === "HSDP") return Math.min(data, numberOr(fields, "gpus_per_node", 8));
+  const count = numberOr(fields, "fsdp", data);
+  return count > 1 && data % count === 0 ? count : data;
+}
+
+function readStack(fields: Fields, accelerator: Accelerator, plan: ParallelPlan): SoftwareStack {
+  const framework = fields["framework"] ?? "";
+  if (accelerator.vendor === "Google" || /maxtext|pax|jax/i.test(framework)) return "compiled";
+  if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
+  if (/nemo|megatron|bridge|transformer.?engine/i.test(framework)) return "fused";
+  return plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";
+}
+
+function readCluster(fields: Fields, accelerator: Accelerator, count: number): TrainingSystem["cluster"] {
+  const perNode = numberOr(fields, "gpus_per_node", Math.min(8, accelerator.scaleUp.domainCount));
+  const domainCount = numberOr(fields, "scaleup_domain", accelerator.scaleUp.domainCount);
+  const perAccelerator = readNetwork(fields["inter_link"] ?? "", perNode) ?? accelerator.scaleOutGbPerS;
+  return {
+    node: {
+      name: accelerator.name,
+      accelerator: { ...accelerator, scaleUp: { ...accelerator.scaleUp, domainCount } },
+      acceleratorCount: perNode,
+      scaleOutGbPerS: perAccelerator * perNode,
+      hostLinkGbPerS: 32,
+      source: fields["provenance"] ?? "",
+    },
+    nodeCount: Math.ceil(count / perNode),
+    fabric: nonBlockingFabric,
+  };
+}
+
+/** "8x400Gb NDR", "1600Gbps RoCE per node", "400Gbps/node": GB/s per accelerator of what is not storage or management. */
+function readNetwork(text: string, perNode: number): number | undefined {
+  const compute = text.split(/,(?=\s*Compute)/).at(-1) ?? text;
+  const total = /(\d+)\s*Gb(?:ps|\/s)?[^,]*?(?:per node|\/node)|EFA (\d+)Gbps/i.exec(compute);
+  if (total !== null) return Number(total[1] ?? total[2]) / 8 / perNode;
+  const cards = [...compute.matchAll(/(\d+)x[^,]*?(\d+)\s?Gb/gi)].map(
+    ([, cards = "0", rate = "0"]) => Number(cards) * Number(rate),
+  );
+  const most = Math.max(0, ...cards);
+  return most >= 400 ? most / 8 / perNode : undefined;
+}
