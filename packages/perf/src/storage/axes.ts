@@ -1,0 +1,111 @@
+import type { AxisDemand } from "./demand.ts";
+
+/** What a storage tier offers, as bought. An axis that is not stated is not judged. */
+export interface StorageTier {
+  readonly name: string;
+  readonly capacityBytes?: number;
+  readonly readGbPerS?: number;
+  readonly writeGbPerS?: number;
+  readonly operationsPerS?: number;
+  readonly clientCount?: number;
+  readonly source: string;
+}
+
+export type StorageAxis = "capacity" | "read" | "write" | "operations" | "clients";
+
+export interface AxisLoad {
+  readonly axis: StorageAxis;
+  readonly needed: number;
+  /** What can be counted on: the share `deliveredShare` of what was bought, for all but capacity and clients. */
+  readonly offered: number | undefined;
+  /** needed ÷ offered; above 1 the axis starves. */
+  readonly load: number | undefined;
+  /** The part of the demand that weighs most on this axis. */
+  readonly cause: string;
+}
+
+export interface StorageVerdict {
+  readonly axes: readonly AxisLoad[];
+  /** The axis with the highest load, if any is stated. */
+  readonly breaksFirst: AxisLoad | undefined;
+  readonly isEnough: boolean;
+  /** How many times this demand the tier carries before the first axis breaks. */
+  readonly headroom: number | undefined;
+}
+
+/** Of distributed storage one gets about 80% of what was bought (ml-engineering, storage/README.md: plan for 1.25 times). */
+export const deliveredShare = 0.8;
+
+/** Demand of several jobs and of what each does, at one time. */
+export interface StorageDemand {
+  readonly capacityBytes: number;
+  readonly readGbPerS: number;
+  readonly writeGbPerS: number;
+  readonly operationsPerS: number;
+  readonly clientCount: number;
+  readonly parts: readonly AxisDemand[];
+}
+
+/**
+ * The demand of a mix. Everything needs its place and its clients at once. For a rate, the heaviest burst is counted in full
+ * and every other part at its average, because jobs do not save or start in step with each other.
+ */
+export function combineDemands(parts: readonly AxisDemand[]): StorageDemand {
+  const sum = (pick: (part: AxisDemand) => number): number => parts.reduce((total, part) => total + pick(part), 0);
+  return {
+    capacityBytes: sum((part) => part.capacityBytes),
+    readGbPerS: peakRate(parts, (part) => part.readGbPerS),
+    writeGbPerS: peakRate(parts, (part) => part.writeGbPerS),
+    operationsPerS: peakRate(parts, (part) => part.operationsPerS),
+    clientCount: sum((part) => part.clientCount),
+    parts,
+  };
+}
+
+function peakRate(parts: readonly AxisDemand[], pick: (part: AxisDemand) => number): number {
+  let mean = 0;
+  let burst = 0;
+  for (const part of parts) {
+    mean += pick(part) * part.dutyShare;
+    burst = Math.max(burst, pick(part) * (1 - part.dutyShare));
+  }
+  return mean + burst;
+}
+
+/** Compares a demand with a tier, axis by axis. */
+export function judgeStorage(demand: StorageDemand, tier: StorageTier): StorageVerdict {
+  const share = (bought: number | undefined): number | undefined =>
+    bought === undefined ? undefined : bought * deliveredShare;
+  const cause = (pick: (part: AxisDemand) => number): string => heaviest(demand.parts, pick);
+  const axes = [
+    load("capacity", demand.capacityBytes, tier.capacityBytes, cause((part) => part.capacityBytes)),
+    load("read", demand.readGbPerS, share(tier.readGbPerS), cause((part) => part.readGbPerS)),
+    load("write", demand.writeGbPerS, share(tier.writeGbPerS), cause((part) => part.writeGbPerS)),
+    load("operations", demand.operationsPerS, share(tier.operationsPerS), cause((part) => part.operationsPerS)),
+    load("clients", demand.clientCount, tier.clientCount, cause((part) => part.clientCount)),
+  ];
+  let breaksFirst: AxisLoad | undefined;
+  for (const axis of axes) {
+    if (axis.load !== undefined && axis.load > (breaksFirst?.load ?? 0)) breaksFirst = axis;
+  }
+  const highest = breaksFirst?.load;
+  return {
+    axes,
+    breaksFirst,
+    isEnough: highest === undefined || highest <= 1,
+    headroom: highest === undefined ? undefined : 1 / highest,
+  };
+}
+
+function load(axis: StorageAxis, needed: number, offered: number | undefined, cause: string): AxisLoad {
+  if (offered === undefined) return { axis, needed, offered, load: undefined, cause };
+  return { axis, needed, offered, load: needed === 0 ? 0 : needed / offered, cause };
+}
+
+function heaviest(parts: readonly AxisDemand[], pick: (part: AxisDemand) => number): string {
+  let best: AxisDemand | undefined;
+  for (const part of parts) {
+    if (pick(part) > (best === undefined ? 0 : pick(best))) best = part;
+  }
+  return best?.name ?? "nothing";
+}
