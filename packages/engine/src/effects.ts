@@ -28,4 +28,23 @@ export interface StopGang {
   readonly reason: StopReason;
 }
 
-export type Effect = LaunchGang | StopGang;
+/** More workers for a gang that runs, with the ranks behind those it has. */
+export interface GrowGang {
+  readonly kind: "growGang";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly firstRank: number;
+  readonly workers: readonly WorkerAllocation[];
+}
+
+/** The gang goes on with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
+export interface ShrinkGang {
+  readonly kind: "shrinkGang";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  readonly workers: number;
+  readonly graceTimeoutMs: number;
+}
+
+export type Effect = LaunchGang | StopGang | GrowGang | ShrinkGang;

@@ -140,6 +140,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "nodeUnreachable":
     case "attemptRunning":
     case "attemptExited":
+    case "workersLeft":
     case "attemptLost":
       return decideObservation(batch, input);
     case "progressReported":

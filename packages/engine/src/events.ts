@@ -8,6 +8,8 @@ import type { Team } from "./model/team.ts";
 import type {
   AttemptOutcome,
   EndReason,
+  EvictionReason,
+  PromisedPlace,
   StopReason,
   WorkerAllocation,
   WorkerExit,
@@ -25,22 +27,22 @@ interface Fact<Kind extends string, Version extends number = 1> {
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
   | (Fact<"poolDefined"> & { readonly pool: Pool })
-  | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
-  | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
+  | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
+  | (Fact<"nodeChanged", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string });
 
 export type GovernanceEvent =
-  | (Fact<"teamDefined"> & { readonly team: Team })
+  | (Fact<"teamDefined", 2> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
-  | (Fact<"policySet"> & { readonly policy: Policy })
+  | (Fact<"policySet", 2> & { readonly policy: Policy })
   /** Remembers the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
 export type WorkloadEvent =
-  | (Fact<"workloadSubmitted"> & {
+  | (Fact<"workloadSubmitted", 2> & {
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
@@ -62,7 +64,7 @@ export type AttemptEvent =
       readonly workers: readonly WorkerAllocation[];
     })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
-  | (Fact<"attemptStopRequested"> & { readonly attemptId: AttemptId; readonly reason: StopReason })
+  | (Fact<"attemptStopRequested", 2> & { readonly attemptId: AttemptId; readonly reason: StopReason })
   | (Fact<"attemptEnded"> & {
       readonly attemptId: AttemptId;
       readonly outcome: AttemptOutcome;
@@ -77,7 +79,67 @@ export type AttemptEvent =
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     })
+  /** An elastic gang goes on with its first `workers` workers; the others are asked to leave. */
+  | (Fact<"gangShrinkRequested"> & {
+      readonly attemptId: AttemptId;
+      readonly workers: number;
+      readonly reason: EvictionReason;
+    })
+  /** The workers that were asked to leave have left. */
+  | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
+  /** Further workers for a gang that runs, behind those it has. */
+  | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  | (Fact<"placePromised"> & { readonly promise: PromisedPlace })
+  | (Fact<"promiseWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
+  /** By what right what is evicted next is evicted: for whom, and how both sides stood. */
+  | (Fact<"evictionPlanned"> & {
+      readonly workloadId: WorkloadId;
+      readonly task: number;
+      readonly reason: EvictionReason;
+      readonly victims: readonly PlannedVictim[];
+    })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
+
+/** What a plan takes from one attempt, and how its team and the beneficiary's stood, as parts of their claims in thousandths. */
+export interface PlannedVictim {
+  readonly attemptId: AttemptId;
+  /** Workers that it keeps; 0: it is evicted whole. */
+  readonly keeps: number;
+  readonly team: TeamName;
+  readonly teamShareBeforeMilli: number;
+  readonly teamShareAfterMilli: number;
+}
 
 export type Event = FleetEvent | GovernanceEvent | WorkloadEvent | AttemptEvent;
 export type EventKind = Event["kind"];
+
+/** The newest version of every kind that this engine writes; it reads all from 1 on. */
+export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
+  siteDefined: 1,
+  poolDefined: 1,
+  nodeJoined: 2,
+  nodeChanged: 2,
+  nodeLost: 1,
+  nodeReturned: 1,
+  nodeDrainStarted: 1,
+  nodeResumed: 1,
+  teamDefined: 2,
+  teamRemoved: 1,
+  policySet: 2,
+  commandAnswered: 1,
+  workloadSubmitted: 2,
+  workloadStopRequested: 1,
+  workloadEnded: 1,
+  gangPlaced: 1,
+  attemptStarted: 1,
+  attemptStopRequested: 2,
+  attemptEnded: 1,
+  gangShrinkRequested: 1,
+  workersLeft: 1,
+  gangGrown: 1,
+  placePromised: 1,
+  promiseWithdrawn: 1,
+  evictionPlanned: 1,
+  progressRecorded: 1,
+  checkpointRecorded: 1,
+};

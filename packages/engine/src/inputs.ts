@@ -38,6 +38,8 @@ export type Observation =
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
   /** All workers have ended: their exits in the order in which they happened. */
   | { readonly kind: "attemptExited"; readonly attemptId: AttemptId; readonly exits: readonly WorkerExit[] }
+  /** Of a gang that was asked to shrink, the workers that were to leave have left. */
+  | { readonly kind: "workersLeft"; readonly attemptId: AttemptId }
   /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
   | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
 

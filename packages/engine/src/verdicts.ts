@@ -36,6 +36,8 @@ export type BlockedReason =
       readonly kind: "teamLimit";
       readonly team: string;
       readonly acceleratorType: string;
+      /** What the limit is on: the accelerator type, or another resource that teams limit. */
+      readonly resource: string;
       readonly limitCount: number;
       readonly usedCount: number;
       readonly neededCount: number;

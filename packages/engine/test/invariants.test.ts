@@ -53,6 +53,7 @@ const workload = (world: World, ordinal: number) => {
   return found;
 };
 const classes = (world: World): PlacementClass[] => [...world.queue.classes()];
+const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
 const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
 /** What is done to the world, and a word of the finding that must come of it. */
@@ -81,12 +82,12 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ],
   [
     "team use off by one",
-    (world) => world.teamUse.add(teamName("top"), "H100", 1),
+    (world) => world.teamUse.add(teamName("top"), world.teamUse.amountOf(one, 1, "H100"), false, 1),
     /team top is filed with 5 H100, it holds 4/,
   ],
   [
     "team use not counted upwards",
-    (world) => world.teamUse.moveFrom(teamName("sub")),
+    (world) => void (world.teamUse.node(teamName("top")).used[world.teamUse.position("H100")] = 0),
     /team top is filed with 0 H100, it holds 4/,
   ],
   [

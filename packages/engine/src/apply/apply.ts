@@ -2,6 +2,7 @@
  * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all come
  * through here, so what an event means is decided once. One file for each family of events.
  */
+import { EVENT_VERSIONS } from "../events.ts";
 import type { Event } from "../events.ts";
 import { InvariantError } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
@@ -12,7 +13,8 @@ import { applyWorkloadEvent } from "./workload-events.ts";
 
 export function applyEvent(world: World, event: Event): void {
   const { state } = world;
-  if (event.version !== 1) throw unknownEvent(event);
+  // A kind that is not known has no newest version, and nothing is at most that.
+  if (!(event.version <= EVENT_VERSIONS[event.kind])) throw unknownEvent(event);
   // Not `invariant`: its message would be put together for every event of a run.
   if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
   state.sequence++;
@@ -26,6 +28,12 @@ export function applyEvent(world: World, event: Event): void {
     case "attemptStarted":
     case "attemptStopRequested":
     case "attemptEnded":
+    case "gangShrinkRequested":
+    case "workersLeft":
+    case "gangGrown":
+    case "placePromised":
+    case "promiseWithdrawn":
+    case "evictionPlanned":
     case "progressRecorded":
     case "checkpointRecorded":
       return applyAttemptEvent(world, event);

@@ -1,8 +1,9 @@
 import type { AttemptEvent } from "../events.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { EndedAttempt } from "../model/workload.ts";
+import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
+import { holdAttempt, holdPromise, leaveAttempt, mayGrow, releaseAttempt } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
@@ -20,8 +21,25 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       const attempt = touchedAttempt(world, event.attemptId);
       attempt.phase = "stopping";
       attempt.stop = { reason: event.reason, atMs: event.atMs };
+      leaveAttempt(world, attempt, event.reason, 1);
+      world.queue.setGrowing(workloadOf(world, attempt.workloadId), false);
       return;
     }
+    case "gangShrinkRequested":
+      return shrink(world, event);
+    case "workersLeft":
+      return finishLeaving(world, touchedAttempt(world, event.attemptId));
+    case "gangGrown":
+      return grow(world, event);
+    case "placePromised":
+      return promise(world, event.promise);
+    case "promiseWithdrawn": {
+      const withdrawn = takePromise(world, event.attemptId);
+      if (!withdrawn.growth) giveTaskBack(world, withdrawn, event.atMs);
+      return;
+    }
+    case "evictionPlanned":
+      return;
     case "progressRecorded": {
       const attempt = touchedAttempt(world, event.attemptId);
       attempt.progress = { atMs: event.atMs, step: event.step, totalSteps: event.totalSteps, metrics: event.metrics };
@@ -46,12 +64,11 @@ function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
 }
 
 function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
-  const { state, queue, capacity, teamUse } = world;
+  const { state } = world;
   const workload = workloadOf(world, event.workloadId);
-  const { gang, team } = workload.spec;
-  takeTask(workload, event.task, event.number);
-  if (readyTask(workload, event.atMs) === null) queue.remove(workload);
-  state.attempts.set(event.attemptId, {
+  if (state.promises.has(event.attemptId)) takePromise(world, event.attemptId);
+  else takeTask(world, workload, event);
+  const attempt: AttemptEntity = {
     id: event.attemptId,
     workloadId: workload.id,
     task: event.task,
@@ -67,17 +84,24 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     revision: state.sequence,
     digestRevision: 0,
     digestLanes: null,
-  });
+  };
+  state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
   workload.revision = state.sequence;
-  capacity.take(event.attemptId, gang, event.workers);
-  teamUse.add(team, event.acceleratorType, gang.accelerators * event.workers.length);
+  holdAttempt(world, attempt);
+  if (mayGrow(world, workload, attempt)) world.queue.setGrowing(workload, true);
 }
 
-/** The task leaves the fresh or the retried ones. */
-function takeTask(workload: WorkloadEntity, task: number, number: number): void {
+interface TaskTaken {
+  readonly task: number;
+  readonly number: number;
+  readonly atMs: number;
+}
+
+/** The task leaves the fresh or the retried ones, and its workload the queue if none is left. */
+function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }: TaskTaken): void {
   if (number > 1) {
     workload.retries = workload.retries.filter((retry) => retry.task !== task);
     workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
@@ -85,6 +109,64 @@ function takeTask(workload: WorkloadEntity, task: number, number: number): void 
     invariant(task === workload.nextTask, `workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
     workload.nextTask = task + 1;
   }
+  if (readyTask(workload, atMs) === null) world.queue.remove(workload);
+}
+
+function promise(world: World, place: PromisedPlace): void {
+  const { state } = world;
+  const workload = workloadOf(world, place.workloadId);
+  if (!place.growth) takeTask(world, workload, place);
+  else world.queue.setGrowing(workload, false);
+  state.promises.set(place.attemptId, place);
+  workload.revision = state.sequence;
+  holdPromise(world, place, 1);
+}
+
+function takePromise(world: World, id: AttemptId): PromisedPlace {
+  const place = world.state.promises.get(id);
+  invariant(place !== undefined, `nothing was promised to ${id}`);
+  world.state.promises.delete(id);
+  holdPromise(world, place, -1);
+  workloadOf(world, place.workloadId).revision = world.state.sequence;
+  return place;
+}
+
+/** The task waits again: as one to retry at once, since its number was given out. */
+function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: number): void {
+  const workload = workloadOf(world, workloadId);
+  const wasReady = readyTask(workload, atMs) !== null;
+  workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
+  world.capacity.freedEpoch++;
+  if (!wasReady && !workload.stopRequested) world.queue.add(workload);
+}
+
+function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  if (world.state.promises.has(attempt.id)) takePromise(world, attempt.id);
+  releaseAttempt(world, attempt);
+  attempt.workers = [...attempt.workers, ...event.workers];
+  holdAttempt(world, attempt);
+  world.queue.setGrowing(workload, mayGrow(world, workload, attempt));
+}
+
+function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  releaseAttempt(world, attempt);
+  attempt.leaving = [...attempt.workers.slice(event.workers), ...(attempt.leaving ?? [])];
+  attempt.workers = attempt.workers.slice(0, event.workers);
+  holdAttempt(world, attempt);
+  world.teamUse.limitEpoch++;
+  world.queue.setGrowing(workload, false);
+}
+
+function finishLeaving(world: World, attempt: AttemptEntity): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  releaseAttempt(world, attempt);
+  delete attempt.leaving;
+  holdAttempt(world, attempt);
+  world.queue.setGrowing(workload, mayGrow(world, workload, attempt));
 }
 
 function start(world: World, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
@@ -101,12 +183,11 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
 }
 
 function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
-  const { state, capacity, teamUse, queue, timers } = world;
+  const { state, queue, timers } = world;
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
-  const { gang, team } = workload.spec;
-  capacity.release(attempt.id, gang, attempt.workers);
-  teamUse.add(team, attempt.acceleratorType, -gang.accelerators * attempt.workers.length);
+  releaseAttempt(world, attempt);
+  queue.setGrowing(workload, false);
   removeAttempt(world, attempt.id);
   workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);

@@ -66,6 +66,9 @@ function change(world: World, spec: NodeSpec): void {
     acceleratorCount: spec.acceleratorCount,
     coresMilli: spec.coresMilli,
     memoryMib: spec.memoryMib,
+    labels: spec.labels,
+    workersMax: spec.workersMax,
+    acceleratorGroups: spec.acceleratorGroups,
   });
   node.revision = state.sequence;
   capacity.resize(node);

@@ -38,7 +38,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   for (const pool of command.pools)
     define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
   for (const team of parentsFirst(state, command.teams))
-    define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, team }));
+    define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, version: 2, team }));
   const newest = newestNamed(batch.world, command.workloads);
   for (const spec of command.workloads)
     changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));

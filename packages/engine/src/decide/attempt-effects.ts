@@ -2,9 +2,9 @@
  * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
  * and for the restart that asks again.
  */
-import type { LaunchGang, StopGang } from "../effects.ts";
+import type { GrowGang, LaunchGang, ShrinkGang, StopGang } from "../effects.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
-import type { Attempt, StopReason } from "../model/workload.ts";
+import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
@@ -30,6 +30,27 @@ export function stopOf(world: World, attempt: Attempt, reason: StopReason): Stop
     attemptId: attempt.id,
     graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
     reason,
+  };
+}
+
+export function growthOf(world: World, attempt: Attempt, workers: readonly WorkerAllocation[]): GrowGang {
+  return {
+    kind: "growGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    firstRank: attempt.workers.length - workers.length,
+    workers,
+  };
+}
+
+export function shrinkOf(world: World, attempt: Attempt): ShrinkGang {
+  return {
+    kind: "shrinkGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workers: attempt.workers.length,
+    graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
   };
 }
 

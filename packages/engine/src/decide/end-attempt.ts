@@ -62,7 +62,7 @@ function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number):
 
 /** Ends the workload once no task of it waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
-  if (workload.activeAttempts.length > 0) return;
+  if (workload.activeAttempts.length > 0 || hasPromise(batch, workload)) return;
   const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
@@ -78,4 +78,10 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
   if (attempt.stop?.reason === "walltimeExceeded")
     return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
   return { kind: "retriesExhausted", failures: workload.failureCounts.get(attempt.task) ?? 0, exit: end.exit };
+}
+
+/** Whether a place is kept for a task of the workload. */
+function hasPromise({ world: { state } }: Batch, { id }: Workload): boolean {
+  if (state.promises.size === 0) return false;
+  return [...state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
 }

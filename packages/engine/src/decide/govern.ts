@@ -30,7 +30,7 @@ export function drainNode(
   if (node === undefined) return refused({ code: "unknownNode", nodeId });
   if (!node.draining) batch.emit({ kind: "nodeDrainStarted", version: 1, atMs: batch.nowMs, nodeId, actor });
   if (running === "requeue") {
-    const attempts = [...capacity.slot(nodeId).attempts].flatMap((id) => state.attempts.get(id) ?? []);
+    const attempts = [...capacity.slot(nodeId).attempts.keys()].flatMap((id) => state.attempts.get(id) ?? []);
     for (const attempt of attempts.toSorted((left, right) => left.placedSequence - right.placedSequence))
       requestStop(batch, attempt, "nodeDrained");
   }
@@ -46,6 +46,6 @@ export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly
 
 export function setPolicy(batch: Batch, policy: Policy): Decision {
   if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy))
-    batch.emit({ kind: "policySet", version: 1, atMs: batch.nowMs, policy });
+    batch.emit({ kind: "policySet", version: 2, atMs: batch.nowMs, policy });
   return done({ kind: "policySet", name: policy.name });
 }

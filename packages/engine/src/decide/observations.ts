@@ -18,6 +18,7 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return loseNode(batch, observation.nodeId, observation.detail);
     case "attemptRunning":
     case "attemptExited":
+    case "workersLeft":
     case "attemptLost": {
       const attempt = activeAttempt(batch.world, observation.attemptId);
       if (attempt !== undefined) observeAttempt(batch, attempt, observation);
@@ -37,6 +38,10 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
       return;
     case "attemptExited":
       return exitAttempt(batch, attempt, observation.exits);
+    case "workersLeft":
+      if (attempt.leaving !== undefined)
+        batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+      return;
     case "attemptLost":
       return endAttempt(batch, attempt, {
         outcome: attempt.stop === null ? "lost" : "stopped",
@@ -68,7 +73,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const known = state.nodes.get(spec.id);
   if (known === undefined) {
     // A node whose pool nobody declared is not ours to use.
-    if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 1, atMs, node: spec });
+    if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     return;
   }
   if (known.health === "lost") batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
@@ -76,7 +81,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const changed = canonicalJson({ id, pool, fabric, acceleratorCount, coresMilli, memoryMib }) !== canonicalJson(spec);
   // Amounts of a node change only while it holds nothing; the executor reports again at its next look.
   if (changed && pool === spec.pool && capacity.slot(spec.id).attempts.size === 0)
-    batch.emit({ kind: "nodeChanged", version: 1, atMs, node: spec });
+    batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
 }
 
 /**
@@ -88,7 +93,7 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   const node = state.nodes.get(nodeId);
   if (node === undefined || node.health === "lost") return;
   batch.emit({ kind: "nodeLost", version: 1, atMs: batch.nowMs, nodeId, detail });
-  const attempts = [...capacity.slot(nodeId).attempts]
+  const attempts = [...capacity.slot(nodeId).attempts.keys()]
     .flatMap((id) => state.attempts.get(id) ?? [])
     .toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {

@@ -1,7 +1,7 @@
 /** The effects that a crash may have swallowed. Executors are idempotent by attempt, so asking again is always right. */
 import type { Effect } from "../effects.ts";
 import type { AttemptEntity, World } from "../state/world.ts";
-import { launchOf, stopOf } from "./attempt-effects.ts";
+import { launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {
   return [...world.state.attempts.values()]
@@ -13,5 +13,6 @@ function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
   const effects: Effect[] = [];
   if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
   if (attempt.stop !== null) effects.push(stopOf(world, attempt, attempt.stop.reason));
+  else if (attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
   return effects;
 }

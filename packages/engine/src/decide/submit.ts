@@ -1,8 +1,10 @@
 import type { Batch } from "../batch.ts";
 import { workloadId } from "../model/ids.ts";
 import type { WorkloadId } from "../model/ids.ts";
+import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../replies.ts";
+import { withdraw } from "../schedule/promises.ts";
 import { emptyFleetWorkers, fitsEmptyFleet } from "../schedule/place.ts";
 import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
 import type { World } from "../state/world.ts";
@@ -19,7 +21,7 @@ export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string):
 
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
-  batch.emit({ kind: "workloadSubmitted", version: 1, atMs: batch.nowMs, workloadId: id, spec, actor });
+  batch.emit({ kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor });
   return id;
 }
 
@@ -35,7 +37,7 @@ export function submissionObjection(
   if (waitingCount >= WAITING_WORKLOADS_MAX)
     return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
   const { gang, acceleratorTypes } = spec;
-  if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, gang, acceleratorTypes)) {
+  if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, { gang, acceleratorTypes, workers: minWorkersOf(gang) })) {
     const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));
     return {
       code: "tooLarge",
@@ -54,6 +56,8 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
   if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
   if (!workload.stopRequested) {
     batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
+    for (const promise of [...state.promises.values()])
+      if (promise.workloadId === id) withdraw(batch, promise, "its workload was stopped");
     for (const attemptId of workload.activeAttempts) {
       const attempt = state.attempts.get(attemptId);
       if (attempt !== undefined) requestStop(batch, attempt, "cancelled");

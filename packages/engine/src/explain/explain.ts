@@ -5,12 +5,15 @@
 import { clockOf, worldOf } from "../engine.ts";
 import type { EventKind } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
+import { CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
 import { couldEverFit } from "../schedule/place-waiting.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
+import { WHOLE_MILLI, milliOf } from "../state/node-slot.ts";
+import { quotaReached } from "../schedule/request.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
@@ -81,7 +84,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
     return result([{ kind: "exceedsFleet", acceleratorTypes, ...counts }], FLEET_GROWS);
   }
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
-  const able = types.filter((type) => emptyFleetWorkers(type, gang) >= gang.workers);
+  const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
   const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, "teamDefined"];
   const open = able.filter((type) => limitReason(world, found, type) === null);
@@ -94,10 +97,19 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   return result([workerShortfall(open, gang), ...limits], wakeOn);
 }
 
-function limitReason({ teamUse }: World, { team, gang }: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
-  const neededCount = gang.workers * gang.accelerators;
-  const reached = teamUse.limitReached(team, type, neededCount);
-  return reached === null ? null : { kind: "teamLimit", acceleratorType: type, neededCount, ...reached };
+function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
+  const reached = quotaReached(world, found, type);
+  if (reached === null) return null;
+  const { team, resource, limit: limitCount, used: usedCount } = reached;
+  const neededCount = neededOf(found, resource);
+  return { kind: "teamLimit", team, acceleratorType: type, resource, neededCount, limitCount, usedCount };
+}
+
+/** What the request asks of a resource, in the unit in which teams state it. */
+function neededOf({ gang, workers }: PlacementClass, resource: string): number {
+  if (resource === CORES) return workers * gang.coresMilli;
+  if (resource === MEMORY) return workers * gang.memoryMib;
+  return (workers * gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
 }
 
 /** Enough accelerators of one type are free in sum; says how many workers fit at most, and what the others lack. */

@@ -14,7 +14,7 @@ export function nodeUse(
   readonly memoryFreeMib: number;
 } {
   const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = worldOf(engine).capacity.slot(id);
-  return { attempts: [...attempts], freeCount, coresFreeMilli, memoryFreeMib };
+  return { attempts: [...attempts.keys()], freeCount, coresFreeMilli, memoryFreeMib };
 }
 
 /** Accelerators that the team and everything below it holds, by type. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NodeSlot } from "../state/capacity.ts";
+import { NodeSlot } from "../state/node-slot.ts";
 import { acceleratorCount, acceleratorIndices, forEachRange } from "./accelerator-set.ts";
 import { nodeId, poolName } from "./ids.ts";
 
@@ -22,8 +22,9 @@ function slotWith(indices: readonly number[], total: number): NodeSlot {
     },
     0,
   );
-  slot.free.fill(0);
-  for (const index of indices) slot.free[index >>> 5] = (slot.free[index >>> 5] as number) | (1 << (index & 31));
+  const isFree = new Set(indices);
+  const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
+  for (let index = 0; index < total; index++) if (!isFree.has(index)) slot.hold(`${index}`, one, 1);
   return slot;
 }
 

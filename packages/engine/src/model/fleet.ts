@@ -30,6 +30,12 @@ export interface NodeSpec {
   readonly acceleratorCount: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  /** What workloads may select by or spread over: failure domains (rack, power feed, zone) and whatever else the site says. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The most workers at once, whatever they ask for; absent: as many as fit. */
+  readonly workersMax?: number;
+  /** How the node's accelerators hang together: sizes of equal groups, widest first, e.g. `[4, 2]`: two of four, each two of two. */
+  readonly acceleratorGroups?: readonly number[];
 }
 
 /** What the engine knows of a node. A node that is lost and draining is both: the two do not exclude each other. */

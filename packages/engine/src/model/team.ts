@@ -1,9 +1,52 @@
 /** A node of the quota tree. Work belongs to exactly one team; what a team uses counts for all of its ancestors. */
 import type { TeamName } from "./ids.ts";
 
+/**
+ * Amounts by resource: an accelerator type's name, or one of `ALL_ACCELERATORS` (every type together), `CORES` (thousandths)
+ * and `MEMORY` (MiB). Accelerators may be given to the thousandth.
+ */
+export type Amounts = Readonly<Record<string, number>>;
+
+export const ALL_ACCELERATORS = "accelerators";
+export const CORES = "cores";
+export const MEMORY = "memory";
+
+/** Whose work a team's waiting work may evict, and under which condition. */
+export interface TeamPreemption {
+  /** In the same team. */
+  readonly within: "never" | "lowerPriority";
+  /** In teams that hold more than their guarantee. */
+  readonly reclaim: "never" | "lowerPriority" | "any";
+  /** While it borrows itself: work of lower priority than its own, at most `priorityMax`; absent: never. */
+  readonly whileBorrowing?: { readonly priorityMax: number };
+}
+
+/** Accelerators that hang together, owned by a team: eight on one node are not eight anywhere. */
+export interface TeamShape {
+  /** The accelerator type, or the fabric domain's level, of which the shape is a part. */
+  readonly within: string;
+  /** How many accelerators one cell holds, all under one node or one domain of the fabric. */
+  readonly accelerators: number;
+  readonly count: number;
+  /** Nodes that belong to the team alone; absent: any that fit. */
+  readonly nodes?: readonly string[];
+}
+
 export interface Team {
   readonly name: TeamName;
   readonly parent: TeamName | null;
-  /** The most accelerators of each type that the team and everything below it may hold at once; no entry: no limit. */
-  readonly limit: Readonly<Record<string, number>>;
+  /** The most that the team and everything below it may hold at once, by resource; no entry: no limit. */
+  readonly limit: Amounts;
+  /** What the team gets back whenever it asks; no entry: nothing is guaranteed. */
+  readonly guarantee?: Amounts;
+  /** Its part of what nobody's guarantee covers, against its siblings; absent: 1. 0: nothing while others want it. */
+  readonly weight?: number;
+  /** How much of its guarantee the others may use while it does not; no entry: all of it. */
+  readonly lendingLimit?: Amounts;
+  /** How much beyond its guarantee it may use; no entry: no bound but its limit. */
+  readonly borrowingLimit?: Amounts;
+  /** Among its siblings: larger is served first and gets what is left over first; absent: 0. */
+  readonly priority?: number;
+  readonly preemption?: TeamPreemption;
+  readonly shapes?: readonly TeamShape[];
 }

@@ -4,11 +4,42 @@ import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
 /** One worker's needs, and how many workers start together or not at all. */
 export interface GangSpec {
+  /** How many it wants; with `minWorkers` below it the gang is elastic. */
   readonly workers: number;
   /** Accelerators per worker, all on one node; 0 for work that needs none. */
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
+  readonly shareMilli?: number;
+  /** Runs with this many and grows to `workers` as it may; absent: all or nothing. */
+  readonly minWorkers?: number;
+}
+
+/** The least workers a gang runs with. */
+export const minWorkersOf = (gang: GangSpec): number => gang.minWorkers ?? gang.workers;
+
+/** Where in the fabric tree a gang may lie. Levels are the site's names, or `node`. */
+export interface FabricSpec {
+  /** All workers in one domain of this level. */
+  readonly within?: string;
+  /** In as narrow a domain as can be had, from this level up to `within`. */
+  readonly prefer?: string;
+  /** Workers that must share a domain, `workers` at a time. */
+  readonly slices?: readonly { readonly workers: number; readonly within: string }[];
+}
+
+/** Over which label's values workers are spread: at most `maxPerDomain` of the gang carry the same value. */
+export interface SpreadSpec {
+  readonly over: string;
+  readonly maxPerDomain: number;
+}
+
+/** Work that must have come to an end, and to which, before this one may start. */
+export interface AfterSpec {
+  /** Name of a workload of the same team, or its id. */
+  readonly workload: string;
+  readonly on: "ok" | "failed" | "any";
 }
 
 export interface RetrySpec {
@@ -39,6 +70,21 @@ interface SpecCommon {
   readonly graceTimeoutMs: number;
   /** `null`: the executor keeps one directory for each workload. */
   readonly checkpointDir: string | null;
+  readonly fabric?: FabricSpec;
+  /** Only nodes that carry these labels. */
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly spread?: SpreadSpec;
+  /** Whether it may be evicted for others; absent: as the policy says. */
+  readonly preemptible?: boolean;
+  /** Not evicted before it ran this long. */
+  readonly minRuntimeMs?: number;
+  /** Work lost and time spent when it is evicted and starts again, beyond what its last checkpoint covers. */
+  readonly restartCostMs?: number;
+  readonly after?: readonly AfterSpec[];
+  /** Not started before this instant. */
+  readonly notBeforeMs?: number;
+  /** Wanted done by this instant. */
+  readonly deadlineMs?: number;
 }
 
 /** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
@@ -50,14 +96,33 @@ export function taskCountOf(spec: WorkloadSpec): number {
   return spec.kind === "batch" ? spec.taskCount : 1;
 }
 
-/** One worker's share of an allocation, in rank order within `Attempt.workers`. */
+/** One worker's share of an allocation, in rank order within `Attempt.workers`. A share names the one accelerator it is of. */
 export interface WorkerAllocation {
   readonly node: NodeId;
   readonly accelerators: AcceleratorSet;
 }
 
+/** A place that is kept for a task until those who hold it have left. */
+export interface PromisedPlace {
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly number: number;
+  readonly acceleratorType: string;
+  readonly workers: readonly WorkerAllocation[];
+  /** True: more workers for the attempt of this id, which runs; false: the attempt that is to start. */
+  readonly growth: boolean;
+  readonly atMs: number;
+}
+
 /** Why an attempt is being stopped before it ends by itself. */
-export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost";
+export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | EvictionReason;
+
+/**
+ * By what right a plan takes what somebody holds: `preempted` by higher priority in its own team, `reclaimed` for a guarantee or a
+ * fair share, `moved` to make room (it goes on elsewhere), `incomplete`: its gang fell below its minimum.
+ */
+export type EvictionReason = "preempted" | "reclaimed" | "moved" | "incomplete";
 
 /** How one worker's process ended. */
 export type WorkerExit =
@@ -82,6 +147,8 @@ export interface Attempt {
   readonly startedAtMs: number | null;
   readonly stop: { readonly reason: StopReason; readonly atMs: number } | null;
   readonly progress: AttemptProgress | null;
+  /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
+  readonly leaving?: readonly WorkerAllocation[];
 }
 
 export interface AttemptProgress {

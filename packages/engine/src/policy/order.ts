@@ -1,23 +1,28 @@
 import type { Workload } from "../model/workload.ts";
-import type { Policy } from "./policy.ts";
+import type { OrderKey, Policy } from "./policy.ts";
+
+type Compare = (left: Workload, right: Workload) => number;
+
+/** Keys that depend on more than the two workloads are applied where that is known (`schedule/order`). */
+export const comparisons: Partial<Record<OrderKey, Compare>> = {
+  priority: (left, right) => right.spec.priority - left.spec.priority,
+  walltime: (left, right) => orLast(left.spec.walltimeMs) - orLast(right.spec.walltimeMs),
+  deadline: (left, right) => orLast(left.spec.deadlineMs) - orLast(right.spec.deadlineMs),
+};
+
+const orLast = (value: number | null | undefined): number => value ?? Number.MAX_SAFE_INTEGER;
 
 /** The total order in which a policy considers what waits; it ends in the order of submission, so no two compare equal. */
-export function workloadOrder(policy: Policy): (left: Workload, right: Workload) => number {
+export function workloadOrder({ order }: Pick<Policy, "order">): Compare {
   // `submitted` decides everything, so the keys after it cannot matter.
-  const cut = policy.order.indexOf("submitted");
-  const deciding = cut < 0 ? policy.order : policy.order.slice(0, cut);
+  const cut = order.indexOf("submitted");
+  const deciding = (cut < 0 ? order : order.slice(0, cut)).flatMap((key) => comparisons[key] ?? []);
   if (deciding.length === 0) return (left, right) => left.ordinal - right.ordinal;
   return (left, right) => {
-    for (const key of deciding) {
-      const difference = key === "priority" ? right.spec.priority - left.spec.priority : compareWalltimes(left, right);
+    for (const compare of deciding) {
+      const difference = compare(left, right);
       if (difference !== 0) return difference;
     }
     return left.ordinal - right.ordinal;
   };
-}
-
-function compareWalltimes(left: Workload, right: Workload): number {
-  const leftMs = left.spec.walltimeMs ?? Number.MAX_SAFE_INTEGER;
-  const rightMs = right.spec.walltimeMs ?? Number.MAX_SAFE_INTEGER;
-  return leftMs - rightMs;
 }

@@ -1,20 +1,112 @@
 /**
- * A policy is data: every knob of a round in one closed record. Presets (`presets.ts`) bundle order, placement and
- * admission; comparing with another system is running this engine under another policy.
+ * A policy is data: every knob of a round in one closed record. Presets (`presets.ts`) bundle them; comparing with another
+ * system is running this engine under another policy. The first five knobs every policy states; the others may be left out
+ * and are then as in `rules.ts`, so that a policy in an old journal still means what it said.
  */
 export interface Policy {
   readonly name: string;
   /**
-   * Who goes first, most significant key first; every order ends in the order of submission. `priority`: larger first.
-   * `walltime`: shorter first, unlimited last. `submitted`: nothing but the order of submission.
+   * Who goes first within a team, most significant key first; every order ends in the order of submission. `priority`: larger
+   * first. `walltime`: shorter first, unlimited last. `starting`: what does not run with its minimum yet before what would grow.
+   * `user`: whose user holds less of the team goes first. `deadline`: the one due first. `submitted`: nothing but the order of submission.
    */
   readonly order: readonly OrderKey[];
-  /** `stop`: nothing starts past the first that does not fit; who is held by a team's limit, or by a fleet too small for it, waits aside. `skip`: whatever fits starts, in order, without reservations. */
+  /** `stop`: nothing starts past the first that does not fit; who is held by a team's limit, or by a fleet too small for it, waits aside. `skip`: whatever fits starts, in order. */
   readonly whenHeadBlocked: "stop" | "skip";
-  /** `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. Ties: the node that joined first. */
-  readonly placement: "pack" | "spread";
+  /** Which of the nodes that fit a worker goes to: see `NodeOrder`. */
+  readonly placement: NodeOrder;
   /** Work that the fleet could not hold even if it were empty: `hold` keeps it waiting and lets others pass; `reject` refuses it. */
   readonly exceedsFleet: "hold" | "reject";
+  readonly phases?: readonly Phase[];
+  readonly teams?: TeamRules;
+  readonly backfill?: BackfillRules;
+  readonly fabric?: FabricRules;
+  readonly eviction?: EvictionRules;
+  readonly elastic?: ElasticRules;
+  /** Invariants of the design that the policy gives up, by number, for what it imitates; absent: none. */
+  readonly waives?: readonly number[];
 }
 
-export type OrderKey = "submitted" | "priority" | "walltime";
+export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "user" | "deadline";
+
+/**
+ * `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. `random`: any, drawn by seed and
+ * sequence. `best-fit`: what is left of cores and accelerators after placing, as parts of the largest node, is least.
+ * `fragmentation`: least becomes useless for what is typically asked. `balanced`: the product's own: see `schedule/scores`.
+ * Ties: the node that joined first.
+ */
+export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentation" | "balanced";
+
+/**
+ * What a round does after time has been dealt with, in this order. `place`: starts what fits. `consolidate`: moves work that may
+ * be moved to make room. `reclaim`: takes back for a team what others hold beyond theirs. `preempt`: takes from work of lower
+ * priority in the same team. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
+ */
+export type Phase = "place" | "consolidate" | "reclaim" | "preempt" | "grow" | "drop-incomplete";
+
+export interface TeamRules {
+  /** How siblings are ordered, most significant key first, each seen with its best waiting request; empty: teams play no part in the order. */
+  readonly order: readonly TeamOrderKey[];
+  /** What a team's fair share is: `divide`: its guarantee, then the rest by weight; `weights`: by weight alone, among those that want. */
+  readonly share: "divide" | "weights";
+  /** `guarantee`: work that is not preemptible stays within the guarantee of its team and of every team above it that has one. `limit`: it may go as far as any. */
+  readonly nonPreemptible: "guarantee" | "limit";
+  /** `idle`: whoever fits may use idle capacity up to the limits. `borrow`: beyond its guarantee only what others lend (quota tree with lending and borrowing limits). */
+  readonly overGuarantee: "idle" | "borrow";
+  /** Past use counts towards a team's share and halves in this time; `null`: only what it holds now. */
+  readonly usageHalfLifeMs: number | null;
+}
+
+/**
+ * `above-share-last`: whoever is above its fair share in every resource goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger
+ * first. `without-claim-last`: who may claim nothing of a resource it would use goes last. `share-with`: the smaller dominant share with the request. `share`: without it.
+ * `claim`: the smaller claim. `weighted-use`: the smaller use with the request for its weight. `guarantee-ratio`: the smaller ratio of use to guarantee. `name`. Ties end in the order of definition.
+ */
+export type TeamOrderKey =
+  | "above-share-last"
+  | "within-guarantee"
+  | "priority"
+  | "without-claim-last"
+  | "share-with"
+  | "share"
+  | "claim"
+  | "weighted-use"
+  | "guarantee-ratio"
+  | "name";
+
+export interface BackfillRules {
+  /** `none`: no reservation is kept. `head`: the first that does not fit is given a protected start (EASY). `all`: the first `depth` are (conservative). */
+  readonly reserve: "none" | "head" | "all";
+  readonly depth: number;
+  /** Work without a walltime is taken to last this long. */
+  readonly assumedWalltimeMs: number;
+}
+
+export interface FabricRules {
+  /** `fullest`: of the domains that hold the gang the fullest. `fewest`: the fewest domains, then the tightest. `cells`: the smallest cell, next to what the job holds already. */
+  readonly choose: "fullest" | "fewest" | "cells";
+  /** Work without wishes goes where least is free. */
+  readonly leastFreeWithoutWish: boolean;
+  /** A wish that no single domain meets is met by domains that carry as nearly the same as can be. */
+  readonly balanced: boolean;
+}
+
+export interface EvictionRules {
+  /** How the victims of a plan are found: see `schedule/evict/`. */
+  readonly search: "cheapest";
+  /** For `by-share`: the tests that a victim's team has to pass, in turn. */
+  readonly shareTests: readonly ("final" | "initial")[];
+  /** Work that says nothing about it is preemptible below this priority; `null`: always. */
+  readonly preemptibleBelowPriority: number | null;
+  /** `kept`: the place is kept for the one that the plan was made for until it is free. `forgotten`: it asks again in the next round. */
+  readonly promises: "kept" | "forgotten";
+  /** A loan is relabelled first and evicted only where it is in the way. */
+  readonly lazy: boolean;
+  /** Work is asked for a checkpoint before it is stopped, and given this long. */
+  readonly checkpointTimeoutMs: number;
+}
+
+export interface ElasticRules {
+  /** `in-order`: a gang asks for each further worker in the order of the queue. `last`: gangs grow after all else was served. */
+  readonly grow: "in-order" | "last" | "never";
+}

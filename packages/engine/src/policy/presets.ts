@@ -8,6 +8,15 @@ const presetList = [
     whenHeadBlocked: "skip",
     placement: "pack",
     exceedsFleet: "hold",
+    phases: ["place", "reclaim", "preempt", "grow"],
+    teams: {
+      order: ["within-guarantee", "priority", "share-with", "share"],
+      share: "divide",
+      nonPreemptible: "guarantee",
+      overGuarantee: "idle",
+      usageHalfLifeMs: null,
+    },
+    elastic: { grow: "last" },
   },
   /** Strict order of submission; the head blocks. */
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
@@ -20,3 +29,12 @@ const presetList = [
 export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));
 export const presetNames: readonly string[] = presetList.map((preset) => preset.name);
 export const defaultPolicy: Policy = presetList[0];
+
+/** What a control plane follows before anybody set a policy; it stands before the first event of every journal and never changes. */
+export const genesisPolicy: Policy = {
+  name: "default",
+  order: ["priority", "submitted"],
+  whenHeadBlocked: "skip",
+  placement: "pack",
+  exceedsFleet: "hold",
+};

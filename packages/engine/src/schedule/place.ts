@@ -1,52 +1,60 @@
 /**
- * Where a gang goes: all of its workers or none, all on one accelerator type. Reads indexes only; the caller emits the
- * event. `verify/placement.ts` checks the result against the rules without using this file.
+ * Where a gang goes: all of the workers asked for or none, all on one accelerator type. Reads indexes only; the caller emits
+ * the event. `verify/placement.ts` checks the result against the rules without using this file.
  */
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import type { Policy } from "../policy/policy.ts";
-import type { Capacity, NodeSlot, TypeCapacity } from "../state/capacity.ts";
+import type { Capacity, TypeCapacity } from "../state/capacity.ts";
+import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { NodeSet } from "../state/node-set.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { placeWithWishes } from "./place-wishes.ts";
+import { acceptableTypes, quotaReached } from "./request.ts";
+import type { Placement } from "./request.ts";
 
-export interface Placement {
-  readonly acceleratorType: string;
-  readonly workers: readonly WorkerAllocation[];
-}
-
-/** The most preferred type that holds the whole gang and whose limits its team keeps; `null` if none does. */
-export function findPlacement(
-  { capacity, teamUse, state }: World,
-  { team, gang, acceleratorTypes }: PlacementClass,
-): Placement | null {
-  const neededCount = gang.workers * gang.accelerators;
-  for (const type of capacity.acceptable(acceleratorTypes)) {
-    if (type.freeCount < neededCount || teamUse.limitReached(team, type.type, neededCount) !== null) continue;
-    const workers = placeOnType(type, gang, state.policy.placement);
+/** The most preferred type that holds all workers asked for and whose quotas allow it; `null` if none does. */
+export function findPlacement(world: World, found: PlacementClass, layer: Layer = "idle"): Placement | null {
+  const { gang } = found;
+  // A share may fit where no whole accelerator is free.
+  const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
+  for (const type of acceptableTypes(world, found)) {
+    const free = type.freeCount + (layer === "coming" ? type.comingCount : 0);
+    if (free < neededCount || quotaReached(world, found, type.type) !== null) continue;
+    const workers = placeOnType(world, found, { type, layer });
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;
 }
 
-function placeOnType(
-  type: TypeCapacity,
-  gang: GangSpec,
-  order: Policy["placement"],
-): readonly WorkerAllocation[] | null {
-  if (gang.workers === 1) return placeOne(type, gang, order);
+export interface Where {
+  readonly type: TypeCapacity;
+  readonly layer: Layer;
+}
+
+/** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
+function hasNoWishes({ rules: { placement } }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
+  if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
+  return !isGrowth && gang.shareMilli === undefined && (placement === "pack" || placement === "spread");
+}
+
+export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
+  if (where.layer === "coming" || !hasNoWishes(world, found)) return placeWithWishes(world, found, where);
+  const { gang, workers: count } = found;
+  const isPacking = world.rules.placement === "pack";
+  if (count === 1) return placeOne(where.type, gang, isPacking);
   const workers: WorkerAllocation[] = [];
-  visitNodes(type, gang, order, (slot) => {
-    const count = slot.workersThatFit(gang, gang.workers - workers.length);
-    for (let index = 0; index < count; index++) workers.push(workerOn(slot, gang, index));
-    return workers.length < gang.workers;
+  visitNodes(where.type, gang, isPacking, (slot) => {
+    const fits = slot.workersThatFit(gang, count - workers.length);
+    for (let index = 0; index < fits; index++) workers.push(workerOn(slot, gang, index));
+    return workers.length < count;
   });
-  return workers.length === gang.workers ? workers : null;
+  return workers.length === count ? workers : null;
 }
 
 /** The common case without a growing array: most work is one worker. */
-function placeOne(type: TypeCapacity, gang: GangSpec, order: Policy["placement"]): readonly WorkerAllocation[] | null {
+function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
   let found: NodeSlot | null = null;
-  visitNodes(type, gang, order, (slot) => {
+  visitNodes(type, gang, isPacking, (slot) => {
     if (slot.workersThatFit(gang, 1) === 0) return true;
     found = slot;
     return false;
@@ -59,25 +67,20 @@ const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocati
   accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
 });
 
-/** How many workers of the gang fit now on one type, at most `gang.workers`. */
+/** How many workers of the gang fit now on one type, at most all of them. */
 export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
-  visitNodes(type, gang, "pack", (slot) => {
+  const needed = gang.shareMilli === undefined ? gang : { ...gang, accelerators: 0 };
+  visitNodes(type, needed, true, (slot) => {
     count += slot.workersThatFit(gang, gang.workers - count);
     return count < gang.workers;
   });
   return count;
 }
 
-/** Usable nodes with enough free accelerators for one worker, in the policy's order, while `visit` returns true. */
-function visitNodes(
-  type: TypeCapacity,
-  gang: GangSpec,
-  order: Policy["placement"],
-  visit: (slot: NodeSlot) => boolean,
-): void {
+/** Usable nodes with enough free accelerators for one worker, fullest or emptiest first, while `visit` returns true. */
+function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visit: (slot: NodeSlot) => boolean): void {
   const { freeCounts } = type;
-  const isPacking = order === "pack";
   let free = isPacking ? freeCounts.next(gang.accelerators) : freeCounts.previous(type.perNodeMax);
   for (; free >= gang.accelerators; free = isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1)) {
     const nodes = type.byFree[free] as NodeSet;
@@ -88,25 +91,21 @@ function visitNodes(
 }
 
 /**
- * Whether nothing but the limits of its team and the teams above it keeps the class from every type that could hold it.
- * Asked for every blocked head of every round, so the fleet is looked at only where a limit is reached at all.
+ * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
+ * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
  */
 export function isHeldByLimit(world: World, found: PlacementClass): boolean {
-  for (const type of world.capacity.acceptable(found.acceleratorTypes)) {
-    if (isLimitReached(world, found, type)) return isHeldOnEveryType(world, found);
+  for (const type of acceptableTypes(world, found)) {
+    if (quotaReached(world, found, type.type) !== null) return isHeldOnEveryType(world, found);
   }
   return false;
 }
 
 function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
-  const couldHold = (type: TypeCapacity): boolean => emptyFleetWorkers(type, found.gang) >= found.gang.workers;
-  return world.capacity
-    .acceptable(found.acceleratorTypes)
-    .every((type) => isLimitReached(world, found, type) || !couldHold(type));
-}
-
-function isLimitReached({ teamUse }: World, { team, gang }: PlacementClass, { type }: TypeCapacity): boolean {
-  return teamUse.limitReached(team, type, gang.workers * gang.accelerators) !== null;
+  const couldHold = (type: TypeCapacity): boolean => emptyFleetWorkers(type, found.gang) >= found.workers;
+  return acceptableTypes(world, found).every(
+    (type) => quotaReached(world, found, type.type) !== null || !couldHold(type),
+  );
 }
 
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
@@ -114,18 +113,22 @@ export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
   for (const slot of type.slots) {
     if (count >= gang.workers) break;
-    if (!slot.usable) continue;
-    const { acceleratorCount, coresMilli, memoryMib } = slot.node;
-    let fits = gang.workers - count;
-    if (gang.accelerators > 0) fits = Math.min(fits, Math.floor(acceleratorCount / gang.accelerators));
-    if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
-    if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
-    count += fits;
+    if (slot.usable) count += Math.min(gang.workers - count, emptyNodeWorkers(slot, gang));
   }
   return count;
 }
 
-/** Whether the usable fleet could hold the gang if it were empty. */
-export function fitsEmptyFleet(capacity: Capacity, gang: GangSpec, acceleratorTypes: readonly string[]): boolean {
-  return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= gang.workers);
+function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
+  const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
+  let fits = Math.min(gang.workers, workersMax ?? gang.workers);
+  const accelerators = gang.shareMilli === undefined ? gang.accelerators : 1 / Math.floor(1000 / gang.shareMilli);
+  if (accelerators > 0) fits = Math.min(fits, Math.floor(acceleratorCount / accelerators));
+  if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
+  if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
+  return fits;
+}
+
+/** Whether the usable fleet could hold the least of the gang if it were empty. */
+export function fitsEmptyFleet(capacity: Capacity, { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">): boolean {
+  return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
 }

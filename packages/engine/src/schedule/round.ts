@@ -1,13 +1,29 @@
 /**
- * A round, after a batch's inputs were taken in: expire, then place. Each phase is callable alone. A round in which
- * nothing may have changed costs a look at the timers and at the classes that are not closed.
+ * A round, after a batch's inputs were taken in: time is dealt with, promises are kept, then come the phases that the policy
+ * names, in its order. Each phase is callable alone. A round in which nothing may have changed costs a look at the timers
+ * and at the classes that are not closed.
  */
 import type { Batch } from "../batch.ts";
+import type { Phase } from "../policy/policy.ts";
+import { dropIncomplete } from "./drop-incomplete.ts";
+import { evictFor } from "./evict/evict.ts";
 import { expire } from "./expire.ts";
+import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
+import { keepPromises } from "./promises.ts";
+
+const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
+  place: placeWaiting,
+  consolidate: (batch) => evictFor(batch, "moved"),
+  reclaim: (batch) => evictFor(batch, "reclaimed"),
+  preempt: (batch) => evictFor(batch, "preempted"),
+  grow: growLast,
+  "drop-incomplete": dropIncomplete,
+};
 
 export function runRound(batch: Batch): void {
   expire(batch);
-  placeWaiting(batch);
+  keepPromises(batch);
+  for (const phase of batch.world.rules.phases) phases[phase](batch);
   batch.world.queue.dropEmptyClasses();
 }

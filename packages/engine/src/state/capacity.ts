@@ -1,91 +1,17 @@
 /**
- * Free capacity by accelerator type, indexed so that "where does this worker fit" visits no node that has too few free
- * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators.
+ * Capacity by accelerator type, indexed so that "where does this worker fit" visits no node that has too few free
+ * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators, and apart those
+ * on which somebody was asked to leave and those with an accelerator of which a part is free.
  */
-import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
+import { acceleratorCount } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
 import type { AttemptId, NodeId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import { compareText } from "./canonical.ts";
-import { invariant } from "./invariant.ts";
-import { NodeSet, lowestBit } from "./node-set.ts";
-
-/** A node's free capacity: one bit for each free accelerator, and what is left of cores and memory. */
-export class NodeSlot {
-  readonly node: Node;
-  /** Position within its type, in order of joining. */
-  readonly position: number;
-  readonly free: Int32Array;
-  readonly totalCount: number;
-  freeCount: number;
-  coresFreeMilli: number;
-  memoryFreeMib: number;
-  readonly attempts: Set<AttemptId> = new Set();
-
-  constructor(node: Node, position: number) {
-    this.node = node;
-    this.position = position;
-    this.free = new Int32Array((node.acceleratorCount + 31) >>> 5);
-    for (let index = 0; index < node.acceleratorCount; index++)
-      this.free[index >>> 5] = (this.free[index >>> 5] as number) | (1 << (index & 31));
-    this.totalCount = node.acceleratorCount;
-    this.freeCount = node.acceleratorCount;
-    this.coresFreeMilli = node.coresMilli;
-    this.memoryFreeMib = node.memoryMib;
-  }
-
-  get usable(): boolean {
-    return this.node.health === "up" && !this.node.draining;
-  }
-
-  /** The `count` lowest free accelerators after the first `skip` free ones. */
-  pick(skip: number, count: number): AcceleratorSet {
-    let passed = 0;
-    let taken = 0;
-    let set = "";
-    let first = -1;
-    let last = -1;
-    for (let wordIndex = 0; wordIndex < this.free.length && taken < count; wordIndex++) {
-      let word = this.free[wordIndex] as number;
-      while (word !== 0 && taken < count) {
-        const index = (wordIndex << 5) + lowestBit(word);
-        word &= word - 1;
-        if (passed < skip) {
-          passed++;
-          continue;
-        }
-        taken++;
-        if (index === last + 1 && first >= 0) {
-          last = index;
-          continue;
-        }
-        if (first >= 0) set = appendRange(set, first, last);
-        first = index;
-        last = index;
-      }
-    }
-    invariant(
-      taken === count,
-      `node ${this.node.id} has ${passed + taken} free accelerators, ${skip + count} were promised`,
-    );
-    return first >= 0 ? appendRange(set, first, last) : set;
-  }
-
-  /** How many workers of the gang fit on what is free, at most `max`. */
-  workersThatFit(gang: GangSpec, max: number): number {
-    let count = max;
-    if (gang.accelerators > 0) count = Math.min(count, Math.floor(this.freeCount / gang.accelerators));
-    if (gang.coresMilli > 0) count = Math.min(count, Math.floor(this.coresFreeMilli / gang.coresMilli));
-    if (gang.memoryMib > 0) count = Math.min(count, Math.floor(this.memoryFreeMib / gang.memoryMib));
-    return count;
-  }
-}
-
-function appendRange(set: string, first: number, last: number): string {
-  const range = first === last ? `${first}` : `${first}-${last}`;
-  return set === "" ? range : `${set},${range}`;
-}
+import { InvariantError, invariant } from "./invariant.ts";
+import { NodeSet } from "./node-set.ts";
+import { NodeSlot } from "./node-slot.ts";
 
 /** All nodes of one accelerator type (`""`: nodes without). */
 export class TypeCapacity {
@@ -99,6 +25,13 @@ export class TypeCapacity {
   freeCount = 0;
   /** Accelerators on usable nodes, free or not. */
   usableCount = 0;
+  /** Usable nodes on which somebody was asked to leave. */
+  readonly coming: NodeSet = new NodeSet();
+  /** Accelerators on usable nodes that will be free, whole, when those have left. */
+  comingCount = 0;
+  /** Cores (thousandths) and memory (MiB) of all usable nodes. */
+  usableCoresMilli = 0;
+  usableMemoryMib = 0;
 
   constructor(type: string) {
     this.type = type;
@@ -111,24 +44,35 @@ export class TypeCapacity {
   list(slot: NodeSlot): void {
     while (this.byFree.length <= slot.totalCount) this.byFree.push(new NodeSet());
     this.#file(slot.freeCount, slot.position);
-    this.freeCount += slot.freeCount;
-    this.usableCount += slot.totalCount;
+    if (slot.hasComing) this.coming.add(slot.position);
+    this.#sum(slot, 1);
   }
 
   unlist(slot: NodeSlot): void {
     this.#unfile(slot.freeCount, slot.position);
-    this.freeCount -= slot.freeCount;
-    this.usableCount -= slot.totalCount;
+    this.coming.delete(slot.position);
+    this.#sum(slot, -1);
   }
 
-  /** Moves a slot between the sets after its free count became `freeCount`. */
-  refile(slot: NodeSlot, freeCount: number): void {
-    if (slot.usable) {
-      this.#unfile(slot.freeCount, slot.position);
-      this.#file(freeCount, slot.position);
-      this.freeCount += freeCount - slot.freeCount;
+  #sum(slot: NodeSlot, sign: 1 | -1): void {
+    this.freeCount += sign * slot.freeCount;
+    this.comingCount += sign * slot.comingCount;
+    this.usableCount += sign * slot.totalCount;
+    this.usableCoresMilli += sign * slot.node.coresMilli;
+    this.usableMemoryMib += sign * slot.node.memoryMib;
+  }
+
+  /** Files a slot anew after its amounts changed from these counts. */
+  refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
+    if (!slot.usable) return;
+    if (slot.freeCount !== freeBefore) {
+      this.#unfile(freeBefore, slot.position);
+      this.#file(slot.freeCount, slot.position);
+      this.freeCount += slot.freeCount - freeBefore;
     }
-    slot.freeCount = freeCount;
+    this.comingCount += slot.comingCount - comingBefore;
+    if (slot.hasComing) this.coming.add(slot.position);
+    else this.coming.delete(slot.position);
   }
 
   #file(freeCount: number, position: number): void {
@@ -208,50 +152,56 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Books a gang's workers. Throws if any accelerator is taken: the independent half of the pair with `place`. */
+  /** Books a gang's workers. Throws if any of it is taken: the independent half of the pair with `place`. */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
-    for (const worker of workers) {
-      const slot = this.slot(worker.node);
-      let count = 0;
-      forEachRange(worker.accelerators, (first, last) => {
-        for (let index = first; index <= last; index++) {
-          const bit = 1 << (index & 31);
-          const word = slot.free[index >>> 5] as number;
-          invariant((word & bit) !== 0, `accelerator ${index} of node ${worker.node} is not free for ${attempt}`);
-          slot.free[index >>> 5] = word & ~bit;
-          count++;
-        }
-      });
-      invariant(
-        count === gang.accelerators,
-        `${attempt} was given ${count} accelerators on ${worker.node}, needs ${gang.accelerators}`,
-      );
-      slot.coresFreeMilli -= gang.coresMilli;
-      slot.memoryFreeMib -= gang.memoryMib;
-      invariant(
-        slot.coresFreeMilli >= 0 && slot.memoryFreeMib >= 0,
-        `node ${worker.node} is over-committed by ${attempt}`,
-      );
-      slot.attempts.add(attempt);
-      this.#typeOf(slot).refile(slot, slot.freeCount - count);
+    for (const { node, accelerators } of workers) {
+      const slot = this.slot(node);
+      const { freeCount, comingCount } = slot;
+      slot.hold(accelerators, gang, 1);
+      slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
+      this.#refile(slot, freeCount, comingCount);
+      const count = acceleratorCount(accelerators);
+      if (count !== gang.accelerators || !slot.canKeep(accelerators)) throw wrongBooking(attempt, slot, accelerators);
     }
   }
 
-  release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
-    for (const worker of workers) {
-      const slot = this.slot(worker.node);
-      let count = 0;
-      forEachRange(worker.accelerators, (first, last) => {
-        for (let index = first; index <= last; index++)
-          slot.free[index >>> 5] = (slot.free[index >>> 5] as number) | (1 << (index & 31));
-        count += last - first + 1;
-      });
-      slot.coresFreeMilli += gang.coresMilli;
-      slot.memoryFreeMib += gang.memoryMib;
-      slot.attempts.delete(attempt);
-      this.#typeOf(slot).refile(slot, slot.freeCount + count);
+  /** Gives workers back. `leaving`: they had been asked to leave. */
+  release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], leaving: boolean): void {
+    for (const { node, accelerators } of workers) {
+      const slot = this.slot(node);
+      const { freeCount, comingCount } = slot;
+      if (leaving) slot.leave(accelerators, gang, -1);
+      slot.hold(accelerators, gang, -1);
+      const count = (slot.attempts.get(attempt) as number) - 1;
+      if (count === 0) slot.attempts.delete(attempt);
+      else slot.attempts.set(attempt, count);
+      this.#refile(slot, freeCount, comingCount);
     }
     this.freedEpoch++;
+  }
+
+  /** Workers are asked to leave (1), or that is taken back (-1). */
+  leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    for (const { node, accelerators } of workers) {
+      const slot = this.slot(node);
+      const { freeCount, comingCount } = slot;
+      slot.leave(accelerators, gang, sign);
+      this.#refile(slot, freeCount, comingCount);
+    }
+  }
+
+  /** A place is promised (1); the promise is kept or withdrawn (-1). */
+  promise(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    for (const { node, accelerators } of workers) {
+      const slot = this.slot(node);
+      const { freeCount, comingCount } = slot;
+      slot.promise(accelerators, gang, sign);
+      this.#refile(slot, freeCount, comingCount);
+    }
+  }
+
+  #refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
+    this.#typeOf(slot).refile(slot, freeBefore, comingBefore);
   }
 
   #typeOf(slot: NodeSlot): TypeCapacity {
@@ -260,3 +210,6 @@ export class Capacity {
     return type;
   }
 }
+
+const wrongBooking = (attempt: AttemptId, slot: NodeSlot, set: AcceleratorSet): InvariantError =>
+  new InvariantError(`${attempt} cannot have accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: not as many as it needs, or taken`);

@@ -1,10 +1,12 @@
 /**
- * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, accelerator types) stand
- * or fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
+ * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
+ * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
 import type { TeamName } from "../model/ids.ts";
-import type { GangSpec, Workload } from "../model/workload.ts";
-import type { Policy } from "../policy/policy.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
 import { SortedList } from "./sorted-list.ts";
 import type { WorkloadEntity } from "./world.ts";
@@ -13,6 +15,13 @@ export class PlacementClass {
   readonly team: TeamName;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
+  /** The spec of one of its workloads: what matters for placing is the same in all of them. */
+  readonly spec: WorkloadSpec;
+  /** True: its one workload runs and may have another worker; false: its workloads wait to start. */
+  readonly isGrowth: boolean;
+  /** How many workers are asked for at once, all or none. */
+  readonly workers: number;
+  readonly isPreemptible: boolean;
   readonly waiting: SortedList<WorkloadEntity>;
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
@@ -22,22 +31,36 @@ export class PlacementClass {
   fitsFleet = false;
   fleetEpoch = -1;
 
-  constructor(workload: Workload, waiting: SortedList<WorkloadEntity>) {
-    this.team = workload.spec.team;
-    this.gang = workload.spec.gang;
-    this.acceleratorTypes = workload.spec.acceleratorTypes;
+  constructor(workload: Workload, { rules, isGrowth }: { readonly rules: Rules; readonly isGrowth: boolean }, waiting: SortedList<WorkloadEntity>) {
+    const { spec } = workload;
+    this.team = spec.team;
+    this.gang = spec.gang;
+    this.acceleratorTypes = spec.acceleratorTypes;
+    this.spec = spec;
+    this.isGrowth = isGrowth;
+    this.workers = isGrowth ? 1 : minWorkersOf(spec.gang);
+    this.isPreemptible = isPreemptible(rules, spec);
     this.waiting = waiting;
   }
 }
 
-const classKey = ({ spec }: Workload): string =>
-  `${spec.gang.workers}|${spec.gang.accelerators}|${spec.gang.coresMilli}|${spec.gang.memoryMib}|${spec.team}|${spec.acceleratorTypes.join("|")}`;
+/** Most work has no wishes, so they are written out only where there are some. */
+function classKey({ spec }: Workload, rules: Rules): string {
+  const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
+  const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
+  const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
+  const fixed = isPreemptible(rules, spec) ? "" : "|fixed";
+  if (wishes === undefined) return key + fixed;
+  return `${key}${fixed}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
+}
 
 /** So few that looking at all of them in a round is nothing. */
 const CLASSES_KEPT = 64;
 
 export class Queue {
   #classes = new Map<string, PlacementClass>();
+  #growth = new Map<string, PlacementClass>();
+  #rules: Rules;
   #compare: (left: Workload, right: Workload) => number;
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
@@ -50,23 +73,39 @@ export class Queue {
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop = CLASSES_KEPT;
 
-  constructor(policy: Policy) {
-    this.#compare = workloadOrder(policy);
+  constructor(rules: Rules) {
+    this.#rules = rules;
+    this.#compare = workloadOrder(rules);
   }
 
   get compare(): (left: Workload, right: Workload) => number {
     return this.#compare;
   }
 
+  /** Whether anybody asks for anything. */
+  get hasRequests(): boolean {
+    return this.readyCount > 0 || this.#growth.size > 0;
+  }
+
+  /** Classes of work that waits to start. */
   classes(): IterableIterator<PlacementClass> {
     return this.#classes.values();
   }
 
+  /** Classes of running elastic gangs that may have another worker, one for each gang. */
+  growthClasses(): IterableIterator<PlacementClass> {
+    return this.#growth.values();
+  }
+
   classOf(workload: Workload): PlacementClass {
-    const key = classKey(workload);
+    const key = classKey(workload, this.#rules);
     let found = this.#classes.get(key);
     if (found === undefined) {
-      found = new PlacementClass(workload, new SortedList<WorkloadEntity>(this.#compare));
+      found = new PlacementClass(
+        workload,
+        { rules: this.#rules, isGrowth: false },
+        new SortedList<WorkloadEntity>(this.#compare),
+      );
       this.#classes.set(key, found);
     }
     return found;
@@ -94,6 +133,19 @@ export class Queue {
     this.#changes++;
   }
 
+  /** A running gang may have another worker, or may not (any more). */
+  setGrowing(workload: WorkloadEntity, isGrowing: boolean): void {
+    if (!isGrowing) {
+      if (this.#growth.delete(workload.id)) this.#changes++;
+      return;
+    }
+    if (this.#growth.has(workload.id)) return;
+    const found = new PlacementClass(workload, { rules: this.#rules, isGrowth: true }, new SortedList<WorkloadEntity>(this.#compare));
+    found.waiting.insert(workload);
+    this.#growth.set(workload.id, found);
+    this.#changes++;
+  }
+
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
   settle(opening: number): void {
     this.#settledChanges = this.#changes;
@@ -111,13 +163,17 @@ export class Queue {
     this.#classesBeforeDrop = Math.max(CLASSES_KEPT, 2 * this.#classes.size);
   }
 
-  /** Starts over under another policy's order. */
-  reorder(policy: Policy): void {
+  /** Starts over under other rules. */
+  reorder(rules: Rules): void {
     const workloads = [...this.#classes.values()].flatMap((found) => [...found.waiting.from(0)]);
-    this.#compare = workloadOrder(policy);
+    const growing = [...this.#growth.values()].flatMap((found) => [...found.waiting.from(0)]);
+    this.#rules = rules;
+    this.#compare = workloadOrder(rules);
     this.#classes = new Map();
+    this.#growth = new Map();
     this.readyCount = 0;
     this.#changes++;
     for (const workload of workloads) this.add(workload);
+    for (const workload of growing) this.setGrowing(workload, true);
   }
 }

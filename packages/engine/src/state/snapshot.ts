@@ -2,6 +2,7 @@
  * The state as bytes and back: UTF-8 JSON with a format number. It is what the journal keeps beside its events and what
  * forks travel in. Indexes are not part of it; they are rebuilt.
  */
+import type { PromisedPlace } from "../model/workload.ts";
 import { InvariantError } from "./invariant.ts";
 import { utf8Decode, utf8Encode } from "./utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
@@ -28,6 +29,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       teams: [...state.teams.values()],
       workloads: [...state.workloads.values()].map(storeWorkload),
       attempts: [...state.attempts.values()].map(store),
+      promises: [...state.promises.values()],
       answers: [...state.answers],
     }),
   );
@@ -41,6 +43,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly teams: readonly (State["teams"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
+  /** Not in snapshots from before there were promises. */
+  readonly promises?: readonly PromisedPlace[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
@@ -92,6 +96,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
         ({ id }) => id,
       ),
     ),
+    promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
     answers: new Map(stored.answers),
   };
 }

@@ -5,7 +5,7 @@
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
+import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { CommandResult } from "../replies.ts";
 
@@ -25,6 +25,8 @@ export interface ReadonlyState {
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
   /** Attempts that have not ended. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
+  /** Places that are kept for somebody until those who hold them have left, by the attempt that is to have them. */
+  readonly promises: ReadonlyMap<AttemptId, PromisedPlace>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
   readonly submittedCount: number;

@@ -1,74 +1,237 @@
-/** Accelerators held by each team and everything below it, by type. */
+/**
+ * What each team and everything below it holds, by resource. Work counts from the moment it is placed or promised a place
+ * until it ends; what a plan evicts stops counting at once, since its place is given to somebody else.
+ */
 import type { TeamName } from "../model/ids.ts";
-import type { Team } from "../model/team.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
+import type { Amounts, Team } from "../model/team.ts";
+import type { GangSpec } from "../model/workload.ts";
 import { invariant } from "./invariant.ts";
+import { milliOf } from "./node-slot.ts";
 
 export interface LimitReached {
   readonly team: TeamName;
-  readonly limitCount: number;
-  readonly usedCount: number;
+  /** The resource as teams name it. */
+  readonly resource: string;
+  /** In the unit in which the team states it. */
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** Positions in every vector of amounts: cores (thousandths), memory (MiB), accelerators (thousandths) in all and then by type. */
+export const CORES_AT = 0;
+export const MEMORY_AT = 1;
+export const ACCELERATORS_AT = 2;
+const FIRST_TYPE_AT = 3;
+
+/** One team's place in the tree, with its amounts by resource position; a missing amount is 0. */
+export interface TeamNode {
+  readonly name: TeamName;
+  team: Team;
+  parent: TeamNode | null;
+  readonly children: TeamNode[];
+  /** Position in the order of definition; ties between teams end here. */
+  readonly ordinal: number;
+  readonly used: number[];
+  /** The part of it that is not preemptible. */
+  readonly fixed: number[];
+  /** `Infinity` where the team states none. */
+  limit: readonly number[];
+  guarantee: readonly number[];
+}
+
+/** What a number of a gang's workers holds, on one accelerator type. */
+export interface Amount {
+  readonly typeAt: number;
+  readonly acceleratorsMilli: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
 }
 
 export class TeamUse {
   readonly #teams: ReadonlyMap<TeamName, Team>;
-  readonly #used = new Map<TeamName, Map<string, number>>();
-  /** Grows whenever a limit may have moved up; a release shows in `Capacity.freedEpoch`. */
+  readonly #nodes = new Map<TeamName, TeamNode>();
+  /** Resource names by position. */
+  readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS];
+  #ordinals = 0;
+  /** Grows whenever a limit may have moved up, or an eviction made room below one; a release shows in `Capacity.freedEpoch`. */
   limitEpoch = 0;
 
   constructor(teams: ReadonlyMap<TeamName, Team>) {
     this.#teams = teams;
+    this.refresh();
   }
 
+  node(name: TeamName): TeamNode {
+    const node = this.#nodes.get(name);
+    invariant(node !== undefined, `no team ${name}`);
+    return node;
+  }
+
+  /** Teams without a parent, in order of definition. */
+  roots(): readonly TeamNode[] {
+    return [...this.#nodes.values()].filter(({ parent }) => parent === null);
+  }
+
+  nodes(): IterableIterator<TeamNode> {
+    return this.#nodes.values();
+  }
+
+  /** The position of a resource by its name; accelerator types get theirs when first named. */
+  position(resource: string): number {
+    const known = this.resources.indexOf(resource);
+    return known >= 0 ? known : this.resources.push(resource) - 1;
+  }
+
+  amountOf(gang: GangSpec, workers: number, acceleratorType: string): Amount {
+    return {
+      typeAt: acceleratorType === "" ? -1 : this.position(acceleratorType),
+      acceleratorsMilli: workers * gang.accelerators * milliOf(gang),
+      coresMilli: workers * gang.coresMilli,
+      memoryMib: workers * gang.memoryMib,
+    };
+  }
+
+  /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
+  add(team: TeamName, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
+      addAmount(at.used, amount, sign);
+      if (isFixed) addAmount(at.fixed, amount, sign);
+      invariant((at.used[ACCELERATORS_AT] ?? 0) >= 0, `team ${at.name} would hold less than nothing`);
+    }
+  }
+
+  /** Accelerators of a type that the team and everything below it holds; shares count as the part that they are. */
   used(team: TeamName, type: string): number {
-    return this.#used.get(team)?.get(type) ?? 0;
+    return (this.#nodes.get(team)?.used[this.position(type)] ?? 0) / 1000;
   }
 
   usedByType(team: TeamName): ReadonlyMap<string, number> {
-    return this.#used.get(team) ?? new Map<string, number>();
+    const used = this.#nodes.get(team)?.used ?? [];
+    const types = new Map<string, number>();
+    for (let at = FIRST_TYPE_AT; at < used.length; at++)
+      if ((used[at] ?? 0) > 0) types.set(this.resources[at] as string, (used[at] as number) / 1000);
+    return types;
   }
 
-  /** Adds `count` (negative on release) to the team and all of its ancestors. */
-  add(team: TeamName, type: string, count: number): void {
-    if (count === 0) return;
-    for (let at: TeamName | null = team; at !== null; at = this.#teams.get(at)?.parent ?? null) {
-      let types = this.#used.get(at);
-      if (types === undefined) {
-        types = new Map();
-        this.#used.set(at, types);
-      }
-      const after = (types.get(type) ?? 0) + count;
-      invariant(after >= 0, `team ${at} would hold ${after} accelerators of type ${type}`);
-      types.set(type, after);
-    }
-  }
-
-  /** Takes what the team holds out of its ancestors, before its parent changes. */
-  moveFrom(team: TeamName): void {
-    this.#addToAncestors(team, -1);
-  }
-
-  /** Adds what the team holds to its ancestors, after its parent changed. */
-  moveTo(team: TeamName): void {
-    this.#addToAncestors(team, 1);
-  }
-
-  #addToAncestors(team: TeamName, sign: 1 | -1): void {
-    const parent = this.#teams.get(team)?.parent ?? null;
-    if (parent === null) return;
-    for (const [type, count] of this.usedByType(team)) this.add(parent, type, sign * count);
-  }
-
-  /** The first limit, from the team up, that `count` more accelerators of a type would pass. */
-  limitReached(team: TeamName, type: string, count: number): LimitReached | null {
-    // Work without accelerators passes no limit, not even one that was lowered below what the team holds.
-    if (count === 0) return null;
-    for (let at: TeamName | null = team; at !== null;) {
-      const found: Team | undefined = this.#teams.get(at);
-      const limitCount = found?.limit[type];
-      if (limitCount !== undefined && this.used(at, type) + count > limitCount)
-        return { team: at, limitCount, usedCount: this.used(at, type) };
-      at = found?.parent ?? null;
+  /** The first limit, from the team up, that this much more would pass. */
+  limitReached(team: TeamName, amount: Amount): LimitReached | null {
+    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
+      const position = passes(at.used, at.limit, amount);
+      if (position >= 0) return this.#reached(at, position);
     }
     return null;
   }
+
+  /** The first guarantee, from the team up, that this much more work that cannot be preempted would pass. */
+  guaranteePassed(team: TeamName, amount: Amount): LimitReached | null {
+    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
+      if (at.guarantee.length === 0) continue;
+      const position = passes(at.fixed, at.guarantee, amount);
+      if (position >= 0) return { ...this.#reached(at, position), limit: this.#stated(position, at.guarantee[position] as number) };
+    }
+    return null;
+  }
+
+  #reached(at: TeamNode, position: number): LimitReached {
+    return {
+      team: at.name,
+      resource: this.resources[position] as string,
+      limit: this.#stated(position, at.limit[position] ?? Number.POSITIVE_INFINITY),
+      used: this.#stated(position, at.used[position] ?? 0),
+    };
+  }
+
+  #stated = (position: number, amount: number): number => (position >= ACCELERATORS_AT ? amount / 1000 : amount);
+
+  /** Nobody holds anything, until it is counted anew. */
+  forget(): void {
+    for (const node of this.#nodes.values()) {
+      node.used.length = 0;
+      node.fixed.length = 0;
+    }
+  }
+
+  /** Takes over the teams as they are defined now; what they hold moves with those that moved. */
+  refresh(): void {
+    const own = new Map<TeamName, { used: number[]; fixed: number[] }>();
+    for (const node of this.#nodes.values()) own.set(node.name, ownPart(node));
+    for (const name of this.#nodes.keys()) if (!this.#teams.has(name)) this.#nodes.delete(name);
+    for (const team of this.#teams.values()) this.#define(team);
+    for (const node of this.#nodes.values()) {
+      node.parent = node.team.parent === null ? null : (this.#nodes.get(node.team.parent) ?? null);
+      node.children.length = 0;
+      node.used.length = 0;
+      node.fixed.length = 0;
+    }
+    for (const node of this.#nodes.values()) {
+      node.parent?.children.push(node);
+      const part = own.get(node.name);
+      if (part === undefined) continue;
+      for (let at: TeamNode | null = node; at !== null; at = at.parent) {
+        addVector(at.used, part.used);
+        addVector(at.fixed, part.fixed);
+      }
+    }
+  }
+
+  #define(team: Team): void {
+    const known = this.#nodes.get(team.name);
+    const limit = this.#vector(team.limit, Number.POSITIVE_INFINITY);
+    const guarantee = team.guarantee === undefined ? [] : this.#vector(team.guarantee, Number.POSITIVE_INFINITY);
+    if (known !== undefined) {
+      known.team = team;
+      known.limit = limit;
+      known.guarantee = guarantee;
+      return;
+    }
+    const ordinal = this.#ordinals++;
+    this.#nodes.set(team.name, { name: team.name, team, parent: null, children: [], ordinal, used: [], fixed: [], limit, guarantee });
+  }
+
+  /** Stated amounts by position, in the units of use; what is not stated is `missing`. */
+  #vector(amounts: Amounts, missing: number): number[] {
+    const vector: number[] = [];
+    for (const [resource, amount] of Object.entries(amounts)) {
+      const position = this.position(resource);
+      while (vector.length <= position) vector.push(missing);
+      vector[position] = position >= ACCELERATORS_AT ? Math.round(amount * 1000) : amount;
+    }
+    return vector;
+  }
+}
+
+/** The first position at which use and amount together pass a bound; -1 if none. What is not asked for passes nothing. */
+function passes(used: readonly number[], bound: readonly number[], amount: Amount): number {
+  const over = (position: number, more: number): boolean =>
+    more > 0 && position < bound.length && (used[position] ?? 0) + more > (bound[position] as number);
+  if (over(CORES_AT, amount.coresMilli)) return CORES_AT;
+  if (over(MEMORY_AT, amount.memoryMib)) return MEMORY_AT;
+  if (over(ACCELERATORS_AT, amount.acceleratorsMilli)) return ACCELERATORS_AT;
+  return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
+}
+
+function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
+  const last = Math.max(ACCELERATORS_AT, amount.typeAt);
+  while (vector.length <= last) vector.push(0);
+  vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
+  vector[MEMORY_AT] = (vector[MEMORY_AT] as number) + sign * amount.memoryMib;
+  vector[ACCELERATORS_AT] = (vector[ACCELERATORS_AT] as number) + sign * amount.acceleratorsMilli;
+  if (amount.typeAt >= 0) vector[amount.typeAt] = (vector[amount.typeAt] as number) + sign * amount.acceleratorsMilli;
+}
+
+function addVector(into: number[], from: readonly number[]): void {
+  while (into.length < from.length) into.push(0);
+  from.forEach((amount, position) => (into[position] = (into[position] as number) + amount));
+}
+
+/** What the team's own work holds: its use without that of its children. */
+function ownPart(node: TeamNode): { used: number[]; fixed: number[] } {
+  const used = [...node.used];
+  const fixed = [...node.fixed];
+  for (const child of node.children) {
+    child.used.forEach((amount, position) => (used[position] = (used[position] ?? 0) - amount));
+    child.fixed.forEach((amount, position) => (fixed[position] = (fixed[position] ?? 0) - amount));
+  }
+  return { used, fixed };
 }

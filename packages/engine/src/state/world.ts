@@ -3,10 +3,13 @@ import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { defaultPolicy } from "../policy/presets.ts";
+import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { Rules } from "../policy/rules.ts";
+import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
+import { holdAttempt, holdPromise, mayGrow } from "./holdings.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
@@ -48,6 +51,7 @@ export interface State extends ReadonlyState {
   readonly teams: Map<TeamName, Team>;
   readonly workloads: Map<WorkloadId, WorkloadEntity>;
   readonly attempts: Map<AttemptId, AttemptEntity>;
+  readonly promises: Map<AttemptId, PromisedPlace>;
   readonly answers: Map<string, Answer>;
   submittedCount: number;
   endedCount: number;
@@ -55,6 +59,8 @@ export interface State extends ReadonlyState {
 
 export interface World {
   readonly state: State;
+  /** The policy in force with what it leaves out filled in. */
+  rules: Rules;
   readonly capacity: Capacity;
   readonly queue: Queue;
   readonly teamUse: TeamUse;
@@ -77,13 +83,14 @@ export function emptyState(): State {
     nowMs: 0,
     sequence: 0,
     chain: CHAIN_START,
-    policy: defaultPolicy,
+    policy: genesisPolicy,
     sites: new Map(),
     pools: new Map(),
     nodes: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new Map(),
     attempts: new Map(),
+    promises: new Map(),
     answers: new Map(),
     submittedCount: 0,
     endedCount: 0,
@@ -92,20 +99,34 @@ export function emptyState(): State {
 
 /** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
 export function indexState(state: State): World {
+  const rules = rulesOf(state.policy);
   const capacity = new Capacity();
   const teamUse = new TeamUse(state.teams);
-  const queue = new Queue(state.policy);
+  const queue = new Queue(rules);
   const timers = new Timers();
+  const world: World = {
+    state,
+    rules,
+    capacity,
+    queue,
+    teamUse,
+    timers,
+    recent: { workload: null, attempt: null },
+    endedKept: [],
+    endedDropped: 0,
+    answerKeys: new Fifo(state.answers.keys()),
+  };
   for (const node of state.nodes.values()) capacity.join(node);
   for (const attempt of state.attempts.values()) {
+    holdAttempt(world, attempt);
     const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
-    capacity.take(attempt.id, workload.spec.gang, attempt.workers);
-    teamUse.add(workload.spec.team, attempt.acceleratorType, workload.spec.gang.accelerators * attempt.workers.length);
     const { walltimeMs } = workload.spec;
     if (attempt.startedAtMs !== null && walltimeMs !== null) {
       timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
     }
+    if (mayGrow(world, workload, attempt)) queue.setGrowing(workload, true);
   }
+  for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null) {
@@ -119,16 +140,6 @@ export function indexState(state: State): World {
         timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
     }
   }
-  const endedKept = ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal).map(({ id }) => id);
-  return {
-    state,
-    capacity,
-    queue,
-    teamUse,
-    timers,
-    recent: { workload: null, attempt: null },
-    endedKept,
-    endedDropped: 0,
-    answerKeys: new Fifo(state.answers.keys()),
-  };
+  for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
+  return world;
 }

@@ -3,6 +3,7 @@
  * a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
  */
 import type { Event } from "../events.ts";
+import type { Effect } from "../effects.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { Findings } from "./findings.ts";
@@ -55,15 +56,26 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { events, atM
 function checkEffects(findings: Findings, { events, effects }: Ready): void {
   const decided = events.flatMap((event) => {
     if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "gangGrown") return [`grow ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "gangShrinkRequested") return [`shrink ${event.attemptId} ${event.workers}`];
     return event.kind === "attemptStopRequested" ? [`stop ${event.attemptId} ${event.reason}`] : [];
   });
-  const asked = effects.map((effect) =>
-    effect.kind === "launchGang"
-      ? `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`
-      : `stop ${effect.attemptId} ${effect.reason}`,
-  );
+  const asked = effects.map(effectText);
   findings.expect(
     decided.toSorted().join("\n") === asked.toSorted().join("\n"),
     () => `decided: ${decided.join("; ")}; asked of executors: ${asked.join("; ")}`,
   );
+}
+
+function effectText(effect: Effect): string {
+  switch (effect.kind) {
+    case "launchGang":
+      return `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "growGang":
+      return `grow ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "shrinkGang":
+      return `shrink ${effect.attemptId} ${effect.workers}`;
+    case "stopGang":
+      return `stop ${effect.attemptId} ${effect.reason}`;
+  }
 }

@@ -2,7 +2,8 @@
 import { taskCountOf } from "../model/workload.ts";
 import { stateDigest } from "../state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
-import type { NodeSlot, TypeCapacity } from "../state/capacity.ts";
+import type { TypeCapacity } from "../state/capacity.ts";
+import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { Findings } from "./findings.ts";

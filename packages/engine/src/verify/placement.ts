@@ -1,29 +1,43 @@
 /** Checks a placement against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
-import { acceleratorCount } from "../model/accelerator-set.ts";
-import type { Workload } from "../model/workload.ts";
-import type { Placement } from "../schedule/place.ts";
+import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import type { Placement } from "../schedule/request.ts";
 import { invariant } from "../state/invariant.ts";
+import type { Layer } from "../state/node-slot.ts";
+import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 
-/** That accelerators, cores and memory are really free is asserted where they are booked (`Capacity.take`). */
-export function verifyPlacement({ state }: World, workload: Workload, placement: Placement): void {
-  const { gang, acceleratorTypes } = workload.spec;
+/** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
+export function verifyPlacement(world: World, found: PlacementClass, placement: Placement, layer: Layer = "idle"): void {
+  const { gang, acceleratorTypes } = found;
   const { workers, acceleratorType } = placement;
-  invariant(workers.length === gang.workers, `${workload.id} was given ${workers.length} of ${gang.workers} workers`);
+  const who = found.waiting.first()?.id ?? "nobody";
+  invariant(workers.length === found.workers, `${who} was given ${workers.length} of ${found.workers} workers`);
   invariant(
     acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
-    `${workload.id} was given type ${acceleratorType}`,
+    `${who} was given type ${acceleratorType}`,
   );
   for (const worker of workers) {
-    const node = state.nodes.get(worker.node);
+    const node = world.state.nodes.get(worker.node);
     invariant(
       node !== undefined && node.health === "up" && !node.draining,
-      `${workload.id} was placed on node ${worker.node}, which takes no work`,
+      `${who} was placed on node ${worker.node}, which takes no work`,
     );
-    invariant(node.acceleratorType === acceleratorType, `${workload.id} mixes accelerator types`);
+    invariant(node.acceleratorType === acceleratorType, `${who} mixes accelerator types`);
     invariant(
       acceleratorCount(worker.accelerators) === gang.accelerators,
-      `${workload.id} was given ${worker.accelerators} on ${worker.node}`,
+      `${who} was given ${worker.accelerators} on ${worker.node}`,
     );
+    for (const [label, value] of Object.entries(found.spec.nodeSelector ?? {}))
+      invariant(node.labels?.[label] === value, `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`);
+    if (layer === "coming") verifyComing(world, found, worker);
+  }
+}
+
+/** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
+function verifyComing({ capacity }: World, { gang }: PlacementClass, { node, accelerators }: Placement["workers"][number]): void {
+  const slot = capacity.slot(node);
+  for (const index of acceleratorIndices(accelerators)) {
+    const fits = gang.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= gang.shareMilli;
+    invariant(fits, `accelerator ${index} of ${node} is planned for and is not coming`);
   }
 }

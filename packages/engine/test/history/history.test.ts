@@ -1,38 +1,13 @@
 /** A journal of every state of the format, replayed for ever; and what is refused, with which words. */
 import { describe, expect, it } from "vitest";
-import { chainAfter, checkInvariants, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
-import type { Event, EventKind, JournalGroup } from "../../src/index.ts";
+import { EVENT_VERSIONS, chainAfter, checkInvariants, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import type { Event, JournalGroup } from "../../src/index.ts";
 import { historyFiles, recordedDigests } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";
 
 const files = historyFiles();
 const eventsOf = (groups: readonly JournalGroup[]): readonly Event[] =>
   groups.flatMap(({ text }) => JSON.parse(text) as readonly Event[]);
-
-/** The version of every kind: the compiler refuses a kind or a version that is missing here. */
-const currentVersions: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
-  siteDefined: 1,
-  poolDefined: 1,
-  nodeJoined: 1,
-  nodeChanged: 1,
-  nodeLost: 1,
-  nodeReturned: 1,
-  nodeDrainStarted: 1,
-  nodeResumed: 1,
-  teamDefined: 1,
-  teamRemoved: 1,
-  policySet: 1,
-  commandAnswered: 1,
-  workloadSubmitted: 1,
-  workloadStopRequested: 1,
-  workloadEnded: 1,
-  gangPlaced: 1,
-  attemptStarted: 1,
-  attemptStopRequested: 1,
-  attemptEnded: 1,
-  progressRecorded: 1,
-  checkpointRecorded: 1,
-};
 
 describe("recorded journals", () => {
   it.each(files)("$name gives the state that it gave", ({ name, groups }) => {
@@ -54,7 +29,7 @@ describe("recorded journals", () => {
     const recorded = new Set(
       files.flatMap(({ groups }) => eventsOf(groups).map(({ kind, version }) => `${kind} ${version}`)),
     );
-    const missing = Object.entries(currentVersions).filter(([kind, version]) => !recorded.has(`${kind} ${version}`));
+    const missing = Object.entries(EVENT_VERSIONS).filter(([kind, version]) => !recorded.has(`${kind} ${version}`));
     expect(missing).toEqual([]);
   });
 

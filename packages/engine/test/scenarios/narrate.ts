@@ -121,6 +121,18 @@ function otherEvent(event: OtherEvent): string {
       return `team ${event.team} removed`;
     case "policySet":
       return `policy ${event.policy.name}`;
+    case "gangShrinkRequested":
+      return `${event.attemptId} asked to go on with ${event.workers} workers: ${event.reason}`;
+    case "workersLeft":
+      return `${event.attemptId} has shrunk`;
+    case "gangGrown":
+      return `${event.attemptId} grown by ${workersText(event.workers)}`;
+    case "placePromised":
+      return `${event.promise.attemptId} promised ${workersText(event.promise.workers)}`;
+    case "promiseWithdrawn":
+      return `${event.attemptId} promised nothing any more: ${event.reason}`;
+    case "evictionPlanned":
+      return `${event.reason} for ${event.workloadId}: ${event.victims.map(({ attemptId, keeps }) => (keeps === 0 ? attemptId : `${attemptId} down to ${keeps}`)).join(", ")}`;
     case "commandAnswered":
       return `the answer is kept under ${event.key}`;
   }

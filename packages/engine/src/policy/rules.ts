@@ -1,0 +1,24 @@
+/** What a policy leaves out, filled in: the form in which the phases of a round read it. */
+import type { Policy } from "./policy.ts";
+
+export type Rules = Required<Policy>;
+
+/** What holds where a policy says nothing: whatever fits is started, and nothing is taken from anybody. */
+const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
+  phases: ["place"],
+  teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "idle", usageHalfLifeMs: null },
+  backfill: { reserve: "none", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
+  fabric: { choose: "fullest", leastFreeWithoutWish: false, balanced: false },
+  eviction: {
+    search: "cheapest",
+    shareTests: ["final", "initial"],
+    preemptibleBelowPriority: null,
+    promises: "kept",
+    lazy: false,
+    checkpointTimeoutMs: 0,
+  },
+  elastic: { grow: "never" },
+  waives: [],
+};
+
+export const rulesOf = (policy: Policy): Rules => ({ ...plain, ...policy });

@@ -1,0 +1,14 @@
+/** Gangs that lost workers and fell below their minimum end whole: what is left of them holds accelerators to no use. */
+import type { Batch } from "../batch.ts";
+import { requestStop } from "../decide/stop-attempt.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { workloadOf } from "../state/entities.ts";
+
+export function dropIncomplete(batch: Batch): void {
+  const { world } = batch;
+  for (const attempt of [...world.state.attempts.values()]) {
+    if (attempt.stop !== null) continue;
+    const { gang } = workloadOf(world, attempt.workloadId).spec;
+    if (attempt.workers.length < minWorkersOf(gang)) requestStop(batch, attempt, "incomplete");
+  }
+}

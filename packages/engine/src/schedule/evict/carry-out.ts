@@ -1,0 +1,67 @@
+/** Carrying out a plan that was checked: its right is recorded, victims are asked to leave, the place is given or promised. */
+import type { Batch } from "../../batch.ts";
+import { shrinkOf } from "../../decide/attempt-effects.ts";
+import { requestStop } from "../../decide/stop-attempt.ts";
+import type { PlannedVictim } from "../../events.ts";
+import type { EvictionReason, Workload } from "../../model/workload.ts";
+import { activeAttempt, workloadOf } from "../../state/entities.ts";
+import { isIdle } from "../../state/ledger.ts";
+import { readyTask } from "../../state/ready-task.ts";
+import { dominantShare, standingsOf } from "../order/standing.ts";
+import type { Standing, Standings } from "../order/standing.ts";
+import { promise, start } from "../start.ts";
+import type { Plan, Victim } from "./plan.ts";
+
+export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
+  const { world, nowMs: atMs } = batch;
+  if (plan.victims.length > 0) {
+    const beneficiary = plan.beneficiary.waiting.first() as Workload;
+    batch.emit({
+      kind: "evictionPlanned",
+      version: 1,
+      atMs,
+      workloadId: beneficiary.id,
+      task: readyTask(beneficiary, atMs) ?? 0,
+      reason,
+      victims: recordVictims(batch, plan.victims),
+    });
+  }
+  for (const { attempt, keeps } of plan.victims) {
+    if (keeps === 0) {
+      requestStop(batch, attempt, reason);
+      continue;
+    }
+    batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
+    batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
+  }
+  // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
+  if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
+  else promise(batch, plan.beneficiary, plan.placement);
+}
+
+/** A plan may free a quota and not a place: then the place is idle already. */
+function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean {
+  const { gang } = beneficiary;
+  world.capacity.promise(gang, placement.workers, 1);
+  const idle = isIdle(world, placement.workers);
+  world.capacity.promise(gang, placement.workers, -1);
+  return idle;
+}
+
+/** How the victims' teams stand before and after, as parts of their claims. */
+function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
+  const standings = standingsOf(world);
+  return victims.map(({ attempt, keeps }) => {
+    const { spec } = workloadOf(world, attempt.workloadId);
+    const node = world.teamUse.node(spec.team);
+    const lost = world.teamUse.amountOf(spec.gang, keeps - attempt.workers.length, attempt.acceleratorType);
+    const standing = (standings as Standings).get(node) as Standing;
+    return {
+      attemptId: attempt.id,
+      keeps,
+      team: spec.team,
+      teamShareBeforeMilli: Math.round(dominantShare(standing, null) * 1000),
+      teamShareAfterMilli: Math.round(dominantShare(standing, lost) * 1000),
+    };
+  });
+}

@@ -1,0 +1,114 @@
+/**
+ * The product's own search: those whose eviction costs least leave first, one by one, until the beneficiary fits; then everybody
+ * is given back whose leaving was not needed. Cost is work that would be lost: what ran since the last checkpoint, and what
+ * starting again takes, times the accelerators held.
+ */
+import type { Batch } from "../../batch.ts";
+import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+import { Ledger } from "../../state/ledger.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import { standingsOf } from "../order/standing.ts";
+import type { Standings } from "../order/standing.ts";
+import { findPlacement } from "../place.ts";
+import { acceptableTypes } from "../request.ts";
+import type { Placement } from "../request.ts";
+import type { Plan, Victim } from "./plan.ts";
+import { isAboveClaim, isEvictable, mayClaim, mayPreempt } from "./rights.ts";
+
+export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
+  const { world } = batch;
+  if (reason === "moved" || reason === "incomplete") return null;
+  // Who is leaving anyway will do: nobody else has to.
+  if (findPlacement(world, beneficiary, "coming") !== null) return null;
+  const standings = standingsOf(world);
+  if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
+  const ledger = new Ledger(world);
+  try {
+    return search(batch, { beneficiary, reason, standings, ledger });
+  } finally {
+    ledger.rollback();
+  }
+}
+
+interface Search {
+  readonly beneficiary: PlacementClass;
+  readonly reason: EvictionReason;
+  readonly standings: Standings;
+  readonly ledger: Ledger;
+}
+
+function search(batch: Batch, { beneficiary, reason, standings, ledger }: Search): Plan | null {
+  const { world } = batch;
+  const victims: Victim[] = [];
+  let placement: Placement | null = null;
+  for (const attempt of candidates(batch, beneficiary, reason)) {
+    const workload = workloadOf(world, attempt.workloadId);
+    // Asked again for every victim: what was taken from its team so far may have brought it down to its claim.
+    if (reason === "reclaimed" && !isAboveClaim(batch, standings, beneficiary, workload)) continue;
+    ledger.vacate(attempt, 0);
+    victims.push({ attempt, keeps: 0 });
+    if (!couldSuffice(batch, beneficiary)) continue;
+    placement = findPlacement(world, beneficiary, "coming");
+    if (placement !== null) break;
+  }
+  if (placement === null) return null;
+  return giveBack(batch, { beneficiary, ledger, victims, placement });
+}
+
+/** Accelerators in sum: a plain count saves most looks at the nodes. */
+function couldSuffice({ world }: Batch, beneficiary: PlacementClass): boolean {
+  if (beneficiary.gang.shareMilli !== undefined) return true;
+  const needed = beneficiary.workers * beneficiary.gang.accelerators;
+  return acceptableTypes(world, beneficiary).some((type) => type.freeCount + type.comingCount >= needed);
+}
+
+interface Found extends Plan {
+  readonly ledger: Ledger;
+}
+
+/** Tries the fit again without each victim in turn, the dearest first, and keeps those who are needed. */
+function giveBack({ world }: Batch, { beneficiary, ledger, victims, placement: first }: Found): Plan {
+  let needed = victims;
+  let placement = first;
+  for (const victim of victims.toReversed()) {
+    const without = needed.filter((other) => other !== victim);
+    ledger.rollback();
+    for (const { attempt, keeps } of without) ledger.vacate(attempt, keeps);
+    const again = findPlacement(world, beneficiary, "coming");
+    if (again === null) continue;
+    needed = without;
+    placement = again;
+  }
+  return { beneficiary, placement, victims: needed };
+}
+
+/** Evictable attempts that the beneficiary has a right to, cheapest first; elastic gangs give their extra workers as one with the rest. */
+function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Attempt[] {
+  const { world, nowMs } = batch;
+  const head = beneficiary.waiting.first() as Workload;
+  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
+  const costs = new Map<Attempt, number>();
+  for (const attempt of world.state.attempts.values()) {
+    if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
+    const workload = workloadOf(world, attempt.workloadId);
+    const hasRight =
+      reason === "preempted" ? mayPreempt(beneficiary, head, workload) : workload.spec.team !== beneficiary.team;
+    if (hasRight) costs.set(attempt, evictionCost(workload, attempt, nowMs));
+  }
+  return [...costs.keys()].toSorted(
+    (left, right) =>
+      workloadOf(world, left.workloadId).spec.priority - workloadOf(world, right.workloadId).spec.priority ||
+      (costs.get(left) as number) - (costs.get(right) as number) ||
+      right.placedSequence - left.placedSequence,
+  );
+}
+
+/** Accelerator-milliseconds that are lost if the attempt is evicted now. */
+export function evictionCost(workload: Workload, attempt: Attempt, nowMs: number): number {
+  const { spec, checkpoint } = workload;
+  const since = Math.max(attempt.startedAtMs ?? nowMs, checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0);
+  const held = Math.max(1, minWorkersOf(spec.gang) * spec.gang.accelerators);
+  return (nowMs - since + (spec.restartCostMs ?? 0)) * held;
+}

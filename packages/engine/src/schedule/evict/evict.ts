@@ -1,0 +1,38 @@
+/**
+ * Taking what somebody holds for somebody who may claim it. Classes are asked in the order of the round; a search looks for a
+ * complete plan on the live indexes and takes everything back; the plan is checked by someone who did not make it, recorded
+ * with the right by which it was made, and only then carried out. Without a complete plan nobody is asked to leave.
+ */
+import type { Batch } from "../../batch.ts";
+import type { EvictionReason } from "../../model/workload.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
+import { verifyPlan } from "../../verify/plan.ts";
+import { roundOrder } from "../order/round-order.ts";
+import { couldEverFit } from "../place-waiting.ts";
+import { carryOut } from "./carry-out.ts";
+import { searches } from "./searches.ts";
+
+export function evictFor(batch: Batch, reason: EvictionReason): void {
+  const { world } = batch;
+  const search = searches[world.rules.eviction.search];
+  const order = roundOrder(world, classesToHelp(world));
+  for (let found = order.first(); found !== null; found = order.first()) {
+    const plan = search(batch, found, reason);
+    if (plan === null) {
+      order.drop(found);
+      continue;
+    }
+    verifyPlan(world, plan, reason);
+    carryOut(batch, plan, reason);
+    order.served(found);
+  }
+}
+
+/** Everybody who waits: whoever could start without a plan was started by the phase before. */
+function classesToHelp(world: World): PlacementClass[] {
+  const waiting = [...world.queue.classes()].filter(
+    (found) => found.waiting.length > 0 && couldEverFit(world, found),
+  );
+  return world.rules.elastic.grow === "in-order" ? [...waiting, ...world.queue.growthClasses()] : waiting;
+}

@@ -1,0 +1,42 @@
+/** All that waits in one queue, whoever it belongs to. */
+import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
+import { headOrder } from "./head-order.ts";
+import type { CompareClasses } from "./head-order.ts";
+import type { RoundOrder } from "./round-order.ts";
+
+export class FlatOrder implements RoundOrder {
+  readonly #classes: PlacementClass[];
+  readonly #compare: CompareClasses;
+  #firstAt = 0;
+
+  /** Takes the list over. */
+  constructor(world: World, classes: readonly PlacementClass[]) {
+    this.#classes = classes as PlacementClass[];
+    this.#compare = headOrder(world);
+  }
+
+  first(): PlacementClass | null {
+    const classes = this.#classes;
+    if (classes.length === 0) return null;
+    let best = 0;
+    for (let index = 1; index < classes.length; index++) {
+      if (this.#compare(classes[index] as PlacementClass, classes[best] as PlacementClass) < 0) best = index;
+    }
+    this.#firstAt = best;
+    return classes[best] as PlacementClass;
+  }
+
+  served(found: PlacementClass): void {
+    if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
+  }
+
+  /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
+  drop(found: PlacementClass): void {
+    const classes = this.#classes;
+    const index = classes[this.#firstAt] === found ? this.#firstAt : classes.indexOf(found);
+    if (index < 0) return;
+    const last = classes.pop() as PlacementClass;
+    if (index < classes.length) classes[index] = last;
+  }
+}

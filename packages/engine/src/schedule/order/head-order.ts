@@ -1,0 +1,23 @@
+/** The order between the heads of two classes. */
+import type { PlacementClass } from "../../state/queue.ts";
+import type { Workload } from "../../model/workload.ts";
+import { comparisons } from "../../policy/order.ts";
+import type { World } from "../../state/world.ts";
+
+export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;
+
+export function headOrder({ rules, queue }: World): CompareClasses {
+  const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+  if (!rules.order.includes("starting")) return (left, right) => queue.compare(head(left), head(right));
+  return (left, right) => {
+    for (const key of rules.order) {
+      const difference =
+        key === "starting"
+          ? Number(left.isGrowth) - Number(right.isGrowth)
+          : (comparisons[key]?.(head(left), head(right)) ?? 0);
+      if (difference !== 0) return difference;
+      if (key === "submitted") break;
+    }
+    return head(left).ordinal - head(right).ordinal;
+  };
+}

@@ -1,0 +1,21 @@
+/** Who is next in a round, among the classes that are to be looked at. */
+import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
+import { FlatOrder } from "./flat-order.ts";
+import { TeamOrder } from "./team-order.ts";
+
+export interface RoundOrder {
+  /** The class whose head is next; `null`: nobody is left. */
+  first(): PlacementClass | null;
+  /** The head of the class got what it asked for: another may be next, of this class or of its team. */
+  served(found: PlacementClass): void;
+  /** The class is out for the rest of the phase. */
+  drop(found: PlacementClass): void;
+}
+
+/** Grows whenever something that did not fit may fit now. */
+export const openingOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
+
+export function roundOrder(world: World, classes: readonly PlacementClass[]): RoundOrder {
+  return world.rules.teams.order.length === 0 ? new FlatOrder(world, classes) : new TeamOrder(world, classes);
+}

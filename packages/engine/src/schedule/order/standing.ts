@@ -1,0 +1,114 @@
+/**
+ * How every team stands in a round: what it holds, what it asks for and its fair share of each resource, by position as in
+ * `state/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
+ */
+import { divideDownTree } from "../../quota/divide.ts";
+import type { TreeClaim } from "../../quota/divide.ts";
+import type { Workload } from "../../model/workload.ts";
+import { waitingTaskCount } from "../../state/ready-task.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-use.ts";
+import type { Amount, TeamNode } from "../../state/team-use.ts";
+import type { World } from "../../state/world.ts";
+
+/** Resources by which teams are compared. */
+export const COMPARED: readonly number[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
+/** What cannot be split further when shares are rounded, by position. */
+const UNITS: readonly number[] = [1000, 1, 1000];
+
+export interface Standing {
+  readonly node: TeamNode;
+  /** By compared resource. */
+  readonly fair: readonly number[];
+  readonly total: readonly number[];
+}
+
+export type Standings = ReadonlyMap<TeamNode, Standing>;
+
+export function standingsOf(world: World): Standings {
+  const nodes = parentsFirst(world);
+  const indexOf = new Map(nodes.map((node, index) => [node, index]));
+  const total = fleetTotal(world);
+  const requests = ownRequests(world, nodes);
+  const fair = COMPARED.map((position) => {
+    const claims = nodes.map((node, index): TreeClaim => ({
+      parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
+      guarantee: finite(node.guarantee[position]),
+      limit: finite(node.limit[position]),
+      request: (requests[index] as readonly number[])[position] ?? 0,
+      weight: position === ACCELERATORS_AT ? (node.team.weight ?? 1) : 1,
+      priority: node.team.priority ?? 0,
+    }));
+    return divideDownTree(total[position] as number, claims, UNITS[position] as number);
+  });
+  return new Map(
+    nodes.map((node, index) => [node, { node, total, fair: fair.map((shares) => shares[index] as number) }]),
+  );
+}
+
+const finite = (amount: number | undefined): number | null =>
+  amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
+
+/** Cores, memory and accelerators of all usable nodes. */
+export function fleetTotal({ capacity }: World): readonly number[] {
+  const total = [0, 0, 0];
+  for (const type of capacity.acceptable([])) {
+    total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
+    total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
+    total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
+  }
+  return total;
+}
+
+function parentsFirst({ teamUse }: World): TeamNode[] {
+  const nodes: TeamNode[] = [...teamUse.roots()];
+  for (let index = 0; index < nodes.length; index++) nodes.push(...(nodes[index] as TeamNode).children);
+  return nodes;
+}
+
+/** What each team's own work holds and asks for. */
+function ownRequests({ teamUse, queue, state }: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
+  const requests = new Map(nodes.map((node) => [node, COMPARED.map((position) => ownUse(node, position))]));
+  const add = ({ spec }: Workload, gangs: number, workers: number): void => {
+    const request = requests.get(teamUse.node(spec.team)) as number[];
+    const amount = teamUse.amountOf(spec.gang, gangs * workers, "");
+    request[CORES_AT] = (request[CORES_AT] as number) + amount.coresMilli;
+    request[MEMORY_AT] = (request[MEMORY_AT] as number) + amount.memoryMib;
+    request[ACCELERATORS_AT] = (request[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
+  };
+  for (const { waiting, waitingArrays, gang } of queue.classes()) {
+    const first = waiting.first();
+    if (first === undefined) continue;
+    add(first, waiting.length - waitingArrays.size, gang.workers);
+    for (const workload of waitingArrays) add(workload, waitingTaskCount(workload), gang.workers);
+  }
+  for (const { waiting } of queue.growthClasses()) {
+    const workload = waiting.first() as Workload;
+    const attempt = state.attempts.get(workload.activeAttempts[0] as never);
+    add(workload, 1, workload.spec.gang.workers - (attempt?.workers.length ?? 0));
+  }
+  return nodes.map((node) => requests.get(node) as number[]);
+}
+
+export const ownUse = (node: TeamNode, position: number): number =>
+  node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0);
+
+export const amountAt = (amount: Amount, position: number): number =>
+  position === CORES_AT ? amount.coresMilli : position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli;
+
+/** What a team may claim of a resource: the larger of guarantee and fair share, within its limit. */
+export function claimOf({ node, fair, total }: Standing, position: number): number {
+  const guarantee = node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
+  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guarantee, fair[position] as number));
+  return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
+}
+
+/** The largest part of any resource's claim that it would hold with this much more; a claim of nothing weighs a thousandfold. */
+export function dominantShare(standing: Standing, more: Amount | null): number {
+  let share = 0;
+  for (const position of COMPARED) {
+    const used = (standing.node.used[position] ?? 0) + (more === null ? 0 : amountAt(more, position));
+    const claim = claimOf(standing, position);
+    share = Math.max(share, claim === 0 ? 1000 * used : used / claim);
+  }
+  return share;
+}

@@ -1,0 +1,105 @@
+/**
+ * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
+ * count on what will be free. Looks at every usable node of the type once.
+ */
+import type { WorkerAllocation } from "../model/workload.ts";
+import { acceleratorSetOf } from "../state/node-slot.ts";
+import type { Layer, NodeSlot } from "../state/node-slot.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
+import type { Where } from "./place.ts";
+import { nodeOrder } from "./scores/node-order.ts";
+import { fabricChoices } from "./fabric-choice.ts";
+import { growingAttempt } from "./request.ts";
+
+/** A node that could take workers of the request, and how many at most. */
+export interface Candidate {
+  readonly slot: NodeSlot;
+  readonly fits: number;
+}
+
+export function placeWithWishes(world: World, found: PlacementClass, { type, layer }: Where): readonly WorkerAllocation[] | null {
+  const candidates = candidatesOn(found, { type, layer });
+  for (const choice of fabricChoices(world, found, candidates)) {
+    const workers = assign(world, found, { candidates: choice, layer });
+    if (workers !== null) return workers;
+  }
+  return null;
+}
+
+function candidatesOn(found: PlacementClass, { type, layer }: Where): Candidate[] {
+  const { gang, spec, workers } = found;
+  const candidates: Candidate[] = [];
+  for (const slot of type.slots) {
+    if (!slot.usable) continue;
+    const whole = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    if (gang.shareMilli === undefined && whole < gang.accelerators) continue;
+    if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
+    const fits = slot.workersThatFit(gang, workers, layer);
+    if (fits > 0) candidates.push({ slot, fits });
+  }
+  return candidates;
+}
+
+const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
+  Object.entries(selector).every(([label, value]) => node.labels?.[label] === value);
+
+interface Assignment {
+  readonly candidates: readonly Candidate[];
+  readonly layer: Layer;
+}
+
+/** Fills the candidates in the policy's order; `null` if they do not hold all workers asked for. */
+function assign(world: World, found: PlacementClass, { candidates, layer }: Assignment): readonly WorkerAllocation[] | null {
+  const { workers: count } = found;
+  const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
+  if (room < count) return null;
+  const spread = domainBudget(world, found);
+  const workers: WorkerAllocation[] = [];
+  for (const { slot, fits } of nodeOrder(world, found, { candidates, layer })) {
+    const most = Math.min(fits, count - workers.length, spread.left(slot));
+    spread.take(slot, most);
+    workers.push(...workersOn(slot, found, { count: most, layer }));
+    if (workers.length === count) return workers;
+  }
+  return null;
+}
+
+/** Workers of a gang on one node, each with its own accelerators or its share of one. */
+function workersOn(slot: NodeSlot, { gang }: PlacementClass, { count, layer }: { readonly count: number; readonly layer: Layer }): WorkerAllocation[] {
+  const node = slot.node.id;
+  if (gang.shareMilli !== undefined) return sharesOn(slot, gang.shareMilli, { count, layer }).map((accelerators) => ({ node, accelerators }));
+  return Array.from({ length: count }, (_, index) => ({
+    node,
+    accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators, layer),
+  }));
+}
+
+/** A share goes to the fullest accelerator that has room for it, ties to the lowest. */
+function sharesOn(slot: NodeSlot, milli: number, { count, layer }: { readonly count: number; readonly layer: Layer }): string[] {
+  const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
+  return Array.from({ length: count }, () => {
+    let best = -1;
+    rooms.forEach((room, index) => {
+      if (room >= milli && (best < 0 || room < (rooms[best] as number))) best = index;
+    });
+    rooms[best] = (rooms[best] as number) - milli;
+    return acceleratorSetOf([best]);
+  });
+}
+
+interface DomainBudget {
+  left(slot: NodeSlot): number;
+  take(slot: NodeSlot, count: number): void;
+}
+
+/** How many more workers of the gang may carry a node's value of the label over which it is spread. */
+function domainBudget(world: World, found: PlacementClass): DomainBudget {
+  const { spread } = found.spec;
+  if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
+  const used = new Map<string, number>();
+  const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.over] ?? node.id;
+  const take = (slot: NodeSlot, count: number): void => void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
+  for (const { node } of growingAttempt(world, found)?.workers ?? []) take(world.capacity.slot(node), 1);
+  return { left: (slot) => Math.max(0, spread.maxPerDomain - (used.get(valueOf(slot)) ?? 0)), take };
+}

@@ -1,0 +1,38 @@
+/** Promised places: each becomes an attempt, or growth of one, as soon as those who were asked to leave have left. */
+import type { Batch } from "../batch.ts";
+import { growthOf, launchOf } from "../decide/attempt-effects.ts";
+import type { PromisedPlace } from "../model/workload.ts";
+import { activeAttempt } from "../state/entities.ts";
+import { canKeepPromise } from "../state/holdings.ts";
+import { invariant } from "../state/invariant.ts";
+import type { World } from "../state/world.ts";
+
+export function keepPromises(batch: Batch): void {
+  const { world } = batch;
+  if (world.state.promises.size === 0) return;
+  for (const promise of [...world.state.promises.values()]) {
+    if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
+    else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
+    else if (canKeepPromise(world, promise)) keepPromise(batch, promise);
+  }
+}
+
+/** The nodes take work, and what is to grow still runs. */
+function isStillThere({ capacity, state }: World, { workers, growth, attemptId }: PromisedPlace): boolean {
+  if (growth && state.attempts.get(attemptId)?.stop !== null) return false;
+  return workers.every(({ node }) => capacity.slot(node).usable);
+}
+
+export function withdraw(batch: Batch, { attemptId }: PromisedPlace, reason: string): void {
+  batch.emit({ kind: "promiseWithdrawn", version: 1, atMs: batch.nowMs, attemptId, reason });
+}
+
+function keepPromise(batch: Batch, promise: PromisedPlace): void {
+  const { attemptId, workloadId, task, number, acceleratorType, workers } = promise;
+  const fact = { version: 1, atMs: batch.nowMs, attemptId } as const;
+  if (promise.growth) batch.emit({ kind: "gangGrown", ...fact, workers });
+  else batch.emit({ kind: "gangPlaced", ...fact, workloadId, task, number, acceleratorType, workers });
+  const attempt = activeAttempt(batch.world, attemptId);
+  invariant(attempt !== undefined, `attempt ${attemptId} was placed and is not there`);
+  batch.ask(promise.growth ? growthOf(batch.world, attempt, workers) : launchOf(batch.world, attempt));
+}

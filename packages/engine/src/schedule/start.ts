@@ -1,0 +1,64 @@
+/** Recording what a phase decided for the head of a class: a start, growth, or a place that is promised. */
+import type { Batch } from "../batch.ts";
+import { growthOf, launchOf } from "../decide/attempt-effects.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import { attemptId } from "../model/ids.ts";
+import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import { activeAttempt } from "../state/entities.ts";
+import { invariant } from "../state/invariant.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import { readyTask } from "../state/ready-task.ts";
+import { verifyPlacement } from "../verify/placement.ts";
+import { growingAttempt } from "./request.ts";
+import type { Placement } from "./request.ts";
+
+/** The head of the class has its workers from now on. */
+export function start(batch: Batch, found: PlacementClass, placement: Placement): void {
+  const { world, nowMs: atMs } = batch;
+  verifyPlacement(world, found, placement);
+  const { acceleratorType, workers } = placement;
+  const growing = growingAttempt(world, found);
+  if (growing !== null) {
+    batch.emit({ kind: "gangGrown", version: 1, atMs, attemptId: growing.id, workers });
+    batch.ask(growthOf(world, growing, workers));
+    return;
+  }
+  const next = nextAttempt(batch, found);
+  batch.emit({ kind: "gangPlaced", version: 1, atMs, ...next, acceleratorType, workers });
+  const attempt = activeAttempt(world, next.attemptId);
+  invariant(attempt !== undefined, `attempt ${next.attemptId} was placed and is not there`);
+  batch.ask(launchOf(world, attempt));
+}
+
+/** The head of the class is promised a place that others are about to leave. */
+export function promise(batch: Batch, found: PlacementClass, { acceleratorType, workers }: Placement): void {
+  const { world, nowMs: atMs } = batch;
+  const growing = growingAttempt(world, found);
+  const who = growing === null ? nextAttempt(batch, found) : identityOf(growing);
+  const place: PromisedPlace = { ...who, acceleratorType, workers, growth: growing !== null, atMs };
+  batch.emit({ kind: "placePromised", version: 1, atMs, promise: place });
+}
+
+interface AttemptIdentity {
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly number: number;
+}
+
+const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity => ({
+  attemptId: id,
+  workloadId,
+  task,
+  number,
+});
+
+/** The attempt that the head of the class would start with. */
+function nextAttempt({ nowMs }: Batch, found: PlacementClass): AttemptIdentity {
+  const workload = found.waiting.first() as Workload;
+  const task = readyTask(workload, nowMs);
+  invariant(task !== null, `workload ${workload.id} is in the queue without a task that may start`);
+  const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
+  const id = workload.spec.kind === "batch" ? `${workload.id}.${task}.${number}` : `${workload.id}.${number}`;
+  return { attemptId: attemptId(id), workloadId: workload.id, task, number };
+}

@@ -1,0 +1,97 @@
+/**
+ * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
+ * and for tentative plans. Every booking here has its exact reverse.
+ */
+import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { Rules } from "../policy/rules.ts";
+import { workloadOf } from "./entities.ts";
+import { invariant } from "./invariant.ts";
+import type { World } from "./world.ts";
+
+/** Reasons for which a plan takes what somebody holds: such work stops counting for its team at once. */
+export const isEviction = (reason: StopReason): boolean =>
+  reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
+
+const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
+
+/** Adds workers on one type to what their team holds (1), or takes them away (-1). */
+export function countWorkers(
+  { teamUse, rules }: World,
+  { workload, acceleratorType, workers }: { readonly workload: Workload; readonly acceleratorType: string; readonly workers: number },
+  sign: 1 | -1,
+): void {
+  const { spec } = workload;
+  teamUse.add(spec.team, teamUse.amountOf(spec.gang, workers, acceleratorType), !isPreemptible(rules, spec), sign);
+}
+
+/** Everything an attempt holds, as its phase says. */
+export function holdAttempt(world: World, attempt: Attempt): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const { capacity } = world;
+  capacity.take(attempt.id, gang, attempt.workers);
+  if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
+  if (attempt.leaving !== undefined) {
+    capacity.take(attempt.id, gang, attempt.leaving);
+    capacity.leave(gang, attempt.leaving, 1);
+  }
+  if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+}
+
+/** The reverse of `holdAttempt`. */
+export function releaseAttempt(world: World, attempt: Attempt): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const { capacity } = world;
+  capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
+  if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
+  if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
+}
+
+/** All workers of a running attempt are asked to leave for this reason (1), or that is taken back (-1). */
+export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason, sign: 1 | -1): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  world.capacity.leave(workload.spec.gang, attempt.workers, sign);
+  if (!isEviction(reason)) return;
+  countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, sign === 1 ? -1 : 1);
+  if (sign === 1) world.teamUse.limitEpoch++;
+}
+
+/** A promised place is booked (1), or given up (-1). */
+export function holdPromise(world: World, promise: PromisedPlace, sign: 1 | -1): void {
+  const workload = workloadOf(world, promise.workloadId);
+  world.capacity.promise(workload.spec.gang, promise.workers, sign);
+  countWorkers(world, { workload, acceleratorType: promise.acceleratorType, workers: promise.workers.length }, sign);
+}
+
+/** Whether nobody who was asked to leave is still in the promised place. */
+export function canKeepPromise({ capacity, state }: World, { workers }: PromisedPlace): boolean {
+  return workers.every(({ node, accelerators }) => {
+    const slot = capacity.slot(node);
+    const known = state.nodes.get(node);
+    invariant(known !== undefined, `no node ${node}`);
+    return slot.usable && slot.canKeep(accelerators);
+  });
+}
+
+/** Whether a gang that runs may have another worker. */
+export function mayGrow({ rules }: { readonly rules: Rules }, { spec, stopRequested }: Workload, attempt: Attempt): boolean {
+  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return false;
+  return attempt.workers.length < spec.gang.workers;
+}
+
+/** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
+export function recount(world: World): void {
+  const { teamUse, state, queue } = world;
+  teamUse.forget();
+  for (const attempt of state.attempts.values()) {
+    const workload = workloadOf(world, attempt.workloadId);
+    if (countsForTeam(attempt))
+      countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+    queue.setGrowing(workload, mayGrow(world, workload, attempt));
+  }
+  for (const { workloadId, acceleratorType, workers } of state.promises.values())
+    countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);
+  teamUse.limitEpoch++;
+}

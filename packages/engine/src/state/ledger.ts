@@ -1,0 +1,62 @@
+/**
+ * Tentative plans on the live indexes: whoever looks for a plan lets work leave, gives places away, asks the same placing code
+ * as the round, and takes everything back. Nothing of it is an event; only a plan that holds is carried out, by events.
+ */
+import type { Attempt, WorkerAllocation } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { Placement } from "../schedule/request.ts";
+import { workloadOf } from "./entities.ts";
+import type { PlacementClass } from "./queue.ts";
+import type { World } from "./world.ts";
+
+export class Ledger {
+  readonly #world: World;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** A point to which everything after it can be taken back. */
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  rollback(mark = 0): void {
+    while (this.#undo.length > mark) (this.#undo.pop() as () => void)();
+  }
+
+  /** The attempt keeps its first `keeps` workers; the others leave: their places are coming, and its team holds them no more. */
+  vacate(attempt: Attempt, keeps: number): void {
+    const world = this.#world;
+    const workload = workloadOf(world, attempt.workloadId);
+    const { gang, team } = workload.spec;
+    const leaving = attempt.workers.slice(keeps);
+    const amount = world.teamUse.amountOf(gang, leaving.length, attempt.acceleratorType);
+    const isFixed = !isPreemptible(world.rules, workload.spec);
+    world.capacity.leave(gang, leaving, 1);
+    world.teamUse.add(team, amount, isFixed, -1);
+    this.#undo.push(() => {
+      world.teamUse.add(team, amount, isFixed, 1);
+      world.capacity.leave(gang, leaving, -1);
+    });
+  }
+
+  /** Workers are given a place, which counts for their team. */
+  occupy(found: Pick<PlacementClass, "gang" | "team" | "isPreemptible">, { acceleratorType, workers }: Placement): void {
+    const { capacity, teamUse } = this.#world;
+    const amount = teamUse.amountOf(found.gang, workers.length, acceleratorType);
+    const isFixed = !found.isPreemptible;
+    capacity.promise(found.gang, workers, 1);
+    teamUse.add(found.team, amount, isFixed, 1);
+    this.#undo.push(() => {
+      teamUse.add(found.team, amount, isFixed, -1);
+      capacity.promise(found.gang, workers, -1);
+    });
+  }
+}
+
+/** Whether all of these workers could be bound now: nobody has to leave for them. */
+export function isIdle({ capacity }: World, workers: readonly WorkerAllocation[]): boolean {
+  return workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators));
+}

@@ -1,0 +1,222 @@
+/**
+ * One node's capacity as the phases of a round see it. Three layers for every accelerator, in thousandths of it: what is
+ * held, what of that is about to be given back (its holder was asked to leave), and what is promised to somebody who
+ * waits for that. Cores, memory and workers are sums. Every change is a signed amount, so that any can be taken back:
+ * that is what makes tentative plans on the live indexes possible (`ledger.ts`).
+ */
+import { forEachRange } from "../model/accelerator-set.ts";
+import type { AcceleratorSet } from "../model/accelerator-set.ts";
+import type { Node } from "../model/fleet.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { GangSpec } from "../model/workload.ts";
+import { invariant } from "./invariant.ts";
+import { lowestBit } from "./node-set.ts";
+
+/** `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold. */
+export type Layer = "idle" | "coming";
+
+export const WHOLE_MILLI = 1000;
+const NO_WORKERS_MAX = 1_000_000;
+
+export class NodeSlot {
+  readonly node: Node;
+  /** Position within its type, in order of joining. */
+  readonly position: number;
+  readonly totalCount: number;
+  /** One bit for each accelerator of which nothing is held or promised. */
+  readonly free: Int32Array;
+  /** One bit for each accelerator that is not free and will be, whole, when those who were asked to leave have left. */
+  readonly coming: Int32Array;
+  /** Thousandths held, by accelerator. */
+  readonly held: Int32Array;
+  readonly #leaving: Int32Array;
+  readonly #promised: Int32Array;
+  freeCount: number;
+  comingCount = 0;
+  /** Negative while a promise waits for what its place still holds. */
+  coresFreeMilli: number;
+  coresComingMilli = 0;
+  memoryFreeMib: number;
+  memoryComingMib = 0;
+  workersFree: number;
+  workersComing = 0;
+  /** Attempts that hold something here, with how many workers. */
+  readonly attempts: Map<AttemptId, number> = new Map();
+
+  constructor(node: Node, position: number) {
+    this.node = node;
+    this.position = position;
+    const count = node.acceleratorCount;
+    this.free = new Int32Array((count + 31) >>> 5);
+    this.coming = new Int32Array((count + 31) >>> 5);
+    for (let index = 0; index < count; index++) setBit(this.free, index);
+    this.held = new Int32Array(count);
+    this.#leaving = new Int32Array(count);
+    this.#promised = new Int32Array(count);
+    this.totalCount = count;
+    this.freeCount = count;
+    this.coresFreeMilli = node.coresMilli;
+    this.memoryFreeMib = node.memoryMib;
+    this.workersFree = node.workersMax ?? NO_WORKERS_MAX;
+  }
+
+  get usable(): boolean {
+    return this.node.health === "up" && !this.node.draining;
+  }
+
+  /** Whether anybody on it was asked to leave. */
+  get hasComing(): boolean {
+    return this.workersComing > 0;
+  }
+
+  /** Thousandths of an accelerator that a share could have. */
+  room(index: number, layer: Layer): number {
+    const taken = (this.held[index] as number) + (this.#promised[index] as number);
+    return WHOLE_MILLI - taken + (layer === "coming" ? (this.#leaving[index] as number) : 0);
+  }
+
+  /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
+  isWhole(index: number, layer: Layer): boolean {
+    return hasBit(this.free, index) || (layer === "coming" && hasBit(this.coming, index));
+  }
+
+  /** Whether a promise of these amounts, which is booked, could be kept now. */
+  canKeep(set: AcceleratorSet): boolean {
+    if (this.coresFreeMilli < 0 || this.memoryFreeMib < 0 || this.workersFree < 0) return false;
+    let ready = true;
+    forEachRange(set, (first, last) => {
+      for (let index = first; index <= last; index++)
+        if ((this.held[index] as number) + (this.#promised[index] as number) > WHOLE_MILLI) ready = false;
+    });
+    return ready;
+  }
+
+  /** A worker's amounts are held (`sign` 1) or given back (-1). */
+  hold(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+    this.#amounts(gang, -sign);
+    this.#book(this.held, set, sign * milliOf(gang));
+  }
+
+  /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
+  leave(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+    this.coresComingMilli += sign * gang.coresMilli;
+    this.memoryComingMib += sign * gang.memoryMib;
+    this.workersComing += sign;
+    this.#book(this.#leaving, set, sign * milliOf(gang));
+  }
+
+  /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
+  promise(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+    this.#amounts(gang, -sign);
+    this.#book(this.#promised, set, sign * milliOf(gang));
+  }
+
+  #amounts(gang: GangSpec, sign: number): void {
+    this.coresFreeMilli += sign * gang.coresMilli;
+    this.memoryFreeMib += sign * gang.memoryMib;
+    this.workersFree += sign;
+  }
+
+  #book(layer: Int32Array, set: AcceleratorSet, milli: number): void {
+    forEachRange(set, (first, last) => {
+      for (let index = first; index <= last; index++) {
+        layer[index] = (layer[index] as number) + milli;
+        this.#refresh(index);
+      }
+    });
+  }
+
+  #refresh(index: number): void {
+    const taken = (this.held[index] as number) + (this.#promised[index] as number);
+    const isFree = taken === 0;
+    const isComing = !isFree && taken === this.#leaving[index];
+    if (isFree !== hasBit(this.free, index)) {
+      flipBit(this.free, index);
+      this.freeCount += isFree ? 1 : -1;
+    }
+    if (isComing !== hasBit(this.coming, index)) {
+      flipBit(this.coming, index);
+      this.comingCount += isComing ? 1 : -1;
+    }
+  }
+
+  /** The `count` lowest whole accelerators after the first `skip`; of the layer `coming` the free ones first. */
+  pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
+    const indices = this.#lowest(this.free, skip, count);
+    if (layer === "coming" && indices.length < count) {
+      const skipComing = Math.max(0, skip - this.freeCount);
+      for (const index of this.#lowest(this.coming, skipComing, count - indices.length)) indices.push(index);
+      indices.sort((left, right) => left - right);
+    }
+    invariant(
+      indices.length === count,
+      `node ${this.node.id} has ${Math.min(this.freeCount, skip) + indices.length} free accelerators, ${skip + count} were promised`,
+    );
+    return acceleratorSetOf(indices);
+  }
+
+  #lowest(mask: Int32Array, skip: number, count: number): number[] {
+    const found: number[] = [];
+    let passed = 0;
+    for (let wordIndex = 0; wordIndex < mask.length && found.length < count; wordIndex++) {
+      let word = mask[wordIndex] as number;
+      while (word !== 0 && found.length < count) {
+        if (passed++ >= skip) found.push((wordIndex << 5) + lowestBit(word));
+        word &= word - 1;
+      }
+    }
+    return found;
+  }
+
+  /** How many workers of the gang fit on what is free, at most `max`. */
+  workersThatFit(gang: GangSpec, max: number, layer: Layer = "idle"): number {
+    const isComing = layer === "coming";
+    let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
+    if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
+    else if (gang.accelerators > 0) {
+      const whole = this.freeCount + (isComing ? this.comingCount : 0);
+      count = Math.min(count, Math.floor(whole / gang.accelerators));
+    }
+    if (gang.coresMilli > 0) {
+      const cores = this.coresFreeMilli + (isComing ? this.coresComingMilli : 0);
+      count = Math.min(count, Math.floor(cores / gang.coresMilli));
+    }
+    if (gang.memoryMib > 0) {
+      const memory = this.memoryFreeMib + (isComing ? this.memoryComingMib : 0);
+      count = Math.min(count, Math.floor(memory / gang.memoryMib));
+    }
+    return Math.max(0, count);
+  }
+
+  #sharesThatFit(milli: number, layer: Layer): number {
+    let count = 0;
+    for (let index = 0; index < this.totalCount; index++) count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
+    return count;
+  }
+}
+
+/** Thousandths of each of its accelerators that a worker takes. */
+export const milliOf = (gang: GangSpec): number => gang.shareMilli ?? WHOLE_MILLI;
+
+const hasBit = (mask: Int32Array, index: number): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+
+function setBit(mask: Int32Array, index: number): void {
+  mask[index >>> 5] = (mask[index >>> 5] as number) | (1 << (index & 31));
+}
+
+function flipBit(mask: Int32Array, index: number): void {
+  mask[index >>> 5] = (mask[index >>> 5] as number) ^ (1 << (index & 31));
+}
+
+/** The text of ascending indices. */
+export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
+  let set = "";
+  for (let position = 0; position < indices.length;) {
+    const first = indices[position] as number;
+    let last = first;
+    while (++position < indices.length && indices[position] === last + 1) last++;
+    const range = first === last ? `${first}` : `${first}-${last}`;
+    set = set === "" ? range : `${set},${range}`;
+  }
+  return set;
+}
