@@ -15,3 +15,26 @@ export * from "./training/job.ts";
 export * from "./training/step.ts";
 export * from "./constants-inference.ts";
 export * from "./inference/index.ts";
+export {
+  calibratedConstants,
+  deriveCalibration,
+  type Calibration,
+  type ServingCalibration,
+} from "./calibration/derive.ts";
+export { acceleratorOfDevice } from "./calibration/device-names.ts";
+export { readProfile, type CalibrationProfile, type ProfileReading } from "./calibration/profile.ts";
+export * from "./failures/checkpoint-interval.ts";
+export * from "./failures/domains.ts";
+export * from "./failures/rates.ts";
+export * from "./failures/spares.ts";
+export { fabricCounts, fabricOf, fabricRequest } from "./network/fabric-counts.ts";
+export type {
+  FabricAnswer,
+  FabricCounts,
+  FabricImpossible,
+  FabricLevel,
+  FabricRequest,
+} from "./network/fabric-request.ts";
+export * from "./storage/axes.ts";
+export * from "./storage/demand.ts";
+export * from "./storage/tiers.ts";

@@ -40,7 +40,8 @@ export function dragonflyCounts(request: FabricRequest): FabricAnswer {
       // Evenly spread traffic leaves its group nearly always, over one global link.
       oversubscription: groupCount === 1 ? [] : [Math.max(1, portsPerGroup / globalPerGroup)],
       nodeCountMax,
-      bisectionLinks: groupCount === 1 ? (nodeCount * portsPerNode) / 2 : Math.floor(groupCount ** 2 / 4) * linksPerPair,
+      bisectionLinks:
+        groupCount === 1 ? (nodeCount * portsPerNode) / 2 : Math.floor(groupCount ** 2 / 4) * linksPerPair,
     },
   );
 }

@@ -20,14 +20,16 @@ function brief(answer: FabricCounts): string {
 describe("published designs", () => {
   // docs.nvidia.com, DGX SuperPOD scalable infrastructure B200, larger component counts.
   it("DGX SuperPOD B200: 64-port switches, 8 ports of 400 Gbit/s per node", () => {
-    expect([64, 128, 256, 512, 1024, 2048].map((nodeCount) => `${nodeCount}: ${brief(counts({ nodeCount }))}`)).toEqual([
-      "64: 16/8 512+512",
-      "128: 32/16 1024+1024",
-      "256: 64/32 2048+2048",
-      "512: 128/128/64 4096+4096+4096",
-      "1024: 256/256/128 8192+8192+8192",
-      "2048: 512/512/256 16384+16384+16384",
-    ]);
+    expect([64, 128, 256, 512, 1024, 2048].map((nodeCount) => `${nodeCount}: ${brief(counts({ nodeCount }))}`)).toEqual(
+      [
+        "64: 16/8 512+512",
+        "128: 32/16 1024+1024",
+        "256: 64/32 2048+2048",
+        "512: 128/128/64 4096+4096+4096",
+        "1024: 256/256/128 8192+8192+8192",
+        "2048: 512/512/256 16384+16384+16384",
+      ],
+    );
   });
 
   // docs.nvidia.com, scalable infrastructure B300 XDR, table 3: 18 and 36 spines, not 16 and 32, so that links spread evenly.

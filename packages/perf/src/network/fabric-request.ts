@@ -72,7 +72,10 @@ export function faultOf(request: FabricRequest): FabricImpossible | undefined {
     }
   }
   if (!Number.isSafeInteger(request.switchPorts) || request.switchPorts < 4) {
-    return impossible(`a switch of ${request.switchPorts} ports cannot lead up and down`, "a switch of 4 ports or more");
+    return impossible(
+      `a switch of ${request.switchPorts} ports cannot lead up and down`,
+      "a switch of 4 ports or more",
+    );
   }
   if (!(request.portGbps > 0)) return impossible(`${request.portGbps} Gbit/s is no port speed`, "400 Gbit/s");
   for (const ratio of [request.leafOversubscription, request.spineOversubscription]) {

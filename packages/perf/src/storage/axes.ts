@@ -78,11 +78,36 @@ export function judgeStorage(demand: StorageDemand, tier: StorageTier): StorageV
     bought === undefined ? undefined : bought * deliveredShare;
   const cause = (pick: (part: AxisDemand) => number): string => heaviest(demand.parts, pick);
   const axes = [
-    load("capacity", demand.capacityBytes, tier.capacityBytes, cause((part) => part.capacityBytes)),
-    load("read", demand.readGbPerS, share(tier.readGbPerS), cause((part) => part.readGbPerS)),
-    load("write", demand.writeGbPerS, share(tier.writeGbPerS), cause((part) => part.writeGbPerS)),
-    load("operations", demand.operationsPerS, share(tier.operationsPerS), cause((part) => part.operationsPerS)),
-    load("clients", demand.clientCount, tier.clientCount, cause((part) => part.clientCount)),
+    load(
+      "capacity",
+      demand.capacityBytes,
+      tier.capacityBytes,
+      cause((part) => part.capacityBytes),
+    ),
+    load(
+      "read",
+      demand.readGbPerS,
+      share(tier.readGbPerS),
+      cause((part) => part.readGbPerS),
+    ),
+    load(
+      "write",
+      demand.writeGbPerS,
+      share(tier.writeGbPerS),
+      cause((part) => part.writeGbPerS),
+    ),
+    load(
+      "operations",
+      demand.operationsPerS,
+      share(tier.operationsPerS),
+      cause((part) => part.operationsPerS),
+    ),
+    load(
+      "clients",
+      demand.clientCount,
+      tier.clientCount,
+      cause((part) => part.clientCount),
+    ),
   ];
   let breaksFirst: AxisLoad | undefined;
   for (const axis of axes) {

@@ -15,7 +15,7 @@ import { findTier } from "./tiers.ts";
 
 const gib = 2 ** 30;
 
-function withinPercent(found: number, expected: number, percent: number): void {
+function expectWithinPercent(found: number, expected: number, percent: number): void {
   expect(Math.abs(found / expected - 1) * 100).toBeLessThanOrEqual(percent);
 }
 
@@ -34,8 +34,8 @@ describe("MLPerf Storage v2.0", () => {
     ["resnet50 H100", { sampleBytes: 114_660.07, batchSamples: 400, computeSeconds: 0.224 }, 0.9, 0.205, 0.184],
     ["cosmoflow H100", { sampleBytes: 2_828_486, batchSamples: 1, computeSeconds: 0.0035 }, 0.7, 0.81, 0.57],
   ] as const)("%s", (_name, shape, utilisation, full, required) => {
-    withinPercent(perAccelerator(shape), full, 1);
-    withinPercent(perAccelerator({ ...shape, utilisation }), required, 1);
+    expectWithinPercent(perAccelerator(shape), full, 1);
+    expectWithinPercent(perAccelerator({ ...shape, utilisation }), required, 1);
   });
 
   /** Parameters as the benchmark counts them: attention, gated feed-forward, two embeddings, no norms. */
@@ -50,14 +50,14 @@ describe("MLPerf Storage v2.0", () => {
     // The published 1T figures are 2,571 GiB of 16-bit weights and 15,426 GiB beside them, that is 1.38e12 parameters.
     ["1T, by its weights", (2571 * gib) / 2, 17_997],
   ])("checkpoint of Llama 3 %s", (_name, parameterCount, expectedGib) => {
-    withinPercent(checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 }) / gib, expectedGib, 1);
+    expectWithinPercent(checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 }) / gib, expectedGib, 1);
   });
 
   it("the published 1T figure is 7/6 of what the benchmark's own 1T architecture gives", () => {
     const parameterCount = parameters(128, 25_872, 98_304, (25_872 / 192) * 32);
     const found = checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 }) / gib;
-    withinPercent(found, 15_426, 0.1);
-    withinPercent((found * 7) / 6, 17_997, 0.1);
+    expectWithinPercent(found, 15_426, 0.1);
+    expectWithinPercent((found * 7) / 6, 17_997, 0.1);
   });
 });
 
@@ -86,10 +86,19 @@ describe("axes", () => {
       startsPerDay: 8,
     });
     const demand = combineDemands([checkpoint, start]);
-    const verdict = judgeStorage(demand, { name: "t", readGbPerS: 1000, writeGbPerS: 300, operationsPerS: 1e5, source: "" });
+    const verdict = judgeStorage(demand, {
+      name: "t",
+      readGbPerS: 1000,
+      writeGbPerS: 300,
+      operationsPerS: 1e5,
+      source: "",
+    });
     expect(verdict.breaksFirst).toMatchObject({ axis: "operations", cause: "start" });
     expect(verdict.isEnough).toBe(false);
-    expect(verdict.axes.find((axis) => axis.axis === "write")?.load).toBeCloseTo(bytes / 10 / 1e9 / (300 * deliveredShare), 1);
+    expect(verdict.axes.find((axis) => axis.axis === "write")?.load).toBeCloseTo(
+      bytes / 10 / 1e9 / (300 * deliveredShare),
+      1,
+    );
     expect(verdict.axes.find((axis) => axis.axis === "capacity")?.load).toBeUndefined();
   });
 

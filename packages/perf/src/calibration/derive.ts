@@ -1,0 +1,119 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
+import type { MatrixClass } from "../catalogue/number-format.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
+import type { CalibrationProfile, MatmulRow } from "./profile.ts";
+
+/** What the inference model takes from a profile, besides what the training model does. */
+export interface ServingCalibration {
+  /** Median over layers at 2,048 tokens or more, share of the 16-bit dense peak. */
+  readonly matmulEfficiency?: number;
+  /** Rate at which products of at most 16 tokens stream their weights, share of the memory bandwidth. */
+  readonly weightReadEfficiency?: number;
+  readonly attentionEfficiency?: number;
+}
+
+export interface Calibration {
+  readonly training: AcceleratorCalibration;
+  readonly serving: ServingCalibration;
+  /** Figures that no accelerator of that name can reach, most likely a wrong name: told, and left out. */
+  readonly warnings: readonly string[];
+}
+
+const classOfDtype: Readonly<Record<string, MatrixClass>> = { bf16: "bf16", fp16: "bf16", fp8: "fp8" };
+
+/** Measurements are shares of these; a share above this cannot be true of that accelerator. */
+const possibleShare = 1.05;
+
+/**
+ * Turns a profile into shares of the datasheet. Best product per rate class, as `bestMatmulTflops` of the catalogue is, since
+ * the fitted share of real layers stands on it; the median where the models use plain rates.
+ */
+export function deriveCalibration(profile: CalibrationProfile, accelerator: Accelerator): Calibration {
+  const warnings: string[] = [];
+  const share = (what: string, found: number | undefined, peak: number | undefined): number | undefined => {
+    if (found === undefined || peak === undefined || peak <= 0) return undefined;
+    const value = found / peak;
+    if (value <= possibleShare) return value;
+    warnings.push(`${what} reached ${Math.round(value * 100)}% of the datasheet of ${accelerator.name}: left out`);
+    return undefined;
+  };
+  const { bf16 } = accelerator.denseTflops;
+  const matmulEfficiency: Partial<Record<MatrixClass, number>> = {};
+  for (const matrixClass of ["bf16", "fp8"] as const) {
+    const best = largest(profile.matmul.filter((row) => classOfDtype[row.dtype] === matrixClass).map(tflops));
+    const found = share(`${matrixClass} products`, best, accelerator.denseTflops[matrixClass]);
+    if (found !== undefined) matmulEfficiency[matrixClass] = found;
+  }
+  const attention = share("attention", median(attentionRates(profile)), bf16);
+  const layers = profile.matmul.filter((row) => row.dtype === "bf16" && row.m >= 2048 && row.n >= 4096);
+  return {
+    training: defined({
+      accelerator: accelerator.name,
+      matmulEfficiency,
+      attentionEfficiency: attention,
+      memoryEfficiency: share("copies", copyRate(profile), accelerator.memoryGbPerS),
+      kernelLaunchUs: profile.queuedLaunchUs,
+      scaleUpEfficiency: share("all-reduce", allReduceRate(profile), accelerator.scaleUp.gbPerS),
+    }),
+    serving: defined({
+      matmulEfficiency: share("layers", median(layers.map(tflops)), bf16),
+      weightReadEfficiency: share("weight reads", median(weightReads(profile)), accelerator.memoryGbPerS),
+      attentionEfficiency: attention,
+    }),
+    warnings,
+  };
+}
+
+/** The inference model's constants with what was measured in place of what was fitted. */
+export function calibratedConstants(constants: InferenceConstants, serving: ServingCalibration): InferenceConstants {
+  return { ...constants, ...serving };
+}
+
+const tflops = (row: MatmulRow): number => (2 * row.m * row.n * row.k) / row.seconds / 1e12;
+
+/** Training's mix: forward and backward at the lengths at which attention matters. */
+function attentionRates(profile: CalibrationProfile): number[] {
+  return profile.attention
+    .filter((row) => row.direction === "forwardBackward" && row.sequence >= 4096 && row.headDim === 128)
+    .map((row) => row.tflops);
+}
+
+/** The largest copy: small ones measure launches and caches. */
+function copyRate(profile: CalibrationProfile): number | undefined {
+  const copies = profile.memory.filter((row) => row.operation === "copy");
+  const most = largest(copies.map((row) => row.bytes));
+  return copies.find((row) => row.bytes === most)?.gbPerSecond;
+}
+
+/** GB/s through 16-bit weights of 100 MB and more at one to sixteen tokens, where arithmetic costs nothing. */
+function weightReads(profile: CalibrationProfile): number[] {
+  return profile.matmul
+    .filter((row) => row.dtype === "bf16" && row.m <= 16 && row.n * row.k * 2 >= 100e6)
+    .map((row) => (2 * (row.n * row.k + row.m * row.k + row.m * row.n)) / row.seconds / 1e9);
+}
+
+/** The largest message over the most ranks of this machine. */
+function allReduceRate(profile: CalibrationProfile): number | undefined {
+  const rows = profile.collectives.filter((row) => row.collective === "allReduce");
+  const ranks = largest(rows.map((row) => row.ranks));
+  const most = largest(rows.filter((row) => row.ranks === ranks).map((row) => row.bytes));
+  return rows.find((row) => row.ranks === ranks && row.bytes === most)?.busGbPerSecond;
+}
+
+function largest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.max(...values);
+}
+
+function median(values: readonly number[]): number | undefined {
+  if (values.length === 0) return undefined;
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
+}
+
+/** Drops what is undefined: a figure that was not measured must not hide a fitted one. */
+function defined<T extends object>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,80 @@
+/** What a job loses to failures: how often it fails, what a failure costs, and how it saves. All in seconds. */
+export interface FailureCost {
+  readonly mttfSeconds: number;
+  /** From the failure to the first new step: detection, restart, loading, warm-up. */
+  readonly restartSeconds: number;
+  /** For how long a checkpoint stops the job. */
+  readonly stallSeconds: number;
+}
+
+/** Young 1974, to first order: √(2·T_s·T_f). */
+export function youngInterval(cost: FailureCost): number {
+  return Math.sqrt(2 * cost.stallSeconds * cost.mttfSeconds);
+}
+
+/** Daly 2006, equation 37: Young with higher orders, for stalls that are not small beside the time to failure. */
+export function dalyInterval(cost: FailureCost): number {
+  const { stallSeconds, mttfSeconds } = cost;
+  if (stallSeconds >= 2 * mttfSeconds) return mttfSeconds;
+  const ratio = stallSeconds / (2 * mttfSeconds);
+  return Math.sqrt(2 * stallSeconds * mttfSeconds) * (1 + Math.sqrt(ratio) / 3 + ratio / 9) - stallSeconds;
+}
+
+/** The interval of the highest availability, restart included (arXiv 2410.18124): T_s + √(2(T_f + T_r)T_s + T_s²). */
+export function availabilityInterval(cost: FailureCost): number {
+  const { stallSeconds, mttfSeconds, restartSeconds } = cost;
+  return stallSeconds + Math.sqrt(2 * (mttfSeconds + restartSeconds) * stallSeconds + stallSeconds ** 2);
+}
+
+/**
+ * Expected share of time that becomes progress, Meta's form (arXiv 2410.21680 §4): (1 − N·r·(u₀ + Δt/2)) ÷ (1 + w/Δt), where
+ * 1 ÷ (N·r) is the time to failure. Linear in the failure rate, hence 0 where failures come faster than restarts.
+ */
+export function ettrLinear(cost: FailureCost, intervalSeconds: number): number {
+  const { mttfSeconds, restartSeconds, stallSeconds } = cost;
+  const lost = (restartSeconds + intervalSeconds / 2) / mttfSeconds;
+  return Math.max(0, 1 - lost) / (1 + stallSeconds / intervalSeconds);
+}
+
+/**
+ * The same without the linear approximation, for failures that come as a Poisson process and may strike during restarts too
+ * (Daly 2006, equation 20): τ ÷ (M·e^(R/M)·(e^((τ+δ)/M) − 1)).
+ */
+export function ettrExact(cost: FailureCost, intervalSeconds: number): number {
+  const { mttfSeconds, restartSeconds, stallSeconds } = cost;
+  const segment = Math.expm1((intervalSeconds + stallSeconds) / mttfSeconds);
+  return intervalSeconds / (mttfSeconds * Math.exp(restartSeconds / mttfSeconds) * segment);
+}
+
+export interface Goodput {
+  readonly intervalSeconds: number;
+  readonly ettr: number;
+  /** Where the rest goes; the shares and `ettr` add up to 1. */
+  readonly lost: { readonly checkpoints: number; readonly restarts: number; readonly repeatedWork: number };
+}
+
+/** Progress at an interval, with its losses by cause, by the exact form. */
+export function goodputAt(cost: FailureCost, intervalSeconds: number): Goodput {
+  const ettr = ettrExact(cost, intervalSeconds);
+  // A wall-clock second that is not progress was a stall, a restart or work done twice; the first two are known.
+  const checkpoints = (ettr * cost.stallSeconds) / intervalSeconds;
+  const rest = Math.max(0, 1 - ettr - checkpoints);
+  const repeated = intervalSeconds / 2 + cost.stallSeconds / 2;
+  const restarts = (rest * cost.restartSeconds) / (cost.restartSeconds + repeated);
+  return { intervalSeconds, ettr, lost: { checkpoints, restarts, repeatedWork: rest - restarts } };
+}
+
+/** The best interval for the exact form, by golden-section search around Daly's. */
+export function bestInterval(cost: FailureCost): number {
+  if (cost.stallSeconds <= 0) return 0;
+  const golden = (Math.sqrt(5) - 1) / 2;
+  let low = cost.stallSeconds / 1000;
+  let high = Math.max(2 * cost.mttfSeconds, 10 * cost.stallSeconds);
+  for (let round = 0; round < 100; round += 1) {
+    const left = high - golden * (high - low);
+    const right = low + golden * (high - low);
+    if (ettrExact(cost, left) < ettrExact(cost, right)) low = left;
+    else high = right;
+  }
+  return (low + high) / 2;
+}
