@@ -6,7 +6,16 @@ export const workerAllocation = z
   .object({ node: z.string(), accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }) })
   .meta({ id: "WorkerAllocation" });
 
-export const stopReason = z.enum(["cancelled", "walltimeExceeded", "nodeDrained", "nodeLost"]);
+export const stopReason = z.enum([
+  "cancelled",
+  "walltimeExceeded",
+  "nodeDrained",
+  "nodeLost",
+  "preempted",
+  "reclaimed",
+  "moved",
+  "incomplete",
+]);
 export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
 
 export const workerExit = z

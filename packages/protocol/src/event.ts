@@ -9,11 +9,12 @@ import { teamSpec } from "./team.ts";
 import { workloadSpec } from "./workload-spec.ts";
 import { endReason } from "./workload.ts";
 
+/** Every version that was ever written is read; fields that a later one added are optional. */
 const fact = <Kind extends string, Shape extends z.ZodRawShape>(
   kind: Kind,
   shape: Shape,
-): z.ZodObject<{ kind: z.ZodLiteral<Kind>; version: z.ZodLiteral<1>; atMs: typeof instantMs } & Shape> =>
-  z.object({ kind: z.literal(kind), version: z.literal(1), atMs: instantMs, ...shape });
+): z.ZodObject<{ kind: z.ZodLiteral<Kind>; version: z.ZodInt; atMs: typeof instantMs } & Shape> =>
+  z.object({ kind: z.literal(kind), version: z.int(), atMs: instantMs, ...shape });
 
 const nodeSpec = z
   .object({
@@ -23,8 +24,26 @@ const nodeSpec = z
     acceleratorCount: count,
     coresMilli: count,
     memoryMib: count,
+    labels: z.record(z.string(), z.string()).optional(),
+    workersMax: count.optional(),
+    acceleratorGroups: z.array(count).optional(),
   })
   .meta({ id: "NodeSpec" });
+
+const evictionReason = z.enum(["preempted", "reclaimed", "moved", "incomplete"]);
+
+const promisedPlace = z
+  .object({
+    attemptId: z.string(),
+    workloadId: z.string(),
+    task: count,
+    number: count,
+    acceleratorType: z.string(),
+    workers: z.array(workerAllocation),
+    growth: z.boolean(),
+    atMs: instantMs,
+  })
+  .meta({ id: "PromisedPlace" });
 
 const commandResult = z
   .discriminatedUnion("kind", [
@@ -75,6 +94,25 @@ export const event = z
       exit: workerExit.nullable(),
       detail: z.string(),
       retryAtMs: instantMs.nullable(),
+    }),
+    fact("gangShrinkRequested", { attemptId: z.string(), workers: count, reason: evictionReason }),
+    fact("workersLeft", { attemptId: z.string() }),
+    fact("gangGrown", { attemptId: z.string(), workers: z.array(workerAllocation) }),
+    fact("placePromised", { promise: promisedPlace }),
+    fact("promiseWithdrawn", { attemptId: z.string(), reason: z.string() }),
+    fact("evictionPlanned", {
+      workloadId: z.string(),
+      task: count,
+      reason: evictionReason,
+      victims: z.array(
+        z.object({
+          attemptId: z.string(),
+          keeps: count,
+          team: z.string(),
+          teamShareBeforeMilli: count,
+          teamShareAfterMilli: count,
+        }),
+      ),
     }),
     fact("progressRecorded", {
       attemptId: z.string(),

@@ -5,6 +5,8 @@ import { count, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { pageOf } from "./page.ts";
 
+const amounts = z.record(names.acceleratorType, z.number().min(0).max(limits.ACCELERATOR_LIMIT_MAX));
+
 export const teamSpec = z
   .strictObject({
     name: names.teamName,
@@ -12,7 +14,40 @@ export const teamSpec = z
     limit: z
       .record(names.acceleratorType, integer(0, limits.ACCELERATOR_LIMIT_MAX))
       .default({})
-      .meta({ description: "The most accelerators of each type that the team and all below it may hold at once." }),
+      .meta({
+        description:
+          "The most that the team and all below it may hold at once: by accelerator type, `accelerators` (all types), `cores` (thousandths), `memory` (MiB).",
+      }),
+    guarantee: amounts.optional().meta({ description: "What the team gets back whenever it asks, by resource." }),
+    weight: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: "Its part of what no guarantee covers, against its siblings; 1 if left out." }),
+    lendingLimit: amounts.optional().meta({ description: "How much of its guarantee others may use; all if left out." }),
+    borrowingLimit: amounts.optional().meta({ description: "How much beyond its guarantee it may use." }),
+    priority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).optional(),
+    preemption: z
+      .strictObject({
+        within: z.enum(["never", "lowerPriority"]),
+        reclaim: z.enum(["never", "lowerPriority", "any"]),
+        whileBorrowing: z.strictObject({ priorityMax: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX) }).optional(),
+      })
+      .optional()
+      .meta({ description: "Whose work its waiting work may evict." }),
+    shapes: z
+      .array(
+        z.strictObject({
+          within: z.string(),
+          accelerators: integer(1, limits.ACCELERATOR_LIMIT_MAX),
+          count: integer(1, limits.ACCELERATOR_LIMIT_MAX),
+          nodes: z.array(z.string()).optional(),
+        }),
+      )
+      .max(64)
+      .optional()
+      .meta({ description: "Accelerators that hang together, owned by the team." }),
   })
   .meta({ id: "TeamSpec" });
 

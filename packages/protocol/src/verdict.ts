@@ -46,9 +46,10 @@ export const blockedReason = z
       kind: z.literal("teamLimit"),
       team: z.string(),
       acceleratorType: z.string(),
-      limitCount: count,
-      usedCount: count,
-      neededCount: count,
+      resource: z.string().meta({ description: "What the limit is on: the type, or another resource that teams limit." }),
+      limitCount: z.number(),
+      usedCount: z.number(),
+      neededCount: z.number(),
       sentence,
     }),
     z

@@ -23,6 +23,18 @@ export const gangSpec = z
       .default(0)
       .meta({ description: "Thousandths of a core per worker." }),
     memoryMib: integer(0, limits.MEMORY_MIB_MAX).default(0).meta({ description: "MiB per worker." }),
+    shareMilli: integer(1, 999)
+      .optional()
+      .meta({ description: "Thousandths of one accelerator, for a worker that shares it; `accelerators` is 1 then." }),
+    minWorkers: integer(1, limits.WORKERS_MAX)
+      .optional()
+      .meta({ description: "Runs with this many and grows to `workers`; left out: all or nothing." }),
+  })
+  .refine(({ shareMilli, accelerators }) => shareMilli === undefined || accelerators === 1, {
+    message: "must have 1 accelerator where it shares one",
+  })
+  .refine(({ minWorkers, workers }) => minWorkers === undefined || minWorkers <= workers, {
+    message: "must not have more workers at least than at most",
   })
   .meta({ id: "GangSpec" });
 
@@ -39,6 +51,20 @@ const environment = z
   .refine((entries) => Object.keys(entries).length <= limits.ENVIRONMENT_ENTRIES_MAX, {
     message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
   });
+
+const labels = z.record(z.string().min(1).max(128), z.string().max(256));
+
+const fabricSpec = z
+  .strictObject({
+    within: z.string().optional().meta({ description: "All workers in one domain of this level." }),
+    prefer: z.string().optional().meta({ description: "In as narrow a domain as can be had, from this level up." }),
+    slices: z
+      .array(z.strictObject({ workers: integer(1, limits.WORKERS_MAX), within: z.string() }))
+      .max(4)
+      .optional()
+      .meta({ description: "Workers that must share a domain, so many at a time." }),
+  })
+  .meta({ id: "FabricSpec" });
 
 const specCommon = {
   name: names.workloadName,
@@ -57,6 +83,24 @@ const specCommon = {
   retries: retrySpec.prefault({}),
   graceTimeoutMs: integer(0, limits.GRACE_MS_MAX).default(DEFAULT_GRACE_TIMEOUT_MS),
   checkpointDir: names.absolutePath.nullable().default(null),
+  fabric: fabricSpec.optional(),
+  nodeSelector: labels.optional().meta({ description: "Only nodes that carry these labels." }),
+  spread: z
+    .strictObject({ over: names.acceleratorType, maxPerDomain: integer(1, limits.WORKERS_MAX) })
+    .optional()
+    .meta({ description: "At most `maxPerDomain` workers on nodes with the same value of the label `over`." }),
+  preemptible: z.boolean().optional().meta({ description: "Whether it may be evicted for others; left out: as the policy says." }),
+  minRuntimeMs: integer(0, limits.DURATION_MS_MAX).optional().meta({ description: "Not evicted before it ran this long." }),
+  restartCostMs: integer(0, limits.DURATION_MS_MAX)
+    .optional()
+    .meta({ description: "What starting again takes, beyond the work since its last checkpoint." }),
+  after: z
+    .array(z.strictObject({ workload: z.string().min(1), on: z.enum(["ok", "failed", "any"]) }))
+    .max(64)
+    .optional()
+    .meta({ description: "What must have come to an end, and to which, before it may start." }),
+  notBeforeMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Not started before this instant." }),
+  deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),
 };
 
 export const workloadSpec = z

@@ -2,8 +2,9 @@
 import { presets } from "@headroom/engine";
 import type { Engine, Policy as EnginePolicy } from "@headroom/engine";
 import type { Policy, PolicyChoice } from "@headroom/protocol";
+import { enginePolicy, policyResource } from "./wire-forms.ts";
 
-const policyResource = (policy: EnginePolicy): Policy => ({ ...policy, order: [...policy.order] });
+
 
 export function policyView(engine: Engine): Policy {
   return policyResource(engine.state.policy);
@@ -15,5 +16,5 @@ export function presetsView(): { items: Policy[] } {
 
 /** `null`: there is no preset of that name. */
 export function chosenPolicy(choice: PolicyChoice): EnginePolicy | null {
-  return "preset" in choice ? (presets.get(choice.preset) ?? null) : choice.policy;
+  return "preset" in choice ? (presets.get(choice.preset) ?? null) : enginePolicy(choice.policy);
 }

@@ -2,8 +2,8 @@
  * Where the wire's forms and the engine's meet. They are declared apart, because neither package may know the other; here
  * the compiler proves that they are equal but for brands and `readonly`: none of these functions changes anything.
  */
-import type { ApplyDocuments, Event, WorkloadSpec as EngineSpec } from "@headroom/engine";
-import type { ApplyRequest, Event as WireEvent, EventEnvelope, WorkloadSpec } from "@headroom/protocol";
+import type { ApplyDocuments, Event, Policy as EnginePolicy, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import type { ApplyRequest, Event as WireEvent, EventEnvelope, Policy, WorkloadSpec } from "@headroom/protocol";
 
 /** A type without its brands and `readonly`, all the way down. A branded string has a key that no other string has. */
 type Plain<T> = T extends string
@@ -13,8 +13,11 @@ type Plain<T> = T extends string
   : T extends readonly (infer Item)[]
     ? Plain<Item>[]
     : T extends object
-      ? { -readonly [Key in keyof T]: Plain<T[Key]> }
+      ? { -readonly [Key in keyof T]: IsOptional<T, Key> extends true ? Plain<T[Key]> | undefined : Plain<T[Key]> }
       : T;
+
+/** What may be left out may also be there as `undefined`: neither is written into JSON. */
+type IsOptional<T, Key extends keyof T> = object extends Pick<T, Key> ? true : false;
 
 /** The one place where wire text becomes ids: the engine refuses those that it does not know. */
 const branded = <T>(plain: Plain<T>): T => plain as unknown as T;
@@ -27,6 +30,20 @@ export function engineSpec(spec: WorkloadSpec): EngineSpec {
 export function engineDocuments(request: ApplyRequest): ApplyDocuments {
   const plain: Plain<ApplyDocuments> = request;
   return branded<ApplyDocuments>(plain);
+}
+
+export function enginePolicy(policy: Policy): EnginePolicy {
+  const plain: Plain<EnginePolicy> = policy;
+  return branded<EnginePolicy>(plain);
+}
+
+export function policyResource(policy: EnginePolicy): Policy {
+  return policy as Plain<EnginePolicy>;
+}
+
+/** A copy of its own: what a view hands out never aliases the state. Specs are JSON by construction. */
+export function specResource(spec: EngineSpec): WorkloadSpec {
+  return JSON.parse(JSON.stringify(spec)) as WorkloadSpec;
 }
 
 export function eventEnvelope(sequence: number, event: Event): EventEnvelope {

@@ -12,6 +12,7 @@ import type {
 import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
 import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import { specResource } from "./wire-forms.ts";
 
 /** Tasks that wait for a retry and are shown; a batch of a million could have as many. */
 const RETRIES_SHOWN_MAX = 100;
@@ -111,7 +112,7 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
   });
   return {
     ...workloadSummary(state, workload),
-    spec: specView(workload.spec),
+    spec: specResource(workload.spec),
     attempts: [...workload.endedAttempts.map((attempt) => endedAttemptView(workload, attempt)), ...active],
     retries: workload.retries.slice(0, RETRIES_SHOWN_MAX).map(({ task, notBeforeMs }) => ({
       task,
@@ -119,17 +120,6 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
       failures: workload.failureCounts.get(task) ?? 0,
     })),
     checkpoint: workload.checkpoint,
-  };
-}
-
-/** A copy of its own: what a view hands out never aliases the state. */
-function specView(spec: EngineWorkload["spec"]): Workload["spec"] {
-  return {
-    ...spec,
-    env: { ...spec.env },
-    gang: { ...spec.gang },
-    acceleratorTypes: [...spec.acceleratorTypes],
-    retries: { ...spec.retries },
   };
 }
 

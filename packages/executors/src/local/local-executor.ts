@@ -105,7 +105,8 @@ class LocalExecutor implements Executor {
     this.#queue.add(effect.attemptId, async () => {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
-        else this.#launcher.stop(effect);
+        else if (effect.kind === "stopGang") this.#launcher.stop(effect);
+        else throw new Error(`the local executor does not resize gangs yet`);
       } catch (error) {
         this.#problem(`${effect.kind} of attempt ${effect.attemptId}`, error);
       }
@@ -185,7 +186,8 @@ class LocalExecutor implements Executor {
   }
 
   #discover(): Promise<LocalInventory> {
-    const found = this.#options.accelerators === "declared" ? Promise.resolve([]) : findAccelerators();
+    const { accelerators: which, nodeCount = 1 } = this.#options;
+    const found = which === "declared" || nodeCount > 1 ? Promise.resolve([]) : findAccelerators();
     return found.then((accelerators) => describeMachine(readMachine(), accelerators, this.#options));
   }
 

@@ -3,7 +3,17 @@
  * the observations that a real executor would make. It must not know the engine's state: what it is told through effects
  * and what happens to its nodes is all it has, as with a real one.
  */
-import type { AttemptId, Effect, LaunchGang, NodeId, Observation, StopGang, WorkerExit } from "@headroom/engine";
+import type {
+  AttemptId,
+  Effect,
+  GrowGang,
+  LaunchGang,
+  NodeId,
+  Observation,
+  ShrinkGang,
+  StopGang,
+  WorkerExit,
+} from "@headroom/engine";
 import { ranks, type EventQueue } from "../clock/event-queue.ts";
 
 /** How an attempt would run if nobody interfered. */
@@ -23,17 +33,19 @@ export interface SimulatedExecutorOptions {
 }
 
 /** What a queue entry of this executor stands for; stored in the two low bits of its payload. */
-export const attemptEntry = { starts: 0, exits: 1 } as const;
+export const attemptEntry = { starts: 0, exits: 1, leaves: 2 } as const;
 
 /** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
   readonly attemptId: AttemptId;
-  readonly workers: LaunchGang["workers"];
-  readonly durationMs: number;
+  workers: LaunchGang["workers"];
+  durationMs: number;
   readonly exitCode: number;
   phase: "starting" | "running" | "stopping" | "broken";
   /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
   awaits: number;
+  /** The queue entry at which workers that were asked to leave have left; 0: none. */
+  awaitsLeaving: number;
   /** When the entry is due; meaningful while the attempt runs. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
@@ -63,8 +75,19 @@ export class SimulatedExecutor {
 
   perform(effects: readonly Effect[], nowMs: number): void {
     for (const effect of effects) {
-      if (effect.kind === "launchGang") this.#launch(effect, nowMs);
-      else this.#stop(effect, nowMs);
+      switch (effect.kind) {
+        case "launchGang":
+          this.#launch(effect, nowMs);
+          break;
+        case "stopGang":
+          this.#stop(effect, nowMs);
+          break;
+        case "growGang":
+          this.#grow(effect, nowMs);
+          break;
+        case "shrinkGang":
+          this.#shrink(effect, nowMs);
+      }
     }
   }
 
@@ -73,8 +96,14 @@ export class SimulatedExecutor {
     const payload = this.#queue.nextPayload;
     const slot = payload >> 2;
     const attempt = this.#slots[slot];
-    if (attempt == null || attempt.awaits !== this.#queue.nextSequence) return null;
+    if (attempt == null) return null;
     const { attemptId } = attempt;
+    if ((payload & 3) === attemptEntry.leaves) {
+      if (attempt.awaitsLeaving !== this.#queue.nextSequence) return null;
+      attempt.awaitsLeaving = 0;
+      return { kind: "workersLeft", attemptId };
+    }
+    if (attempt.awaits !== this.#queue.nextSequence) return null;
     if ((payload & 3) === attemptEntry.starts) {
       attempt.phase = "running";
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
@@ -135,6 +164,7 @@ export class SimulatedExecutor {
       exitCode,
       phase: "starting",
       awaits: 0,
+      awaitsLeaving: 0,
       endsAtMs: Number.POSITIVE_INFINITY,
       exit: "planned",
     };
@@ -162,6 +192,33 @@ export class SimulatedExecutor {
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
+  }
+
+  /** With more workers what is left to do takes less time, in proportion: an elastic run of perfect scaling. */
+  #grow({ attemptId, workers }: GrowGang, nowMs: number): void {
+    const slot = this.#slotByAttempt.get(attemptId);
+    if (slot !== undefined) this.#resize(slot, [...this.#slots[slot]!.workers, ...workers], nowMs);
+  }
+
+  #shrink({ attemptId, workers, graceTimeoutMs }: ShrinkGang, nowMs: number): void {
+    const slot = this.#slotByAttempt.get(attemptId);
+    if (slot === undefined) return;
+    const attempt = this.#slots[slot]!;
+    this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
+    const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
+    attempt.awaitsLeaving = this.#queue.push(leavesAtMs, ranks.observation, (slot << 2) | attemptEntry.leaves);
+  }
+
+  #resize(slot: number, workers: LaunchGang["workers"], nowMs: number): void {
+    const attempt = this.#slots[slot]!;
+    const before = attempt.workers.length;
+    attempt.workers = workers;
+    if (attempt.phase === "starting") {
+      attempt.durationMs = Math.ceil((attempt.durationMs * before) / workers.length);
+    } else if (attempt.phase === "running") {
+      attempt.endsAtMs = nowMs + Math.ceil(((attempt.endsAtMs - nowMs) * before) / workers.length);
+      attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+    }
   }
 
   #pushExit(slot: number, atMs: number): number {

@@ -93,7 +93,7 @@ export class FileExecutor implements Executor {
     setImmediate(() => {
       if (this.#isClosed) return;
       if (effect.kind === "launchGang") this.#launch(effect);
-      else this.#stop(effect);
+      else if (effect.kind === "stopGang") this.#stop(effect);
     });
   }
 
