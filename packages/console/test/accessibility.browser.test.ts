@@ -1,21 +1,28 @@
 /** Every page under axe in both themes and on a phone, and a walk through the product without a pointer. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-const places = [
-  "/",
-  "/?view=table",
-  "/?node=h200-05",
-  "/queue",
-  "/workloads",
-  "/workloads/new",
-  "/teams",
-  "/policy",
-  "/events",
-];
+/** By address: what is there only once that page is, with its content. */
+const places: Readonly<Record<string, (page: Page) => Locator>> = {
+  "/": (page) => page.getByRole("application", { name: "Fleet map" }),
+  "/?view=table": (page) => rowsOf(page, "Nodes"),
+  "/?node=h200-05": (page) => page.getByRole("dialog").getByRole("heading", { name: "h200-05" }),
+  "/queue": (page) => rowsOf(page, "Queue"),
+  "/workloads": (page) => rowsOf(page, "Workloads"),
+  "/workloads/new": (page) => page.getByLabel("Name"),
+  "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
+  "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
+  "/events": (page) => rowsOf(page, "Events"),
+};
+
+const rowsOf = (page: Page, table: string): Locator =>
+  page.getByRole("table", { name: table }).locator("[data-row]").first();
+
+const movingNow = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() => document.getAnimations().map(({ id, playState }) => `${id} ${playState}`));
 
 async function openDemo(page: Page, server: StaticServer): Promise<void> {
   await page.goto(`${server.url}/?demo`);
@@ -23,11 +30,32 @@ async function openDemo(page: Page, server: StaticServer): Promise<void> {
 }
 
 /** Within the page, as a link would: the simulation goes on. */
-async function visit(page: Page, address: string): Promise<void> {
+async function visit(page: Page, address: string, content: Locator): Promise<void> {
   await page.evaluate((to) => window.location.assign(`#${to}`), address);
+  await expectShown(content);
   await page.locator("main [role=status][aria-label^=Loading]").waitFor({ state: "detached" });
-  // By its tag: under an open drawer the page has no role that could be asked for.
-  await expectShown(page.locator("h1"));
+}
+
+/** What lies above a page, each opened, looked at and closed again. */
+async function openOneByOne(page: Page, look: (what: string) => Promise<void>): Promise<void> {
+  await visit(page, "/workloads?phase=running&search=-", rowsOf(page, "Workloads"));
+  await rowsOf(page, "Workloads").getByRole("link").click();
+  await expectShown(page.getByRole("region", { name: "Attempts" }));
+  await look("a workload that runs");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expectShown(page.getByRole("alertdialog"));
+  await look("a question");
+  await page.keyboard.press("Escape");
+  await page.getByRole("alertdialog").waitFor({ state: "detached" });
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Find or do" }).fill("h100");
+  await expectShown(page.getByRole("option", { name: /h100-01/ }));
+  await look("the palette");
+  await page.getByRole("option", { name: /h100-01/ }).click();
+  await expectShown(page.getByRole("dialog").getByRole("heading", { name: "h100-01" }));
+  await look("a node");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
 describe.skipIf(chromiumPath === null)("accessibility", () => {
@@ -55,32 +83,60 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         const violations = await accessibilityViolations(page);
         if (violations.length > 0) found[place] = violations;
       };
-      for (const place of places) {
-        await visit(page, place);
+      for (const [place, contentOf] of Object.entries(places)) {
+        await visit(page, place, contentOf(page));
         await check(place);
       }
-      await visit(page, "/queue");
-      await page.locator("[data-row] a").first().click();
+      await visit(page, "/queue", rowsOf(page, "Queue"));
+      await rowsOf(page, "Queue").getByRole("link").click();
       await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
-      await visit(page, "/workloads?phase=running&search=-");
-      await page.locator("[data-row] a").first().click();
-      await expectShown(page.getByRole("region", { name: "Attempts" }));
-      await check("a workload that runs");
-      await page.getByRole("button", { name: "Stop" }).click();
-      await expectShown(page.getByRole("alertdialog"));
-      await check("a question");
-      await page.keyboard.press("Escape");
-      await page.getByRole("alertdialog").waitFor({ state: "detached" });
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Find or do" }).fill("h100");
-      await expectShown(page.getByRole("option", { name: /h100-01/ }));
-      await check("the palette");
+      await openOneByOne(page, check);
       expect(found).toEqual({});
       // Nothing is wider than the window: nobody has to scroll sideways to read.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
         0,
       );
+    } finally {
+      await browser.close();
+    }
+  });
+
+  /** The names of all animations and transitions that begin while everything is opened once. */
+  const movementsOf = async (browser: OpenBrowser, look: (what: string) => Promise<void>): Promise<Set<string>> => {
+    const { page, context } = browser;
+    const movements = new Set<string>();
+    await context.exposeFunction("tellMovement", (name: string) => movements.add(name));
+    await context.addInitScript(() => {
+      const { tellMovement } = globalThis as unknown as { tellMovement: (name: string) => void };
+      addEventListener("animationstart", ({ animationName }) => tellMovement(animationName), true);
+      addEventListener("transitionrun", ({ propertyName }) => tellMovement(propertyName), true);
+    });
+    await openDemo(page, server);
+    await openOneByOne(page, look);
+    return movements;
+  };
+
+  it("axe has no objection to what fades or slides in, once it has", async () => {
+    const browser = await openBrowser({ motion: "no-preference", colorScheme: "dark", width: 390, height: 844 });
+    try {
+      const found: Record<string, readonly string[]> = {};
+      const movements = await movementsOf(browser, async (what) => {
+        const violations = await accessibilityViolations(browser.page);
+        if (violations.length > 0) found[what] = violations;
+      });
+      expect(found).toEqual({});
+      expect([...movements]).toEqual(expect.arrayContaining(["fade-in", "slide-in"]));
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it("nothing moves for those who asked for less motion", async () => {
+    const browser = await openBrowser({ motion: "reduce" });
+    try {
+      const movements = await movementsOf(browser, async () => expect(await movingNow(browser.page)).toEqual([]));
+      expect([...movements]).toEqual([]);
     } finally {
       await browser.close();
     }
@@ -96,6 +152,11 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     });
     afterAll(() => browser.close());
 
+    /** Without waiting for the page in between, which takes the keys for a chord only when they follow each other. */
+    const pressChord = async (first: string, second: string): Promise<void> => {
+      await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
+    };
+
     const focused = (): Promise<string> =>
       page.evaluate(
         () => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "",
@@ -105,7 +166,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.keyboard.press("Tab");
       expect(await focused()).toBe("Skip to content");
       await page.keyboard.press("Enter");
-      expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
       for (const [key, place] of Object.entries({
         q: "Queue",
         w: "Workloads",
@@ -114,8 +175,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         e: "Events",
         f: "Fleet",
       })) {
-        await page.keyboard.press("g");
-        await page.keyboard.press(key);
+        await pressChord("g", key);
         await expectShown(page.getByRole("heading", { level: 1, name: place }));
         await expect.poll(() => page.title()).toBe(`${place} · Headroom`);
         await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
@@ -123,11 +183,16 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     });
 
     it("walks down the queue, opens what waits and stops it", async () => {
-      await page.keyboard.press("g");
-      await page.keyboard.press("q");
-      await expectShown(page.locator("[data-row] a").first());
+      // What waits now must still wait when the keys have come to it.
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Find or do" }).fill("pause");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await expectShown(page.getByRole("button", { name: "Let simulated time run" }));
+      await pressChord("g", "q");
+      await expectShown(rowsOf(page, "Queue").getByRole("link"));
       await page.keyboard.press("/");
-      expect(await focused()).toBe("Name, person or reason");
+      await expect.poll(focused).toBe("Name, person or reason");
       while (!(await page.evaluate(() => document.activeElement?.closest("[data-row]") !== null)))
         await page.keyboard.press("Tab");
       await page.keyboard.press("ArrowDown");
@@ -157,8 +222,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.getByRole("checkbox", { name: "Single keys act as shortcuts" }).press("Space");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      await page.keyboard.press("g");
-      await page.keyboard.press("q");
+      await pressChord("g", "q");
       await page.keyboard.press("Control+k");
       await expectShown(page.getByRole("combobox", { name: "Find or do" }));
       await page.keyboard.press("Escape");

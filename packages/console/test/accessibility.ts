@@ -11,9 +11,26 @@ interface Violation {
 
 const PLACES_SHOWN = 3;
 
+/**
+ * Waits until nothing moves but what moves for ever: what is half faded in has little contrast, and nobody reads it then.
+ * Playwright's "visible" is true of it already.
+ */
+export async function atRest(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const isPassing = ({ playState, effect }: Animation): boolean =>
+      playState === "running" && Number(effect?.getComputedTiming().endTime ?? 0) < Number.POSITIVE_INFINITY;
+    for (;;) {
+      const passing = document.getAnimations().filter(isPassing);
+      if (passing.length === 0) return;
+      await Promise.allSettled(passing.map(({ finished }) => finished));
+    }
+  });
+}
+
 export async function accessibilityViolations(page: Page): Promise<readonly string[]> {
   // Evaluated through the debugger, which the page's security policy does not concern.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeCore.source);
+  await atRest(page);
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(context: Document, options: unknown): Promise<{ violations: Violation[] }> };

@@ -19,9 +19,10 @@ export function buildConsole(): void {
   if (status !== 0) throw new Error(`the console does not build:\n${stderr}`);
 }
 
-/** Nothing of the browser's own that talks to anybody, and no sandbox, which containers do not have. */
+/** Nothing of the browser's own that talks to anybody; no sandbox, and little shared memory, as in containers. */
 const flags = [
   "--no-sandbox",
+  "--disable-dev-shm-usage",
   "--disable-gpu",
   "--disable-quic",
   "--disable-background-networking",
@@ -47,18 +48,18 @@ export interface BrowserOptions {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
+  readonly motion?: "reduce" | "no-preference";
 }
 
 export async function openBrowser(options: BrowserOptions = {}): Promise<OpenBrowser> {
-  const { width = 1280, height = 800, colorScheme = "light" } = options;
+  const { width = 1280, height = 800, colorScheme = "light", motion = "reduce" } = options;
   const profile = mkdtempSync(path.join(tmpdir(), "headroom-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: chromiumPath ?? "",
     args: flags,
     viewport: { width, height },
     colorScheme,
-    // Contrast is measured on what stands still.
-    reducedMotion: "reduce",
+    reducedMotion: motion,
     timezoneId: "UTC",
   });
   const page = context.pages()[0] ?? (await context.newPage());

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createHttpClient } from "@headroom/protocol";
@@ -27,6 +28,23 @@ export function newHome(): string {
 
 export function removeHome(home: string): void {
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+
+/**
+ * A port to come back to: nothing is given it while nobody listens there. What the system chooses by itself, for outgoing
+ * connections as well, comes from 32768 up (ip(7)), so that even a browser that tries to connect could be given that port.
+ */
+export async function lastingPort(): Promise<number> {
+  let port = 10_000 + (process.pid % 10_000);
+  while (!(await isFree(port))) port++;
+  return port;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
 }
 
 export async function startControlPlane(home: string, port = 0): Promise<ControlPlane> {

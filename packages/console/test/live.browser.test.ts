@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
-import { newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
+import { lastingPort, newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 
 /** Writes coloured lines and reports a falling loss until it is told to stop; says good-bye then. */
 const talkative = [
@@ -22,7 +22,8 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   beforeAll(async () => {
     buildConsole();
-    plane = await startControlPlane(home);
+    // It comes back on the same port, which nothing else may take meanwhile.
+    plane = await startControlPlane(home, await lastingPort());
     browser = await openBrowser();
     ({ page } = browser);
   });
@@ -72,8 +73,10 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await submit({ Name: "talks", Command: talkative, Workers: "2", "Accelerators per worker": "1" });
     await expectShown(page.getByText("Running", { exact: true }).first());
     const logs = page.getByRole("region", { name: "Logs", exact: true });
-    await expectShown(logs.getByText("step 12 of worker 0", { exact: true }).first());
-    await expectShown(logs.getByText(/ of worker 1$/).first());
+    // Any line from the tenth step on: which ones are on screen when somebody looks depends on the machine.
+    for (const worker of [0, 1]) {
+      await expectShown(logs.getByText(new RegExp(`^step \\d{2,} of worker ${worker}$`)).first());
+    }
     await logs.getByRole("button", { name: "Pause" }).click();
     await expectShown(logs.getByText(/^Paused, [1-9]/));
     await logs.getByRole("searchbox").fill("step 7 of");
@@ -195,7 +198,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
   it("never complained but about what is not there", () => {
     // The restart in between shows in whatever was on its way: refused, reset, cut off, or answered with "closing" (503).
     const isExpected = (complaint: string): boolean =>
-      /status of (40[14]|503)|ERR_CONNECTION_(REFUSED|RESET)|ERR_INCOMPLETE|ERR_EMPTY/.test(complaint);
+      /status of (40[14]|503)|ERR_CONNECTION_|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE|ERR_EMPTY/.test(complaint);
     expect(browser.complaints.filter((complaint) => !isExpected(complaint))).toEqual([]);
   });
 });
