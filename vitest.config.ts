@@ -10,6 +10,8 @@ const longSuites = ["crash", "seeds", "system"];
 const named = ["browser", ...longSuites];
 const exclude = [...configDefaults.exclude, ".build/**", "**/dist/**"];
 const longMs = 25 * 60_000;
+/** How long `expect.poll` goes on: a machine that has other work to do must not fail a test for being slow. */
+const expectOptions = { poll: { timeout: 30_000 } };
 const asked = longSuites.filter((suite) => process.argv.some((arg) => arg === suite || arg === `--project=${suite}`));
 
 export default defineConfig({
@@ -22,6 +24,7 @@ export default defineConfig({
           name: "unit",
           include: [`${roots}/*.test.{ts,tsx}`],
           exclude: [...exclude, ...named.map((suite) => `**/*.${suite}.test.{ts,tsx}`)],
+          expect: expectOptions,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -33,6 +36,7 @@ export default defineConfig({
           exclude,
           globalSetup: ["./tools/chromium-setup.ts"],
           fileParallelism: false,
+          expect: expectOptions,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -43,6 +47,7 @@ export default defineConfig({
           include: [`${roots}/*.${suite}.test.{ts,tsx}`],
           exclude,
           fileParallelism: false,
+          expect: expectOptions,
           testTimeout: longMs,
           hookTimeout: longMs,
         },

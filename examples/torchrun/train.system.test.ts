@@ -2,13 +2,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
+import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
 
 /** Why the test cannot run here, or null. torchrun has its own Python, which need not be the first on the PATH. */
 const missing =
@@ -40,15 +39,6 @@ function signal(group: number, name: NodeJS.Signals): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const found = (probe.address() as AddressInfo).port;
-  probe.close();
-  await once(probe, "close");
-  return found;
 }
 
 function start(name: string, rank: number) {
@@ -85,7 +75,7 @@ async function gang(
   when: RegExp,
   act: (groups: readonly number[], rank0: ReturnType<typeof start>) => void,
 ) {
-  port = await freePort();
+  port = await chooseFreePort(`torchrun-${groups.length}`);
   const workers = [start(name, 0), start(name, 1)];
   const told: string[] = [];
   workers[0]!.lines.on("line", (line: string) => {

@@ -171,6 +171,7 @@ const onceCases: ConformanceCase[] = [
       );
       first.executor.perform(launch);
       await outputHas(first.executor, launch.attemptId, "ready");
+      await first.observer.running(launch.attemptId);
       await first.executor.close();
       const second = world.open();
       const { attemptId, workloadId, sequence } = launch;

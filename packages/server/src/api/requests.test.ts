@@ -80,12 +80,15 @@ describe("bodies", () => {
     expect(await problemIn(await post(`{"kind":"train","env":${deep}}`))).toMatchObject({ status: 422 });
   });
 
-  it("refuses 50 MB at once, and the client gets to read it", async () => {
-    const began = performance.now();
+  it("refuses 50 MB before any of it has come", async () => {
+    const head = `POST /v1/workloads HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${live.token}\r\ncontent-type: application/json\r\ncontent-length: 50000000\r\n\r\n`;
+    expect(await exchange(live.url, head, (text) => text.includes("\r\n\r\n"))).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it("refuses 50 MB, and a client that sends all of it gets to read that", async () => {
     const answer = await problemIn(await post("x".repeat(50_000_000)));
     expect(answer).toMatchObject({ status: 413, code: "bodyTooLarge" });
     expect((await live.request("/v1/status")).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(30_000);
   });
 
   it("refuses a body without a length as soon as it is too long", async () => {

@@ -48,6 +48,14 @@ async function openRaw(target: string, headers: object = {}): Promise<IncomingMe
   return incoming;
 }
 
+async function noStreamsOpen(): Promise<void> {
+  const openCount = async (): Promise<string> => {
+    const text = await (await live.request("/v1/metrics")).text();
+    return /^headroom_http_streams_open (\d+)$/m.exec(text)?.[1] ?? "";
+  };
+  await expect.poll(openCount).toBe("0");
+}
+
 describe("the event stream", () => {
   it("tells everything from a sequence on, without a gap, and can be taken up again anywhere", async () => {
     const { workloadId } = await live.client.submitWorkload({ kind: "train", name: "quick", run: "true" });
@@ -101,6 +109,7 @@ describe("the event stream", () => {
   });
 
   it("is bounded in number, and a place is free again when a reader leaves", async () => {
+    await noStreamsOpen();
     const open: IncomingMessage[] = [];
     for (let index = 0; index < STREAMS_MAX; index++) open.push(await openRaw("/v1/events?from=next"));
     expect(open.every(({ statusCode }) => statusCode === 200)).toBe(true);
@@ -108,11 +117,7 @@ describe("the event stream", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
     await refused.text();
     for (const incoming of open) incoming.destroy();
-    const openStreams = async (): Promise<string> => {
-      const text = await (await live.request("/v1/metrics")).text();
-      return /^headroom_http_streams_open (\d+)$/m.exec(text)?.[1] ?? "";
-    };
-    await expect.poll(openStreams, { timeout: 20_000 }).toBe("0");
+    await noStreamsOpen();
   });
 });
 
@@ -170,6 +175,8 @@ describe("logs", () => {
       }
     };
     await expect(read()).rejects.toThrow(/abort/i);
+    // The output may be read before the journal has that it runs.
+    await eventsUntil(1, (event) => event.kind === "attemptStarted" && event.attemptId.startsWith(`${workloadId}.`));
     const usage = await live.client.usage(workloadId);
     expect(usage.attempts[0]?.workers.map(({ worker }) => worker)).toEqual([0]);
     expect((await live.client.getWorkload(workloadId)).phase).toBe("running");
