@@ -201,3 +201,34 @@ export function trainingConstantsOf(valueOf: (name: TrainingConstantName) => num
 export function trainingConstantValues(): TrainingConstants {
   return fittedValues;
 }
+
+/** Constants of the memory model, fitted to peaks that the allocator of PyTorch reports. */
+export type MemoryConstantName = "allocatorFactor" | "runtimeGib";
+
+export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant>> = {
+  allocatorFactor: {
+    value: 1.12,
+    prior: 1.1,
+    range: [1, 1.3],
+    unit: "times the tensors",
+    meaning: "Fragmentation, transient buffers, and 16-bit gradients on their way to the fp32 ones.",
+  },
+  runtimeGib: {
+    value: 0.35,
+    prior: 0.5,
+    range: [0, 4],
+    unit: "GiB",
+    meaning: "Workspaces and communication buffers inside the allocator; the CUDA context comes on top.",
+  },
+};
+
+export type MemoryConstants = Readonly<Record<MemoryConstantName, number>>;
+
+const fittedMemory: MemoryConstants = {
+  allocatorFactor: memoryConstants.allocatorFactor.value,
+  runtimeGib: memoryConstants.runtimeGib.value,
+};
+
+export function memoryConstantValues(): MemoryConstants {
+  return fittedMemory;
+}

@@ -12,6 +12,7 @@ export * from "./catalogue/node.ts";
 export * from "./catalogue/number-format.ts";
 export * from "./constants.ts";
 export * from "./training/job.ts";
+export * from "./training/memory.ts";
 export * from "./training/step.ts";
 export * from "./constants-inference.ts";
 export * from "./inference/index.ts";

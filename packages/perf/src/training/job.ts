@@ -95,3 +95,11 @@ export function acceleratorCountOf(plan: ParallelPlan): number {
 export function microBatchCount(job: TrainingJob, plan: ParallelPlan): number {
   return job.globalBatch / (plan.data * plan.microBatch);
 }
+
+/**
+ * Ranks over which weights, gradients and optimizer may be sharded. Context ranks hold the same weights, so they join the
+ * replicas (Megatron's distributed optimizer).
+ */
+export function stateShardCount(plan: ParallelPlan): number {
+  return plan.zeroStage === 3 ? plan.shardCount : plan.data * plan.context;
+}

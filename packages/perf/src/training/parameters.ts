@@ -17,7 +17,12 @@ export interface RankParameters {
   readonly trained: number;
 }
 
+/** The fullest stage for the traffic and the optimizer of a step: the one with an embedding table. */
 export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankParameters {
+  return parametersOfStage(job, plan, "first");
+}
+
+export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): RankParameters {
   const { model } = job;
   const shares = plan.tensor * plan.pipeline;
   const expertLayers = expertLayerCount(model);
@@ -26,15 +31,15 @@ export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankPar
     (model.layerCount - expertLayers) * denseLayerParameters(model) +
     expertLayers * (perExpertLayer.total - perExpertLayer.expertsTotal);
   const experts = (expertLayers * perExpertLayer.expertsTotal) / (plan.expert * plan.pipeline);
-  const dense = layers / shares + endParameters(model, plan) / plan.tensor;
+  const dense = layers / shares + endParameters(model, plan, stage) / plan.tensor;
   const total = dense + experts;
   return { total, dense, experts, trained: job.method.kind === "lora" ? adapterParameters(job, plan) : total };
 }
 
 /** Embedding and head: on one rank without a pipeline, on different ends with one (a tied table is kept at both). */
-function endParameters(model: ModelArchitecture, plan: ParallelPlan): number {
+function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: "first" | "last"): number {
   if (plan.pipeline === 1) return embeddingParameters(model);
-  return (model.vocabulary + model.learnedPositions) * model.hidden;
+  return (model.vocabulary + (stage === "first" ? model.learnedPositions : 0)) * model.hidden;
 }
 
 /** Low-rank matrices beside the projections and the feed-forward layers: rank × (inputs + outputs) of each product. */

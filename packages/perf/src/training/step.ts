@@ -19,6 +19,7 @@ import {
 import {
   acceleratorCountOf,
   microBatchCount,
+  stateShardCount,
   type ParallelPlan,
   type TrainingJob,
   type TrainingSystem,
@@ -243,7 +244,7 @@ function shardedSeconds(
   const count = hasExperts
     ? attentionParameters(model) / plan.tensor + expertLayerParameters(model).expertsTotal / plan.expert
     : denseLayerParameters(model) / plan.tensor;
-  const group = groupOf(links, plan.shardCount, plan.tensor * plan.context);
+  const group = groupOf(links, plan.shardCount, plan.tensor);
   const gather = gatherSeconds(links, group, job.precision.weightBytes * count);
   const isFrozen = job.method.kind === "lora";
   const scatter = isFrozen ? 0 : gatherSeconds(links, group, reducedBytes(job) * count);
@@ -256,9 +257,9 @@ function shardedSeconds(
 /** Gradients and updated weights among replicas, once per step, behind the last backward and the first forward pass. */
 function stateSeconds(work: StepWork, window: { readonly forward: number; readonly backward: number }): number {
   const { job, plan, links, constants, parameters } = work;
-  const replicas = plan.zeroStage === 3 ? plan.data / plan.shardCount : plan.data;
+  const replicas = plan.zeroStage === 3 ? plan.data / plan.shardCount : plan.data * plan.context;
   if (replicas <= 1 || job.method.kind === "lora") return 0;
-  const stride = plan.tensor * plan.context * (plan.zeroStage === 3 ? plan.shardCount : 1);
+  const stride = plan.tensor * (plan.zeroStage === 3 ? plan.shardCount : 1);
   const group = groupOf(links, replicas, stride);
   const held = plan.zeroStage === 3 ? parameters.total / plan.shardCount : parameters.dense;
   const gradients = gatherSeconds(links, group, reducedBytes(job) * held);
@@ -272,7 +273,7 @@ function stateSeconds(work: StepWork, window: { readonly forward: number; readon
 
 function optimizerSeconds(work: StepWork): number {
   const { job, plan, rates, parameters } = work;
-  const shards = plan.zeroStage === 0 ? 1 : plan.zeroStage === 3 ? plan.shardCount : plan.data;
+  const shards = plan.zeroStage === 0 ? 1 : stateShardCount(plan);
   const bytes =
     optimizerPasses * job.precision.optimizerBytes + job.precision.gradientBytes + job.precision.weightBytes;
   return (bytes * parameters.trained) / shards / rates.memoryBytes;
