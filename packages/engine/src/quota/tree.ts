@@ -14,7 +14,7 @@ import { compareProducts } from "./exact.ts";
 import type { Share } from "./share.ts";
 
 /** Stands for a guarantee without bound; sums stop here. No amount that is really used comes near it. */
-export const UNLIMITED = Number.MAX_SAFE_INTEGER;
+export const UNLIMITED: number = Number.MAX_SAFE_INTEGER;
 
 export interface QuotaNode {
   /** The index of an earlier node, or -1 at the top. Several trees may stand side by side. */

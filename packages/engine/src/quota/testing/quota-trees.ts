@@ -8,22 +8,48 @@ export function plainNode(parent: number, guarantee: readonly (number | null)[])
   return { parent, guarantee, limit: none, lendingLimit: none, borrowingLimit: none, weightMilli: 1000 };
 }
 
-const bound = fc.option(fc.nat({ max: 12 }), { freq: 2 });
+/** One amount or bound for each of the three resources of the generated trees. */
+const each = <T>(amount: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(amount, { minLength: 3, maxLength: 3 });
 
-/** Up to ten nodes, two resources of one kind and one of another; one or more tops. */
-export const anyQuotaTree: fc.Arbitrary<QuotaSpec> = fc
-  .array(
-    fc.record({
-      place: fc.nat(),
-      guarantee: fc.array(fc.nat({ max: 12 }), { minLength: 3, maxLength: 3 }),
-      limit: fc.array(fc.option(fc.nat({ max: 30 }), { freq: 4 }), { minLength: 3, maxLength: 3 }),
-      lendingLimit: fc.array(bound, { minLength: 3, maxLength: 3 }),
-      borrowingLimit: fc.array(bound, { minLength: 3, maxLength: 3 }),
-      weightMilli: fc.constantFrom(0, 500, 990, 1000, 2000),
-    }),
-    { minLength: 1, maxLength: 10 },
-  )
-  .map((drafts) => ({
+/** Nodes by their draft; `place` says where a node hangs, among the nodes before it that `parentOf` allows. */
+function specOf(
+  drafts: fc.Arbitrary<(Omit<QuotaNode, "parent"> & { readonly place: number })[]>,
+  parentOf: (place: number, index: number) => number,
+): fc.Arbitrary<QuotaSpec> {
+  return drafts.map((nodes) => ({
     kinds: [0, 0, 1],
-    nodes: drafts.map(({ place, ...node }, index) => ({ ...node, parent: (place % (index + 1)) - 1 })),
+    nodes: nodes.map(({ place, ...node }, index) => ({ ...node, parent: parentOf(place, index) })),
   }));
+}
+
+const weightMilli = fc.constantFrom(0, 500, 990, 1000, 2000);
+
+const tight = fc.record({
+  place: fc.nat(),
+  guarantee: each(fc.nat({ max: 12 })),
+  limit: each(fc.option(fc.nat({ max: 30 }), { freq: 4 })),
+  lendingLimit: each(fc.option(fc.nat({ max: 12 }), { freq: 2 })),
+  borrowingLimit: each(fc.option(fc.nat({ max: 12 }), { freq: 2 })),
+  weightMilli,
+});
+
+const generous = fc.record({
+  place: fc.nat(),
+  guarantee: each(fc.nat({ max: 5 })),
+  limit: each(fc.constant(null)),
+  lendingLimit: each(fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, fc.nat({ max: 3 }))),
+  borrowingLimit: each(fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat({ max: 6 }))),
+  weightMilli,
+});
+
+/** Up to ten nodes under every kind of bound, two resources of one kind and one of another; one or more tops. */
+export const anyQuotaTree: fc.Arbitrary<QuotaSpec> = specOf(
+  fc.array(tight, { minLength: 1, maxLength: 10 }),
+  (place, index) => (place % (index + 1)) - 1,
+);
+
+/** One top, branches below it and many teams that live on each other's quota. */
+export const lendingTree: fc.Arbitrary<QuotaSpec> = specOf(
+  fc.array(generous, { minLength: 4, maxLength: 9 }),
+  (place, index) => (index === 0 ? -1 : place % Math.min(index, 3)),
+);
