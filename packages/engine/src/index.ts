@@ -20,6 +20,8 @@ export * from "./policy/presets.ts";
 export * from "./state/state.ts";
 export { createEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
+export { divideFairShare } from "./quota/divide.ts";
+export type { ShareClaim } from "./quota/divide.ts";
 export { queuePage, waitingSummary } from "./explain/queue-page.ts";
 export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";

@@ -3,7 +3,7 @@ import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
-import { holdAttempt, holdPromise, leaveAttempt, mayGrow, releaseAttempt } from "../state/holdings.ts";
+import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
@@ -22,7 +22,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       attempt.phase = "stopping";
       attempt.stop = { reason: event.reason, atMs: event.atMs };
       leaveAttempt(world, attempt, event.reason, 1);
-      world.queue.setGrowing(workloadOf(world, attempt.workloadId), false);
+      world.queue.setGrowth(workloadOf(world, attempt.workloadId), 0);
       return;
     }
     case "gangShrinkRequested":
@@ -91,7 +91,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   workload.phase = "running";
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
-  if (mayGrow(world, workload, attempt)) world.queue.setGrowing(workload, true);
+  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
 }
 
 interface TaskTaken {
@@ -116,7 +116,7 @@ function promise(world: World, place: PromisedPlace): void {
   const { state } = world;
   const workload = workloadOf(world, place.workloadId);
   if (!place.growth) takeTask(world, workload, place);
-  else world.queue.setGrowing(workload, false);
+  else world.queue.setGrowth(workload, 0);
   state.promises.set(place.attemptId, place);
   workload.revision = state.sequence;
   holdPromise(world, place, 1);
@@ -147,7 +147,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
-  world.queue.setGrowing(workload, mayGrow(world, workload, attempt));
+  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
 }
 
 function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
@@ -158,7 +158,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   attempt.workers = attempt.workers.slice(0, event.workers);
   holdAttempt(world, attempt);
   world.teamUse.limitEpoch++;
-  world.queue.setGrowing(workload, false);
+  world.queue.setGrowth(workload, 0);
 }
 
 function finishLeaving(world: World, attempt: AttemptEntity): void {
@@ -166,7 +166,7 @@ function finishLeaving(world: World, attempt: AttemptEntity): void {
   releaseAttempt(world, attempt);
   delete attempt.leaving;
   holdAttempt(world, attempt);
-  world.queue.setGrowing(workload, mayGrow(world, workload, attempt));
+  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
 }
 
 function start(world: World, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
@@ -187,7 +187,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   releaseAttempt(world, attempt);
-  queue.setGrowing(workload, false);
+  queue.setGrowth(workload, 0);
   removeAttempt(world, attempt.id);
   workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);

@@ -24,6 +24,40 @@ const presetList = [
   { name: "fifo-skip", order: ["submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
   /** Shortest walltime first; the head blocks. */
   { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
+  /** KAI-Scheduler's rounds: allocate, consolidation, reclaim, preempt, stale-gang eviction. */
+  {
+    name: "kai",
+    order: ["priority", "starting", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
+    teams: {
+      order: [
+        "above-share-last",
+        "within-guarantee",
+        "priority",
+        "without-claim-last",
+        "share-with",
+        "share",
+        "claim",
+      ],
+      share: "divide",
+      nonPreemptible: "guarantee",
+      overGuarantee: "idle",
+      usageHalfLifeMs: null,
+    },
+    fabric: { choose: "fullest", leastFreeWithoutWish: false, balanced: false },
+    eviction: {
+      search: "growing-list",
+      shareTests: [],
+      preemptibleBelowPriority: 100,
+      promises: "forgotten",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
+    elastic: { grow: "in-order" },
+  },
 ] as const satisfies readonly Policy[];
 
 export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));

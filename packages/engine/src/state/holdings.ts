@@ -2,6 +2,7 @@
  * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
  * and for tentative plans. Every booking here has its exact reverse.
  */
+import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Rules } from "../policy/rules.ts";
@@ -75,10 +76,11 @@ export function canKeepPromise({ capacity, state }: World, { workers }: Promised
   });
 }
 
-/** Whether a gang that runs may have another worker. */
-export function mayGrow({ rules }: { readonly rules: Rules }, { spec, stopRequested }: Workload, attempt: Attempt): boolean {
-  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return false;
-  return attempt.workers.length < spec.gang.workers;
+/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one; 0 if it may have none. */
+export function growthOf({ rules }: { readonly rules: Rules }, { spec, stopRequested }: Workload, attempt: Attempt): number {
+  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return 0;
+  const { length } = attempt.workers;
+  return length >= spec.gang.workers ? 0 : Math.max(1, minWorkersOf(spec.gang) - length);
 }
 
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
@@ -89,7 +91,7 @@ export function recount(world: World): void {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt))
       countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
-    queue.setGrowing(workload, mayGrow(world, workload, attempt));
+    queue.setGrowth(workload, growthOf(world, workload, attempt));
   }
   for (const { workloadId, acceleratorType, workers } of state.promises.values())
     countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);

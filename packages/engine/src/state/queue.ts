@@ -31,14 +31,19 @@ export class PlacementClass {
   fitsFleet = false;
   fleetEpoch = -1;
 
-  constructor(workload: Workload, { rules, isGrowth }: { readonly rules: Rules; readonly isGrowth: boolean }, waiting: SortedList<WorkloadEntity>) {
+  /** `growth`: how many further workers a gang that runs asks for; 0: its workloads wait to start. */
+  constructor(
+    workload: Workload,
+    { rules, growth }: { readonly rules: Rules; readonly growth: number },
+    waiting: SortedList<WorkloadEntity>,
+  ) {
     const { spec } = workload;
     this.team = spec.team;
     this.gang = spec.gang;
     this.acceleratorTypes = spec.acceleratorTypes;
     this.spec = spec;
-    this.isGrowth = isGrowth;
-    this.workers = isGrowth ? 1 : minWorkersOf(spec.gang);
+    this.isGrowth = growth > 0;
+    this.workers = growth > 0 ? growth : minWorkersOf(spec.gang);
     this.isPreemptible = isPreemptible(rules, spec);
     this.waiting = waiting;
   }
@@ -92,7 +97,7 @@ export class Queue {
     return this.#classes.values();
   }
 
-  /** Classes of running elastic gangs that may have another worker, one for each gang. */
+  /** Classes of running gangs that ask for further workers, one for each gang. */
   growthClasses(): IterableIterator<PlacementClass> {
     return this.#growth.values();
   }
@@ -103,7 +108,7 @@ export class Queue {
     if (found === undefined) {
       found = new PlacementClass(
         workload,
-        { rules: this.#rules, isGrowth: false },
+        { rules: this.#rules, growth: 0 },
         new SortedList<WorkloadEntity>(this.#compare),
       );
       this.#classes.set(key, found);
@@ -133,17 +138,16 @@ export class Queue {
     this.#changes++;
   }
 
-  /** A running gang may have another worker, or may not (any more). */
-  setGrowing(workload: WorkloadEntity, isGrowing: boolean): void {
-    if (!isGrowing) {
-      if (this.#growth.delete(workload.id)) this.#changes++;
-      return;
-    }
-    if (this.#growth.has(workload.id)) return;
-    const found = new PlacementClass(workload, { rules: this.#rules, isGrowth: true }, new SortedList<WorkloadEntity>(this.#compare));
-    found.waiting.insert(workload);
-    this.#growth.set(workload.id, found);
+  /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
+  setGrowth(workload: WorkloadEntity, workers: number): void {
+    const known = this.#growth.get(workload.id);
+    if ((known?.workers ?? 0) === workers) return;
     this.#changes++;
+    this.#growth.delete(workload.id);
+    if (workers === 0) return;
+    const waiting = new SortedList<WorkloadEntity>(this.#compare);
+    waiting.insert(workload);
+    this.#growth.set(workload.id, new PlacementClass(workload, { rules: this.#rules, growth: workers }, waiting));
   }
 
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
@@ -166,7 +170,7 @@ export class Queue {
   /** Starts over under other rules. */
   reorder(rules: Rules): void {
     const workloads = [...this.#classes.values()].flatMap((found) => [...found.waiting.from(0)]);
-    const growing = [...this.#growth.values()].flatMap((found) => [...found.waiting.from(0)]);
+    const growing = [...this.#growth.values()];
     this.#rules = rules;
     this.#compare = workloadOrder(rules);
     this.#classes = new Map();
@@ -174,6 +178,6 @@ export class Queue {
     this.readyCount = 0;
     this.#changes++;
     for (const workload of workloads) this.add(workload);
-    for (const workload of growing) this.setGrowing(workload, true);
+    for (const { waiting, workers } of growing) this.setGrowth(waiting.first() as WorkloadEntity, workers);
   }
 }

@@ -9,7 +9,7 @@ import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
-import { holdAttempt, holdPromise, mayGrow } from "./holdings.ts";
+import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
@@ -124,7 +124,7 @@ export function indexState(state: State): World {
     if (attempt.startedAtMs !== null && walltimeMs !== null) {
       timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
     }
-    if (mayGrow(world, workload, attempt)) queue.setGrowing(workload, true);
+    queue.setGrowth(workload, growthOf(world, workload, attempt));
   }
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];

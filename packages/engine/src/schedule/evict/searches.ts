@@ -1,8 +1,10 @@
 import type { EvictionRules } from "../../policy/policy.ts";
 import { findCheapest } from "./cheapest.ts";
+import { findByGrowingList } from "./growing-list.ts";
 import type { PlanSearch } from "./plan.ts";
 
 /** How a policy's plans are found, by its `eviction.search`. */
 export const searches: { readonly [Name in EvictionRules["search"]]: PlanSearch } = {
   cheapest: findCheapest,
+  "growing-list": findByGrowingList,
 };

@@ -1,0 +1,215 @@
+/**
+ * Balanced placement: where work prefers one domain but needs several, every one of them gets nearly the same, instead of
+ * a full one and a remnant. Of all groups of sibling domains the one is taken in which the smallest part is largest.
+ */
+import { type Counts, holding, sortDomains, sumDomain } from "./counts.ts";
+import type { DomainRange } from "./domain-tree.ts";
+import { entropyOf } from "./entropy.ts";
+import type { Portion } from "./take.ts";
+
+/** Slices by domain at one level, and the counts by which they go on to the levels below. */
+export interface Balance {
+  readonly counts: Counts;
+  readonly level: number;
+  readonly portions: readonly Portion[];
+}
+
+/** More steps than this are not worth an even distribution: at 5,000 equal leaves and 64 of them it is a tenth of this. */
+const STEPS_MAX = 20_000_000;
+
+interface Group {
+  readonly domains: readonly number[];
+  /** The smallest part that every domain can be given. */
+  readonly threshold: number;
+  readonly domainCount: number;
+}
+
+/** The balanced placement of so many slices for work that prefers one domain of the level; null where there is none. */
+export function balance(original: Counts, level: number, sliceCount: number): Balance | null {
+  const counts = copyOf(original, level);
+  const group = bestGroup(counts, level, sliceCount);
+  if (group === null) return null;
+  if (level >= counts.slicing.level) return spread(counts, level, group.domains, { sliceCount, group });
+
+  const byEvenness = sortByEvenness(counts, level, [...group.domains]);
+  const chosen = fewestOfLeastCapacity(counts, level, byEvenness, sliceCount);
+  if (chosen === null) return null;
+  const children = chosen.flatMap((domain) => everyOne(counts.tree.childrenOf(level, domain)));
+  return spread(counts, level + 1, children, { sliceCount, group });
+}
+
+/** A copy in which the level and the one below may be changed. */
+function copyOf(counts: Counts, level: number): Counts {
+  const copy = (amounts: Float64Array, at: number): Float64Array =>
+    at === level || at === level + 1 ? Float64Array.from(amounts) : amounts;
+  return { ...counts, workers: counts.workers.map(copy), slices: counts.slices.map(copy) };
+}
+
+/** The siblings with the largest threshold, then with the fewest domains needed, then the first. */
+function bestGroup(counts: Counts, level: number, sliceCount: number): Group | null {
+  let best: Group | null = null;
+  for (const siblings of siblingsAt(counts, level)) {
+    const group = thresholdOf(counts, level, siblings, sliceCount);
+    if (group === null) continue;
+    const difference = best === null ? 1 : group.threshold - best.threshold || best.domainCount - group.domainCount;
+    if (difference > 0) best = group;
+  }
+  return best;
+}
+
+function siblingsAt(counts: Counts, level: number): readonly DomainRange[] {
+  const { tree } = counts;
+  if (level === 0) return [{ first: 0, end: tree.domainCount(0) }];
+  return everyOne({ first: 0, end: tree.domainCount(level - 1) }).map((above) => tree.childrenOf(level - 1, above));
+}
+
+/**
+ * How evenly a group of siblings could share the slices. What can be given less than the threshold is struck off the
+ * counts, children first, and the rest of the group must still hold everything.
+ */
+function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): Group | null {
+  const { tree, slicing } = counts;
+  const isAboveSlices = level < slicing.level;
+  const domains = everyOne(siblings);
+  const children = domains.flatMap((domain) => everyOne(tree.childrenOf(level, domain)));
+  const partLevel = isAboveSlices ? level + 1 : level;
+  const greedy = takeGreedily(counts, partLevel, isAboveSlices ? children : domains, sliceCount);
+  if (greedy === null) return null;
+  const threshold = Math.min(Math.floor(sliceCount / greedy.domainCount), greedy.lastSlices);
+  if (threshold === 0) return null;
+
+  for (const child of children) strikeOff(counts, level + 1, child, threshold);
+  for (const domain of domains) {
+    sumDomain(counts, level, domain);
+    strikeOff(counts, level, domain, threshold);
+  }
+  const remaining = takeGreedily(counts, level, domains, sliceCount);
+  return remaining === null ? null : { domains, threshold, domainCount: remaining.domainCount };
+}
+
+function strikeOff(counts: Counts, level: number, domain: number, threshold: number): void {
+  const slices = counts.slices[level] as Float64Array;
+  if ((slices[domain] as number) >= threshold) return;
+  slices[domain] = 0;
+  (counts.workers[level] as Float64Array)[domain] = 0;
+}
+
+/** How many domains hold the slices if the largest go first, and how much the last of them holds. */
+function takeGreedily(
+  counts: Counts,
+  level: number,
+  domains: readonly number[],
+  sliceCount: number,
+): { readonly domainCount: number; readonly lastSlices: number } | null {
+  const slices = counts.slices[level] as Float64Array;
+  const sorted = sortDomains(counts, level, [...domains], "mostFirst");
+  let missing = sliceCount;
+  for (const [index, domain] of sorted.entries()) {
+    const held = slices[domain] as number;
+    if (held === 0) return null;
+    missing -= held;
+    if (missing <= 0) return { domainCount: index + 1, lastSlices: held };
+  }
+  return null;
+}
+
+/** Each of the fewest domains gets the threshold; the rest goes out in order, as far as each can hold more. */
+function spread(
+  counts: Counts,
+  level: number,
+  domains: readonly number[],
+  wanted: { readonly sliceCount: number; readonly group: Group },
+): Balance | null {
+  const { sliceCount, group } = wanted;
+  const chosen = fewestOfLeastCapacity(counts, level, domains, sliceCount);
+  if (chosen === null) return null;
+  let extra = sliceCount - chosen.length * group.threshold;
+  if (extra < 0) return null;
+  const portions: Portion[] = [];
+  for (const domain of sortDomains(counts, level, [...chosen], "mostFirst")) {
+    const more = Math.min(((counts.slices[level] as Float64Array)[domain] as number) - group.threshold, extra);
+    portions.push({ domain, amount: group.threshold + more });
+    extra -= more;
+  }
+  return extra > 0 ? null : { counts, level, portions };
+}
+
+/**
+ * Of all sets of as few domains as the largest-first way needs, one that holds all workers with the least room over; ties
+ * go to the domains that come first. A knapsack: for every number of domains and of workers still missing, the first set
+ * that leads there. Domains that hold the same number of workers are interchangeable, so no more of them than the set may
+ * have are looked at.
+ */
+function fewestOfLeastCapacity(
+  counts: Counts,
+  level: number,
+  ordered: readonly number[],
+  sliceCount: number,
+): readonly number[] | null {
+  const setSize = takeGreedily(counts, level, ordered, sliceCount)?.domainCount;
+  if (setSize === undefined) return null;
+  const workers = counts.workers[level] as Float64Array;
+  const needed = sliceCount * counts.slicing.workers;
+  const candidates = firstOfEachSize(counts, level, ordered, setSize);
+  if (candidates.length * setSize * needed > STEPS_MAX) return null;
+
+  const reached: Map<number, { readonly domain: number; readonly before: number }>[] = [new Map()];
+  for (let size = 1; size <= setSize; size++) reached.push(new Map());
+  (reached[0] as Map<number, unknown>).set(needed, { domain: -1, before: needed });
+  for (const domain of candidates) {
+    for (let size = setSize; size > 0; size--) {
+      const after = reached[size] as Map<number, { readonly domain: number; readonly before: number }>;
+      for (const before of (reached[size - 1] as typeof after).keys()) {
+        const missing = before - (workers[domain] as number);
+        if (before > 0 && !after.has(missing)) after.set(missing, { domain, before });
+      }
+    }
+  }
+  let missing = -Infinity;
+  for (const each of (reached[setSize] as Map<number, unknown>).keys()) {
+    if (each <= 0 && each > missing) missing = each;
+  }
+  if (missing === -Infinity) return null;
+  const set: number[] = [];
+  for (let size = setSize; size > 0; size--) {
+    const step = reached[size]?.get(missing) as { readonly domain: number; readonly before: number };
+    set.push(step.domain);
+    missing = step.before;
+  }
+  return set.toReversed();
+}
+
+/** The domains that hold a slice, in order, of each number of workers at most so many. */
+function firstOfEachSize(counts: Counts, level: number, ordered: readonly number[], most: number): readonly number[] {
+  const workers = counts.workers[level] as Float64Array;
+  const slices = counts.slices[level] as Float64Array;
+  const seen = new Map<number, number>();
+  return ordered.filter((domain) => {
+    if (slices[domain] === 0) return false;
+    const count = seen.get(workers[domain] as number) ?? 0;
+    seen.set(workers[domain] as number, count + 1);
+    return count < most;
+  });
+}
+
+/** Most slices first, then those whose children are filled most evenly, then by name. */
+function sortByEvenness(counts: Counts, level: number, domains: number[]): number[] {
+  const slices = counts.slices[level] as Float64Array;
+  const below = counts.workers[level + 1] as Float64Array;
+  const entropies = new Map(
+    domains.map((domain) => {
+      const children = holding(below, counts.tree.childrenOf(level, domain));
+      return [domain, entropyOf(children.map((child) => below[child] as number))] as const;
+    }),
+  );
+  return domains.sort(
+    (left, right) =>
+      (slices[right] as number) - (slices[left] as number) ||
+      (entropies.get(right) as number) - (entropies.get(left) as number) ||
+      left - right,
+  );
+}
+
+function everyOne({ first, end }: DomainRange): number[] {
+  return Array.from({ length: end - first }, (_, index) => first + index);
+}

@@ -1,0 +1,86 @@
+/** How much of a request each domain of the fabric could hold: workers, and slices of workers that must stay together. */
+import type { DomainRange, DomainTree } from "./domain-tree.ts";
+
+/** How workers are cut into slices. Without slices every worker is one, at the last level. */
+export interface Slicing {
+  readonly workers: number;
+  /** Every slice lies inside one domain of this level. */
+  readonly level: number;
+  /** By level: the size of the inner slices that a domain of this level is given only whole ones of; 1 where any. */
+  readonly innerWorkers: readonly number[];
+}
+
+/** By level and domain. Slices are counted from the top to the level of the slices; below it there are none. */
+export interface Counts {
+  readonly tree: DomainTree;
+  readonly slicing: Slicing;
+  readonly workers: readonly Float64Array[];
+  readonly slices: readonly Float64Array[];
+}
+
+/** Counts what fits into the leaves of the range, and sums it up level by level; outside of the range nothing fits. */
+export function countWhatFits(
+  tree: DomainTree,
+  slicing: Slicing,
+  leaves: DomainRange,
+  capacityOf: (leaf: number) => number,
+): Counts {
+  const zeros = (): Float64Array[] => tree.levels.map((_, level) => new Float64Array(tree.domainCount(level)));
+  const counts: Counts = { tree, slicing, workers: zeros(), slices: zeros() };
+  const last = tree.levels.length - 1;
+  const inLeaf = counts.workers[last] as Float64Array;
+  for (let leaf = leaves.first; leaf < leaves.end; leaf++) inLeaf[leaf] = capacityOf(leaf);
+  for (let level = last; level >= 0; level--) {
+    for (let domain = 0; domain < tree.domainCount(level); domain++) sumDomain(counts, level, domain);
+  }
+  return counts;
+}
+
+/** Sums up one domain from the level below; a leaf keeps its workers. */
+export function sumDomain(counts: Counts, level: number, domain: number): void {
+  const { tree, slicing } = counts;
+  const workers = counts.workers[level] as Float64Array;
+  const slices = counts.slices[level] as Float64Array;
+  let sliceCount = 0;
+  if (level < tree.levels.length - 1) {
+    const { first, end } = tree.childrenOf(level, domain);
+    const inner = slicing.innerWorkers[level + 1] as number;
+    const workersBelow = counts.workers[level + 1] as Float64Array;
+    const slicesBelow = counts.slices[level + 1] as Float64Array;
+    let workerCount = 0;
+    for (let child = first; child < end; child++) {
+      const fitting = workersBelow[child] as number;
+      workerCount += inner === 1 ? fitting : fitting - (fitting % inner);
+      sliceCount += slicesBelow[child] as number;
+    }
+    workers[domain] = workerCount;
+  }
+  if (level === slicing.level) sliceCount = Math.floor((workers[domain] as number) / slicing.workers);
+  slices[domain] = level > slicing.level ? 0 : sliceCount;
+}
+
+/** `mostFirst` packs: few domains, tightly. `leastFirst` uses up what is left over in small pieces. */
+export type DomainOrder = "mostFirst" | "leastFirst";
+
+/**
+ * Sorts domains by the slices they hold, then by workers, fewer first, so that whole slices leave little over, then by
+ * name. Below the level of the slices only the workers count: there the emptiest piece that is left goes first.
+ */
+export function sortDomains(counts: Counts, level: number, domains: number[], order: DomainOrder): number[] {
+  const slices = counts.slices[level] as Float64Array;
+  const workers = counts.workers[level] as Float64Array;
+  const sign = order === "mostFirst" ? -1 : 1;
+  return domains.sort(
+    (left, right) =>
+      sign * ((slices[left] as number) - (slices[right] as number)) ||
+      (workers[left] as number) - (workers[right] as number) ||
+      left - right,
+  );
+}
+
+/** The domains of the range that hold anything. */
+export function holding(amounts: Float64Array, { first, end }: DomainRange): number[] {
+  const domains: number[] = [];
+  for (let domain = first; domain < end; domain++) if ((amounts[domain] as number) > 0) domains.push(domain);
+  return domains;
+}

@@ -1,0 +1,77 @@
+/**
+ * Places the groups of a gang one after the other, each seeing what the ones before it took, and if it is asked for all of
+ * them inside one domain of a level. All groups are placed, or none.
+ */
+import type { DomainRange, DomainTree } from "./domain-tree.ts";
+import {
+  type FabricOutcome,
+  type FabricPolicy,
+  type FabricRequest,
+  type LeafPortion,
+  placeWorkers,
+} from "./place-workers.ts";
+
+/** How many workers of each group, in the order of the groups, a leaf has been given so far. */
+export type TakenInLeaf = readonly number[];
+
+export interface GangOnFabric {
+  readonly groups: readonly FabricRequest[];
+  /** All groups in one domain of this level; null: only their own requests count. */
+  readonly together: number | null;
+  /** How many workers of a group a leaf holds, besides what the groups before it took there. */
+  capacityOf(group: number, leaf: number, taken: TakenInLeaf): number;
+}
+
+export type GangOutcome =
+  | { readonly kind: "placed"; readonly groups: readonly (readonly LeafPortion[])[] }
+  /** The first group that did not fit, where the gang came furthest. */
+  | { readonly kind: "refused"; readonly group: number; readonly outcome: Exclude<FabricOutcome, { kind: "placed" }> };
+
+export function placeGroups(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy): GangOutcome {
+  if (gang.together === null) return placeInside(tree, gang, policy, { first: 0, end: tree.leafCount });
+  let furthest: GangOutcome | null = null;
+  for (const leaves of tightestFirst(tree, gang, gang.together)) {
+    const outcome = placeInside(tree, gang, policy, leaves);
+    if (outcome.kind === "placed") return outcome;
+    if (furthest === null || (furthest.kind === "refused" && outcome.group > furthest.group)) furthest = outcome;
+  }
+  const neededSlices = gang.groups[0]?.workers ?? 0;
+  const outcome = { kind: "noRoom", level: gang.together, fittingSlices: 0, neededSlices } as const;
+  return furthest ?? { kind: "refused", group: 0, outcome };
+}
+
+function placeInside(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy, leaves: DomainRange): GangOutcome {
+  const nothing = gang.groups.map(() => 0);
+  const taken = new Map<number, number[]>();
+  const placedGroups: (readonly LeafPortion[])[] = [];
+  for (const [group, request] of gang.groups.entries()) {
+    const capacityOf = (leaf: number): number => gang.capacityOf(group, leaf, taken.get(leaf) ?? nothing);
+    const outcome = placeWorkers(tree, request, policy, { leaves, capacityOf });
+    if (outcome.kind !== "placed") return { kind: "refused", group, outcome };
+    for (const { leaf, workers } of outcome.portions) {
+      const inLeaf = taken.get(leaf) ?? [...nothing];
+      inLeaf[group] = workers;
+      taken.set(leaf, inLeaf);
+    }
+    placedGroups.push(outcome.portions);
+  }
+  return { kind: "placed", groups: placedGroups };
+}
+
+/** The domains of a level in which each group alone would find room for its workers, those with the least room first. */
+function tightestFirst(tree: DomainTree, gang: GangOnFabric, level: number): readonly DomainRange[] {
+  const nothing = gang.groups.map(() => 0);
+  const domains: { readonly domain: number; readonly leaves: DomainRange; readonly room: number }[] = [];
+  for (let domain = 0; domain < tree.domainCount(level); domain++) {
+    const leaves = tree.leavesOf(level, domain);
+    const rooms = gang.groups.map((_, group) => {
+      let room = 0;
+      for (let leaf = leaves.first; leaf < leaves.end; leaf++) room += gang.capacityOf(group, leaf, nothing);
+      return room;
+    });
+    if (rooms.some((room, group) => room < (gang.groups[group] as FabricRequest).workers)) continue;
+    domains.push({ domain, leaves, room: rooms.reduce((sum, room) => sum + room, 0) });
+  }
+  domains.sort((left, right) => left.room - right.room || left.domain - right.domain);
+  return domains.map(({ leaves }) => leaves);
+}

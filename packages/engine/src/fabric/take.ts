@@ -1,0 +1,51 @@
+/** Takes domains in order until an amount is covered. */
+import type { DomainOrder } from "./counts.ts";
+
+/** An amount given to a domain, in slices or in workers. */
+export interface Portion {
+  readonly domain: number;
+  readonly amount: number;
+}
+
+/**
+ * The domains, in order, that cover the amount, and how much falls to each; null where all together hold less. When
+ * packing, the last one is the smallest that still holds the rest, the first such in order.
+ */
+export function takeUntilCovered(
+  domains: readonly number[],
+  held: (domain: number) => number,
+  needed: number,
+  order: DomainOrder,
+): Portion[] | null {
+  const portions: Portion[] = [];
+  let missing = needed;
+  for (const [index, domain] of domains.entries()) {
+    const amount = held(domain);
+    if (amount >= missing) {
+      const last = order === "mostFirst" ? smallestThatHolds(domains, held, missing, index) : domain;
+      portions.push({ domain: last, amount: missing });
+      return portions;
+    }
+    if (amount > 0) portions.push({ domain, amount });
+    missing -= amount;
+  }
+  return null;
+}
+
+/** The domain with the least that still holds the amount, the first of equals; one at `from` or after it does. */
+export function smallestThatHolds(
+  domains: readonly number[],
+  held: (domain: number) => number,
+  amount: number,
+  from: number,
+): number {
+  let best = -1;
+  let bestHeld = Infinity;
+  for (let index = from; index < domains.length; index++) {
+    const each = held(domains[index] as number);
+    if (each < amount || each >= bestHeld) continue;
+    best = domains[index] as number;
+    bestHeld = each;
+  }
+  return best;
+}

@@ -1,0 +1,30 @@
+import { divideFairShare } from "@headroom/engine";
+import type { FairShareVector, Outcome } from "./scenario-file.ts";
+
+const MILLI = 1000;
+const milli = (amount: number): number => Math.round(amount * MILLI);
+
+/** One resource divided among queues, in thousandths. */
+export function playVector({ id, name, total, queues, expectedGpuShare, expectedRemaining }: FairShareVector): Outcome {
+  const shares = divideFairShare(
+    milli(total),
+    queues.map(({ quota, limit, request, weight, priority }) => ({
+      guarantee: quota === null ? null : milli(quota),
+      limit: limit == null ? null : milli(limit),
+      request: milli(request),
+      weight,
+      priority: priority ?? 0,
+    })),
+    MILLI,
+  );
+  const differences: string[] = [];
+  queues.forEach((queue, index) => {
+    const expected = expectedGpuShare[queue.name];
+    const share = (shares[index] as number) / MILLI;
+    if (expected !== undefined && expected !== share) differences.push(`${queue.name}: expected ${expected}, got ${share}`);
+  });
+  const remaining = Math.max(0, total - shares.reduce((sum, share) => sum + share, 0) / MILLI);
+  if (expectedRemaining !== undefined && expectedRemaining !== remaining)
+    differences.push(`expected ${expectedRemaining} left, got ${remaining}`);
+  return { id, dialect: "fair-share", name, differences };
+}

@@ -1,0 +1,37 @@
+/** The file format of external scheduling scenarios: what of it the runner reads. Fields that it does not name are of one dialect. */
+export interface Scenario {
+  readonly id: string;
+  readonly dialect: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly [field: string]: unknown;
+}
+
+export interface FairShareVector {
+  readonly id: string;
+  readonly name: string;
+  readonly total: number;
+  readonly queues: readonly {
+    readonly name: string;
+    readonly quota: number | null;
+    readonly limit?: number | null;
+    readonly request: number;
+    readonly weight: number;
+    readonly priority: number | null;
+  }[];
+  readonly expectedGpuShare: Readonly<Record<string, number>>;
+  readonly expectedRemaining?: number;
+}
+
+export interface ScenarioFile {
+  readonly scenarios?: readonly Scenario[];
+  readonly fairShareVectors?: readonly FairShareVector[];
+}
+
+/** How a case came out: the differences between what was expected and what happened, one sentence each; none: it passes. */
+export interface Outcome {
+  readonly id: string;
+  readonly dialect: string;
+  readonly name: string;
+  readonly differences: readonly string[];
+}

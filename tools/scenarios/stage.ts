@@ -1,0 +1,183 @@
+/**
+ * A world made of facts: a fleet, teams and work that already runs where a scenario says, folded into an engine as a journal
+ * would be; then rounds of that engine, with executors that do at once what they are asked for.
+ */
+import {
+  CHAIN_START,
+  chainAfter,
+  attemptId,
+  createEngine,
+  nodeId,
+  poolName,
+  replayEngine,
+  siteName,
+  teamName,
+  workloadId,
+} from "@headroom/engine";
+import type {
+  Attempt,
+  Effect,
+  Engine,
+  Event,
+  Input,
+  NodeSpec,
+  Observation,
+  Policy,
+  Team,
+  WorkerAllocation,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/engine";
+
+/** What a scenario says of a node; what it leaves out is nothing. */
+export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & { readonly name: string; readonly acceleratorType?: string };
+export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & { readonly name: string; readonly team: string };
+
+const MINUTE_MS = 60_000;
+/** Rounds lie far enough from the start for everything to have been submitted before. */
+const FIRST_ROUND_MS = 1_000_000 * MINUTE_MS;
+
+export class Stage {
+  readonly #events: Event[] = [];
+  #engine: Engine | null = null;
+  #nowMs = FIRST_ROUND_MS;
+  #pools = new Set<string>();
+  #workloads = 0;
+  #observations: Observation[] = [];
+  readonly #levels: readonly string[];
+
+  constructor(policy: Policy, levels: readonly string[] = []) {
+    this.#levels = levels;
+    this.#fact({ kind: "siteDefined", version: 1, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
+    this.#fact({ kind: "policySet", version: 2, atMs: 0, policy });
+  }
+
+  #fact(event: Event): void {
+    this.#events.push(event);
+  }
+
+  addNode({ name, acceleratorType = "GPU", ...amounts }: StagedNode): void {
+    const pool = poolName(`pool-${acceleratorType}`);
+    if (!this.#pools.has(pool)) {
+      this.#pools.add(pool);
+      this.#fact({
+        kind: "poolDefined",
+        version: 1,
+        atMs: 0,
+        pool: { name: pool, site: siteName("site"), executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 },
+      });
+    }
+    const fabric = this.#levels.map((_, index) => amounts.fabric?.[index] ?? "");
+    const node = { acceleratorCount: 0, coresMilli: 0, memoryMib: 0, ...amounts, id: nodeId(name), pool, fabric };
+    this.#fact({ kind: "nodeJoined", version: 2, atMs: 0, node });
+  }
+
+  loseNode(name: string): void {
+    this.#fact({ kind: "nodeLost", version: 1, atMs: 0, nodeId: nodeId(name), detail: "not ready" });
+  }
+
+  addTeam(team: Omit<Team, "name" | "parent" | "limit"> & { readonly name: string; readonly parent: string | null; readonly limit?: Team["limit"] }): void {
+    const { name, parent, limit, ...rest } = team;
+    const defined: Team = { ...rest, name: teamName(name), parent: parent === null ? null : teamName(parent), limit: limit ?? {} };
+    this.#fact({ kind: "teamDefined", version: 2, atMs: 0, team: defined });
+  }
+
+  /** Returns the id that the workload gets. Work is submitted in the order of these calls. */
+  submit(spec: StagedSpec): string {
+    const id = `w${++this.#workloads}`;
+    this.#fact({ kind: "workloadSubmitted", version: 2, atMs: 0, workloadId: workloadId(id), spec: specOf(spec), actor: "scenario" });
+    return id;
+  }
+
+  /** The workload runs with these workers. */
+  run(id: string, acceleratorType: string, workers: readonly { readonly node: string; readonly accelerators: string }[]): void {
+    const attempt = attemptId(`${id}.1`);
+    const placed: readonly WorkerAllocation[] = workers.map((worker) => ({ ...worker, node: nodeId(worker.node) }));
+    this.#fact({
+      kind: "gangPlaced",
+      version: 1,
+      atMs: 0,
+      attemptId: attempt,
+      workloadId: workloadId(id),
+      task: 0,
+      number: 1,
+      acceleratorType,
+      workers: placed,
+    });
+    this.#fact({ kind: "attemptStarted", version: 1, atMs: 0, attemptId: attempt });
+  }
+
+  get engine(): Engine {
+    if (this.#engine === null) {
+      const engine = createEngine();
+      const text = JSON.stringify(this.#events);
+      const group = { firstSequence: 1, count: this.#events.length, text, chain: chainAfter(CHAIN_START, text) };
+      replayEngine(engine, [group]);
+      this.#engine = engine;
+    }
+    return this.#engine;
+  }
+
+  /** One batch with what executors saw of the last one, with these inputs, and the round behind it. */
+  round(inputs: readonly Input[] = []): readonly Event[] {
+    this.#nowMs += MINUTE_MS;
+    const observations = this.#observations;
+    this.#observations = [];
+    const { events, effects } = this.engine.receive([...observations, ...inputs, { kind: "tick" }], this.#nowMs);
+    this.engine.advance();
+    this.#observations = effects.flatMap((effect) => observe(effect, this.engine.state.attempts.get(effect.attemptId)));
+    return events;
+  }
+
+  workload(id: string): Workload {
+    const found = this.engine.state.workloads.get(workloadId(id));
+    if (found === undefined) throw new Error(`no workload ${id}`);
+    return found;
+  }
+
+  /** The attempt of the workload that runs or starts; `null`: none, or it was asked to stop. */
+  attempt(id: string): Attempt | null {
+    const { activeAttempts } = this.workload(id);
+    const attempts = activeAttempts.flatMap((active) => this.engine.state.attempts.get(active) ?? []);
+    return attempts.find(({ stop }) => stop === null) ?? null;
+  }
+}
+
+/** Executors that do at once what they are asked for. */
+function observe(effect: Effect, attempt: Attempt | undefined): readonly Observation[] {
+  const { attemptId: id } = effect;
+  switch (effect.kind) {
+    case "launchGang":
+      return [{ kind: "attemptRunning", attemptId: id }];
+    case "stopGang":
+      return [
+        {
+          kind: "attemptExited",
+          attemptId: id,
+          exits: (attempt?.workers ?? []).map((_, worker) => ({ kind: "signalled", worker, signal: "SIGTERM" })),
+        },
+      ];
+    case "shrinkGang":
+      return [{ kind: "workersLeft", attemptId: id }];
+    case "growGang":
+      return [];
+  }
+}
+
+function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
+  return {
+    kind: "train",
+    run: "true",
+    dir: null,
+    env: {},
+    gang: { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 },
+    acceleratorTypes: [],
+    priority: 0,
+    walltimeMs: null,
+    retries: { max: 0, backoffMs: 0, backoffMaxMs: 0 },
+    graceTimeoutMs: 30_000,
+    checkpointDir: null,
+    ...spec,
+    team: teamName(team),
+  };
+}
