@@ -39,3 +39,5 @@ export type {
 export * from "./storage/axes.ts";
 export * from "./storage/demand.ts";
 export * from "./storage/tiers.ts";
+export * from "./sizing/failures.ts";
+export * from "./sizing/storage.ts";

@@ -4,6 +4,7 @@
  */
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";
+import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { fleetCommand } from "./fleet.ts";
 import { listCommand } from "./list.ts";
@@ -15,6 +16,7 @@ import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { showCommand } from "./show.ts";
 import { simulateCommand } from "./simulate.ts";
+import { sizeCommand } from "./size.ts";
 import { statusCommand } from "./status.ts";
 import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
@@ -32,6 +34,8 @@ export const commands: readonly CommandDefinition[] = [
   whyCommand,
   stopCommand,
   simulateCommand,
+  sizeCommand,
+  calibrateCommand,
   statusCommand,
   fleetCommand,
   nodesCommand,

@@ -1,0 +1,170 @@
+/** `headroom calibrate`: measures this machine's accelerator with PyTorch, writes a profile and says what it means. */
+import { spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Accelerator, Calibration, CalibrationProfile } from "@headroom/perf";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { pairLines } from "../output/table.ts";
+import { percentText, significant } from "./quantities.ts";
+
+export interface CalibrateOptions {
+  readonly out?: string;
+  readonly python?: string;
+  readonly parts?: string;
+  readonly quick?: true;
+  readonly cpu?: true;
+  readonly accelerator?: string;
+  readonly show?: string;
+  readonly json?: true;
+}
+
+export async function runCalibrate(context: CommandContext, options: CalibrateOptions): Promise<ExitCode> {
+  const { workingDirectory } = context.terminal;
+  const text = options.show === undefined ? await measured(context, options) : await fileText(context, options.show);
+  const profile = await parsedProfile(text, options.show ?? "the script's answer");
+  if (options.show === undefined) {
+    const out = options.out ?? "calibration.json";
+    await writeFile(path.resolve(workingDirectory, out), text);
+    context.note(`profile: ${out}; \`headroom size … --profile ${out}\` uses it`);
+  }
+  const derived = await calibrationOf(profile, options.accelerator);
+  if (options.json === true) {
+    context.print(JSON.stringify({ device: profile.deviceName, ...derivedJson(derived) }, null, 2));
+    return exitCode.ok;
+  }
+  context.print(...calibrationLines(profile, derived, context));
+  return exitCode.ok;
+}
+
+/** Reads a profile for `headroom size --profile`. */
+export async function loadCalibration(
+  context: CommandContext,
+  file: string,
+  acceleratorName: string | undefined,
+): Promise<Derived> {
+  const profile = await parsedProfile(await fileText(context, file), file);
+  return calibrationOf(profile, acceleratorName);
+}
+
+export type Derived =
+  | { readonly accelerator: Accelerator; readonly calibration: Calibration }
+  | { readonly accelerator: undefined; readonly calibration: undefined };
+
+async function fileText(context: CommandContext, file: string): Promise<string> {
+  try {
+    return await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
+  } catch {
+    throw new CliError(`${file} cannot be read`);
+  }
+}
+
+async function parsedProfile(text: string, what: string): Promise<CalibrationProfile> {
+  const { readProfile } = await import("@headroom/perf");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new CliError(`${what} is not JSON`);
+  }
+  const reading = readProfile(value);
+  if (reading.kind === "refused") throw new CliError(`${what}: ${reading.reason}`);
+  return reading.profile;
+}
+
+async function calibrationOf(profile: CalibrationProfile, name: string | undefined): Promise<Derived> {
+  const perf = await import("@headroom/perf");
+  const accelerator =
+    name === undefined
+      ? perf.acceleratorOfDevice(profile.deviceName, perf.accelerators)
+      : perf.findAccelerator(name, perf.accelerators);
+  if (name !== undefined && accelerator === undefined) {
+    throw new CliError(`--accelerator: the catalogue has no ${JSON.stringify(name)}`, exitCode.usage);
+  }
+  if (accelerator === undefined) return { accelerator: undefined, calibration: undefined };
+  return { accelerator, calibration: perf.deriveCalibration(profile, accelerator) };
+}
+
+function derivedJson({ accelerator, calibration }: Derived): object {
+  if (accelerator === undefined) return { accelerator: null };
+  return { accelerator: accelerator.name, ...calibration };
+}
+
+function calibrationLines(profile: CalibrationProfile, derived: Derived, { paint }: CommandContext): string[] {
+  const { accelerator, calibration } = derived;
+  if (accelerator === undefined) {
+    return [
+      `${profile.deviceName} (${profile.deviceKind}) is not in the catalogue, so that nothing can be compared with its`,
+      "datasheet. Name it with --accelerator if it is known under another name.",
+    ];
+  }
+  const { training, serving, warnings } = calibration;
+  const share = (value: number | undefined, peak: number | undefined, unit: string): string =>
+    value === undefined || peak === undefined
+      ? "not measured"
+      : `${percentText(value)} of the datasheet's ${significant(peak)} ${unit}`;
+  const { denseTflops, memoryGbPerS, scaleUp } = accelerator;
+  return [
+    ...pairLines(
+      [
+        ["accelerator", `${accelerator.name} (${profile.deviceName}), measured ${profile.measuredAt}`],
+        ["products, 16 bits", share(training.matmulEfficiency.bf16, denseTflops.bf16, "TFLOP/s at best")],
+        ["products, fp8", share(training.matmulEfficiency.fp8, denseTflops.fp8, "TFLOP/s at best")],
+        ["layers, 16 bits", share(serving.matmulEfficiency, denseTflops.bf16, "TFLOP/s, median")],
+        ["attention", share(training.attentionEfficiency, denseTflops.bf16, "TFLOP/s, forward and backward")],
+        ["copies", share(training.memoryEfficiency, memoryGbPerS, "GB/s")],
+        ["weight reads", share(serving.weightReadEfficiency, memoryGbPerS, "GB/s")],
+        [
+          "launch",
+          training.kernelLaunchUs === undefined
+            ? "not measured"
+            : `${significant(training.kernelLaunchUs)} µs per kernel`,
+        ],
+        ["all-reduce", share(training.scaleUpEfficiency, scaleUp.gbPerS, "GB/s bus bandwidth")],
+      ],
+      paint,
+    ),
+    ...warnings.map((warning) => `${paint("yellow", "warning:")} ${warning}`),
+  ];
+}
+
+/** Runs the script; what it says meanwhile goes to stderr, its answer is read from stdout. */
+async function measured(context: CommandContext, options: CalibrateOptions): Promise<string> {
+  const script = fileURLToPath(import.meta.resolve("@headroom/perf/calibrate.py"));
+  const args = [
+    script,
+    ...(options.parts === undefined ? [] : ["--parts", options.parts]),
+    ...(options.quick === true ? ["--quick"] : []),
+    ...(options.cpu === true ? ["--cpu"] : []),
+  ];
+  const python = options.python ?? "python3";
+  const { interrupted, env, workingDirectory } = context.terminal;
+  const child = spawn(python, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd: workingDirectory,
+    env: { ...process.env, ...env, PYTHONDONTWRITEBYTECODE: "1" },
+    signal: interrupted,
+  });
+  const output: Buffer[] = [];
+  const complaints: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => {
+    complaints.push(chunk);
+    context.terminal.stderr.write(chunk.toString("utf8"));
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  }).catch((error: unknown) => {
+    if (interrupted.aborted) throw new CliError("interrupted", exitCode.interrupted);
+    throw new CliError(`${python} cannot be started: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  if (code === 0) return Buffer.concat(output).toString("utf8");
+  if (Buffer.concat(complaints).includes("No module named 'torch'")) {
+    throw new CliError(
+      `${python} has no PyTorch. Name one that has with --python, or install it (Debian: python3-torch).`,
+    );
+  }
+  throw new CliError(`${python} ended with ${code ?? "a signal"}; what it said is above`);
+}

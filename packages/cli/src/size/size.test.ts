@@ -1,0 +1,115 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { headroom, type Said } from "../testing/recorded-terminal.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "headroom-size-"));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const size = (...args: string[]): Promise<Said> => headroom(["size", ...args], { workingDirectory: folder });
+const example = path.resolve(import.meta.dirname, "../../../../examples/calibration/h200.json");
+
+describe("size network", () => {
+  it("counts switches and cables", async () => {
+    const { code, stdout } = await size("network", "--nodes", "512");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/leaf +128 +4096 +32 +1:1\nspine +128 +4096 +128 +1:1\ncore +64 +4096 +512\n/);
+  });
+
+  it("answers for programs, at any size, radix and oversubscription", async () => {
+    const args = ["--nodes", "300", "--switch-ports", "144", "--oversubscription", "3", "--json"];
+    const answer = JSON.parse((await size("network", ...args)).stdout) as { levels: { switchCount: number }[] };
+    expect(answer.levels.map(({ switchCount }) => switchCount)).toEqual([24, 6]);
+  });
+
+  it("says what is the nearest that works", async () => {
+    const { code, stderr } = await size("network", "--nodes", "100000");
+    expect([code, stderr]).toEqual([
+      3,
+      "100000 nodes of 8 ports are more than three tiers of 64-port switches join. " +
+        "Nearest that works: 8192 nodes, or switches of more ports, or more planes.\n",
+    ]);
+  });
+
+  it.each([
+    [["network"], "--nodes says how many nodes to join"],
+    [["network", "--nodes", "0"], "--nodes: expected a whole number from 1"],
+    [["network", "--nodes", "9", "--kind", "ring"], "--kind: expected fat-tree, rail-optimised, dragonfly"],
+    [["failures", "--nodes", "9", "--record", "x"], "--record: expected llama3-h100, rsc1-a100, rsc2-a100"],
+    [["failures", "--nodes", "9", "--domain", "rack"], "--domain: expected a whole number"],
+    [["storage"], "nothing to store"],
+    [["storage", "--sample", "1GB"], "--sample needs --compute"],
+    [["storage", "--checkpoint", "1XB"], '--checkpoint: expected bytes such as 105GiB or 20GB, got "1XB"'],
+    [["storage", "--checkpoint", "1GB", "--tier", "x"], "--tier: expected tectonic-llama3, jean-zay-gpfs"],
+  ])("refuses %j", async (args, message) => {
+    const { code, stderr } = await size(...args);
+    expect([code, stderr.includes(message) ? message : stderr]).toEqual([2, message]);
+  });
+});
+
+describe("size failures", () => {
+  it("tells interval, progress, losses, spares and domains", async () => {
+    const given = ["--nodes", "2048", "--stall", "57s", "--every", "20m", "--rate", "3.79", "--domain", "rack=4"];
+    const { code, stdout } = await size("failures", ...given);
+    expect([code, stdout]).toEqual([
+      0,
+      `fails every  3h5m (7.76 times a day)
+save every   20m (Young 18m46s, Daly 18m8s, availability 19m59s, best 18m8s)
+progress     87.8% of the time (linear form: 87.7%)
+lost to      checkpoints 4.17%, restarts 2.6%, work done again 5.45%
+goodput      87.8%
+spares       15 nodes cover 99.4% of the time (7.76 away on average)
+DOMAIN  JOBS STOPPED  GPU-HOURS LOST
+rack               1  4,096
+`,
+    ]);
+  });
+});
+
+describe("size storage", () => {
+  it("names the axis that breaks first and fails where a tier starves", async () => {
+    const job = ["--gpus", "16384", "--parameters", "405B", "--every", "10m", "--stall", "10s", "--image", "20GB"];
+    const { code, stdout } = await size("storage", ...job, "--offer", "read=500,write=300,operations=50k");
+    expect(code).toBe(3);
+    expect(stdout).toContain("offer: starves; operations breaks first (start), at 0.146 times this");
+    expect((await size("storage", ...job, "--tier", "tectonic-llama3")).code).toBe(0);
+  });
+
+  it("MLPerf's unet3d on an H100 at 90% asks for 2.86 GB/s", async () => {
+    const unet = ["--sample", "146600628", "--batch", "7", "--compute", "0.323", "--utilisation", "90%", "--json"];
+    const { demand } = JSON.parse((await size("storage", ...unet)).stdout) as { demand: { readGbPerS: number } };
+    expect(demand.readGbPerS).toBeCloseTo(2.86, 2);
+  });
+});
+
+describe("calibrate", () => {
+  const calibrate = (...args: string[]): Promise<Said> =>
+    headroom(["calibrate", ...args], { workingDirectory: folder });
+
+  it("shows what a profile says", async () => {
+    const { code, stdout } = await calibrate("--show", example);
+    expect(code).toBe(0);
+    expect(stdout).toContain("products, 16 bits  72.1% of the datasheet's 989 TFLOP/s at best");
+    expect(stdout).toContain("all-reduce         not measured");
+  });
+
+  it("warns when the profile cannot be that accelerator's", async () => {
+    const { stdout } = await calibrate("--show", example, "--accelerator", "A100");
+    expect(stdout).toContain("warning: bf16 products reached 229% of the datasheet of A100-SXM-80GB: left out");
+  });
+
+  it("says what is missing", async () => {
+    writeFileSync(path.join(folder, "no-torch"), "#!/bin/sh\necho \"No module named 'torch'\" >&2\nexit 1\n");
+    chmodSync(path.join(folder, "no-torch"), 0o755);
+    const without = await calibrate("--python", path.join(folder, "no-torch"));
+    expect([without.code, without.stderr]).toEqual([1, expect.stringContaining("has no PyTorch")]);
+    expect((await calibrate("--python", "no-such-python")).stderr).toContain("no-such-python cannot be started");
+    writeFileSync(path.join(folder, "bad.json"), "{}");
+    expect((await calibrate("--show", "bad.json")).stderr).toContain("bad.json: not a calibration profile");
+    expect((await calibrate("--show", "none.json")).stderr).toContain("none.json cannot be read");
+    expect((await calibrate("--show", example, "--accelerator", "x")).code).toBe(2);
+  });
+});
