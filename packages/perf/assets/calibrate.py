@@ -111,7 +111,7 @@ def matmul_call(bench, dtype, m, n, k):
 def matmul_shapes(device, quick):
     """Squares for the ceiling, and the layers of an 8B and a 70B model at token counts from decode to prefill."""
     if device.type == "cpu":
-        return [(side, side, side) for side in (128, 256, 512, 1024)] + [(8, 1024, 1024)]
+        return [(side, side, side) for side in (128, 256, 512)] + [(8, 512, 512)]
     squares = [(side, side, side) for side in (1024, 4096, 8192, 16384)[: 3 if quick else 4]]
     layers = [(6144, 4096), (28672, 4096)]
     if not quick:
@@ -141,7 +141,7 @@ def measure_matmul(bench, quick, skipped):
 
 def sustained_matmul(bench, seconds_wanted):
     """The rate that is left after seconds under load: clocks fall when the power limit is reached."""
-    side = 8192 if bench.device.type == "cuda" else 512
+    side = 8192 if bench.device.type == "cuda" else 256
     call = matmul_call(bench, "bf16" if bench.device.type == "cuda" else "fp32", side, side, side)
     once = bench.seconds(call)
     bench.span(call, max(1, round(seconds_wanted / once)))
