@@ -1,0 +1,98 @@
+import { nonBlockingFabric, type Fabric } from "../catalogue/fabric.ts";
+import type { Cluster } from "../catalogue/node.ts";
+import type { ParallelPlan, TrainingJob, TrainingSystem } from "../training/job.ts";
+import { estimateStep } from "../training/step.ts";
+
+/** A kind of job in the mix, laid out at its smallest size; it grows by adding data-parallel replicas. */
+export interface MixedJob {
+  readonly name: string;
+  /** Share of the accelerator-hours of the mix. */
+  readonly share: number;
+  readonly job: TrainingJob;
+  readonly plan: ParallelPlan;
+  /** `weak`: the batch grows with the replicas; `strong`: it stays, so that each replica has less to do. */
+  readonly scaling: "weak" | "strong";
+}
+
+export interface WallPoint {
+  readonly nodeCount: number;
+  /** Share of the accelerators' time that is spent waiting for the network between nodes, over the mix. */
+  readonly networkShare: number;
+  /** The part of it that a non-blocking fabric of the same ports would save. */
+  readonly oversubscriptionShare: number;
+  readonly byJob: readonly { readonly name: string; readonly networkShare: number }[];
+}
+
+export interface FabricWall {
+  readonly points: readonly WallPoint[];
+  /** The first size at which the mix loses more than the limit, and what to blame; undefined: none of the sizes. */
+  readonly wall: { readonly nodeCount: number; readonly blame: "oversubscription" | "ports" } | undefined;
+}
+
+/** Ports so fast that what remains is not the network between nodes. */
+const boundlessGbPerS = 1e9;
+
+/**
+ * Doubles the size of every job of a mix and asks the step-time model how much of the time the network between nodes takes:
+ * the step on this fabric against the same step with ports without limit.
+ */
+export function fabricWall(
+  jobs: readonly MixedJob[],
+  cluster: Cluster,
+  limits: { readonly nodeCountMax: number; readonly lossShare: number },
+): FabricWall {
+  const points: WallPoint[] = [];
+  for (let nodeCount = 1; nodeCount <= limits.nodeCountMax; nodeCount *= 2) {
+    const point = wallPoint(jobs, cluster, nodeCount);
+    if (point !== undefined) points.push(point);
+  }
+  const first = points.find((point) => point.networkShare > limits.lossShare);
+  if (first === undefined) return { points, wall: undefined };
+  const isFabric = first.oversubscriptionShare * 2 > first.networkShare;
+  return { points, wall: { nodeCount: first.nodeCount, blame: isFabric ? "oversubscription" : "ports" } };
+}
+
+/** Nothing for sizes below the smallest that any job of the mix runs on. */
+function wallPoint(jobs: readonly MixedJob[], cluster: Cluster, nodeCount: number): WallPoint | undefined {
+  const byJob: { name: string; networkShare: number }[] = [];
+  let lost = 0;
+  let saved = 0;
+  let shares = 0;
+  for (const mixed of jobs) {
+    const grown = grownTo(mixed, cluster, nodeCount);
+    if (grown === undefined) continue;
+    const seconds = (fabric: Fabric, gbPerS: number): number => stepSeconds(grown, cluster, fabric, gbPerS);
+    const { scaleOutGbPerS } = cluster.node;
+    const here = seconds(cluster.fabric, scaleOutGbPerS);
+    const networkShare = 1 - seconds(nonBlockingFabric, boundlessGbPerS) / here;
+    byJob.push({ name: mixed.name, networkShare });
+    lost += mixed.share * networkShare;
+    saved += mixed.share * (1 - seconds(nonBlockingFabric, scaleOutGbPerS) / here);
+    shares += mixed.share;
+  }
+  if (shares === 0) return undefined;
+  return { nodeCount, networkShare: lost / shares, oversubscriptionShare: saved / shares, byJob };
+}
+
+interface GrownJob {
+  readonly job: TrainingJob;
+  readonly plan: ParallelPlan;
+  readonly nodeCount: number;
+}
+
+function grownTo({ job, plan, scaling }: MixedJob, cluster: Cluster, nodeCount: number): GrownJob | undefined {
+  const accelerators = nodeCount * cluster.node.acceleratorCount;
+  const data = accelerators / (plan.tensor * plan.pipeline * plan.context);
+  if (data < plan.data || !Number.isInteger(data)) return undefined;
+  const factor = data / plan.data;
+  const globalBatch = scaling === "weak" ? job.globalBatch * factor : job.globalBatch;
+  if (globalBatch < data * plan.microBatch || globalBatch % (data * plan.microBatch) !== 0) return undefined;
+  const shardCount = plan.shardCount === plan.data ? data : plan.shardCount;
+  return { job: { ...job, globalBatch }, plan: { ...plan, data, shardCount }, nodeCount };
+}
+
+function stepSeconds(grown: GrownJob, cluster: Cluster, fabric: Fabric, scaleOutGbPerS: number): number {
+  const node = { ...cluster.node, scaleOutGbPerS };
+  const system: TrainingSystem = { cluster: { node, nodeCount: grown.nodeCount, fabric } };
+  return estimateStep(grown.job, grown.plan, system).seconds;
+}
