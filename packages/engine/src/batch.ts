@@ -4,6 +4,7 @@ import type { Effect } from "./effects.ts";
 import type { Event } from "./events.ts";
 import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
+import { Ledger } from "./state/ledger.ts";
 import type { World } from "./state/world.ts";
 
 export class Batch {
@@ -12,10 +13,13 @@ export class Batch {
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
+  /** What is set aside until the round ends. */
+  readonly ledger: Ledger;
 
   constructor(world: World, nowMs: number) {
     this.world = world;
     this.nowMs = nowMs;
+    this.ledger = new Ledger(world);
   }
 
   emit(event: Event): void {

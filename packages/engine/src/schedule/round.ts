@@ -25,5 +25,6 @@ export function runRound(batch: Batch): void {
   expire(batch);
   keepPromises(batch);
   for (const phase of batch.world.rules.phases) phases[phase](batch);
+  batch.ledger.rollback();
   batch.world.queue.dropEmptyClasses();
 }

@@ -28,10 +28,15 @@ export class Ledger {
 
   /** The attempt keeps its first `keeps` workers; the others leave: their places are coming, and its team holds them no more. */
   vacate(attempt: Attempt, keeps: number): void {
+    this.vacateWorkers(attempt, keeps, attempt.workers.length);
+  }
+
+  /** The workers from `first` to before `end` leave. */
+  vacateWorkers(attempt: Attempt, first: number, end: number): void {
     const world = this.#world;
     const workload = workloadOf(world, attempt.workloadId);
     const { gang, team } = workload.spec;
-    const leaving = attempt.workers.slice(keeps);
+    const leaving = attempt.workers.slice(first, end);
     const amount = world.teamUse.amountOf(gang, leaving.length, attempt.acceleratorType);
     const isFixed = !isPreemptible(world.rules, workload.spec);
     world.capacity.leave(gang, leaving, 1);

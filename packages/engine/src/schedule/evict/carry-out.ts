@@ -26,9 +26,9 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       victims: recordVictims(batch, plan.victims),
     });
   }
-  for (const { attempt, keeps } of plan.victims) {
+  for (const { attempt, keeps, moves } of plan.victims) {
     if (keeps === 0) {
-      requestStop(batch, attempt, reason);
+      requestStop(batch, attempt, moves === true ? "moved" : reason);
       continue;
     }
     batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
@@ -37,6 +37,8 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
   if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
+  // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
+  for (const { found, placement } of plan.moves ?? []) batch.ledger.occupy(found, placement);
 }
 
 /** A plan may free a quota and not a place: then the place is idle already. */

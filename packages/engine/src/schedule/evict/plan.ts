@@ -8,12 +8,23 @@ export interface Victim {
   readonly attempt: Attempt;
   /** Workers that it keeps; 0: it is evicted whole. */
   readonly keeps: number;
+  /** Whether what it gives up has a place elsewhere in the plan. */
+  readonly moves?: boolean;
+}
+
+/** Where work that gives up its place would go on. */
+export interface Move {
+  readonly attempt: Attempt;
+  readonly found: PlacementClass;
+  readonly placement: Placement;
 }
 
 export interface Plan {
   readonly beneficiary: PlacementClass;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
+  /** Absent: nobody moves. */
+  readonly moves?: readonly Move[];
 }
 
 /** Finds a plan for the head of a class, or none; leaves every index as it was. */

@@ -31,6 +31,10 @@ export class FlatOrder implements RoundOrder {
     if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
   }
 
+  add(found: PlacementClass): void {
+    this.#classes.push(found);
+  }
+
   /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
   drop(found: PlacementClass): void {
     const classes = this.#classes;

@@ -11,6 +11,8 @@ export interface RoundOrder {
   served(found: PlacementClass): void;
   /** The class is out for the rest of the phase. */
   drop(found: PlacementClass): void;
+  /** Another class is to be looked at from now on. */
+  add(found: PlacementClass): void;
 }
 
 /** Grows whenever something that did not fit may fit now. */

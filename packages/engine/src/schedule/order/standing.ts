@@ -102,11 +102,12 @@ export function claimOf({ node, fair, total }: Standing, position: number): numb
   return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
 }
 
-/** The largest part of any resource's claim that it would hold with this much more; a claim of nothing weighs a thousandfold. */
-export function dominantShare(standing: Standing, more: Amount | null): number {
+/** The largest part of any resource's claim that it would hold with this much more and less; a claim of nothing weighs a thousandfold. */
+export function dominantShare(standing: Standing, more: Amount | null, taken: readonly number[] | null = null): number {
   let share = 0;
   for (const position of COMPARED) {
-    const used = (standing.node.used[position] ?? 0) + (more === null ? 0 : amountAt(more, position));
+    const held = (standing.node.used[position] ?? 0) - (taken?.[position] ?? 0);
+    const used = held + (more === null ? 0 : amountAt(more, position));
     const claim = claimOf(standing, position);
     share = Math.max(share, claim === 0 ? 1000 * used : used / claim);
   }

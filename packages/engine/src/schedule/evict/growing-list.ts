@@ -1,0 +1,154 @@
+/**
+ * A list of victims grows by one unit at a time in the reverse order of serving. Each list is tried: its victims leave, then the
+ * beneficiary and they are placed again in the order of serving; whoever gets its node back stays, whoever gets another
+ * moves, the rest is evicted. First the listed work near the newest victim alone is tried, and if that never holds, the
+ * listed work of few nodes and then of more.
+ */
+import type { Batch } from "../../batch.ts";
+import type { EvictionReason } from "../../model/workload.ts";
+import { isPreemptible } from "../../policy/preemptible.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import { standingsOf } from "../order/standing.ts";
+import type { Standings } from "../order/standing.ts";
+import { quotaReached } from "../request.ts";
+import { acceptsLosses, mayReclaim } from "./share-check.ts";
+import type { Plan } from "./plan.ts";
+import { replace } from "./replace.ts";
+import type { Replaced } from "./replace.ts";
+import { isEvictable, mayPreempt } from "./rights.ts";
+import { VictimOrder } from "./victim-order.ts";
+import type { VictimUnit } from "./victim-order.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+
+export interface GrowingSearch {
+  readonly batch: Batch;
+  readonly beneficiary: PlacementClass;
+  readonly reason: EvictionReason;
+  readonly standings: Standings;
+  readonly attempts: readonly Attempt[];
+}
+
+export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
+  const { world } = batch;
+  const standings = standingsOf(world);
+  if (reason === "reclaimed" && !mayReclaim(world, standings, beneficiary)) return null;
+  if (reason === "moved" && !(beneficiary.isPreemptible && idleSuffices(batch, beneficiary))) return null;
+  const attempts = candidates(batch, beneficiary, reason);
+  if (attempts.length === 0 || isHopeless(batch, beneficiary)) return null;
+  const search: GrowingSearch = { batch, beneficiary, reason, standings, attempts };
+  let base: readonly VictimUnit[] = [];
+  let found: Replaced | null = null;
+  for (const workers of growingCounts(beneficiary.workers)) {
+    found = solve(search, { workers, base });
+    if (found === null) return null;
+    base = found.units;
+  }
+  return found === null ? null : { beneficiary, ...found };
+}
+
+/** What no victim can change: the quotas of work that must stay within its guarantee. */
+function isHopeless({ world }: Batch, beneficiary: PlacementClass): boolean {
+  if (beneficiary.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
+  const amount = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  return world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null;
+}
+
+function* growingCounts(workers: number): Generator<number> {
+  for (let count = 1; count < workers; count *= 2) yield count;
+  yield workers;
+}
+
+function idleSuffices({ world }: Batch, { gang, workers }: PlacementClass): boolean {
+  const free = world.capacity.acceptable([]).reduce((sum, type) => sum + type.freeCount, 0);
+  return free * 1000 >= workers * gang.accelerators * (gang.shareMilli ?? 1000);
+}
+
+function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Attempt[] {
+  const { world } = batch;
+  const head = beneficiary.waiting.first() as Workload;
+  return [...world.state.attempts.values()].filter((attempt) => {
+    if (!isEvictable(batch, attempt) || attempt.workloadId === head.id) return false;
+    const workload = workloadOf(world, attempt.workloadId);
+    if (reason === "moved") return isPreemptible(world.rules, workload.spec);
+    if (reason === "preempted") return mayPreempt(beneficiary, head, workload);
+    return workload.spec.team !== beneficiary.team;
+  });
+}
+
+interface Step {
+  readonly workers: number;
+  /** Victims of the smaller request that was solved before. */
+  readonly base: readonly VictimUnit[];
+}
+
+function solve(search: GrowingSearch, step: Step): Replaced | null {
+  return solveNearby(search, step) ?? solveByNodes(search, step);
+}
+
+/** Lists as they grow, the newest unit last. */
+function* lists({ batch, standings, attempts }: GrowingSearch): Generator<readonly VictimUnit[]> {
+  const order = new VictimOrder(batch.world, standings, attempts);
+  const list: VictimUnit[] = [];
+  for (let unit = order.next(); unit !== null; unit = order.next()) {
+    list.push(unit);
+    yield list;
+  }
+}
+
+const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
+  ...new Set(attempt.workers.slice(keeps, upTo).map(({ node }) => String(node))),
+];
+const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** Of each list, the work that touches one node of its newest victim. */
+function solveNearby(search: GrowingSearch, step: Step): Replaced | null {
+  for (const list of lists(search)) {
+    for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName)) {
+      const near = list.filter((unit) => nodesOf(unit).includes(node));
+      const found = attempt(search, step, near);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+/** Of each list, the work on the smallest nodes that could cover the request, then on more and more of its nodes. */
+function solveByNodes(search: GrowingSearch, step: Step): Replaced | null {
+  const { world } = search.batch;
+  for (const list of lists(search)) {
+    const slots = [...new Set(list.flatMap(nodesOf))]
+      .map((name) => world.capacity.slot(name as never))
+      .toSorted((left, right) => left.totalCount - right.totalCount || byName(left.node.id, right.node.id));
+    for (let count = 1; count <= slots.length; count++) {
+      const chosen = new Set(slots.slice(0, count).map(({ node }) => String(node.id)));
+      const among = list.filter((unit) => nodesOf(unit).some((node) => chosen.has(node)));
+      if (!couldCover(search, step, among) && count < slots.length) continue;
+      const found = attempt(search, step, among);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+/** Whether what is free on the nodes and what would be given up add up to the request. */
+function couldCover({ beneficiary, batch }: GrowingSearch, { workers }: Step, units: readonly VictimUnit[]): boolean {
+  const needed = workers * beneficiary.gang.accelerators * (beneficiary.gang.shareMilli ?? 1000);
+  const nodes = new Set(units.flatMap(nodesOf));
+  let room = 0;
+  for (const node of nodes) room += batch.world.capacity.slot(node as never).freeCount * 1000;
+  for (const { workload, keeps, upTo } of units)
+    room += (upTo - keeps) * workload.spec.gang.accelerators * (workload.spec.gang.shareMilli ?? 1000);
+  return room >= needed;
+}
+
+function attempt(search: GrowingSearch, { workers, base }: Step, units: readonly VictimUnit[]): Replaced | null {
+  const all = [...base, ...units.filter((unit) => !base.some((known) => isSame(known, unit)))];
+  const found = replace(search, workers, all);
+  if (found === null) return null;
+  if (search.reason === "moved") return found.lost.length === 0 ? found : null;
+  return search.reason === "reclaimed" && !acceptsLosses(search, found) ? null : found;
+}
+
+const isSame = (left: VictimUnit, right: VictimUnit): boolean =>
+  left.attempt === right.attempt && left.keeps === right.keeps && left.upTo === right.upTo;

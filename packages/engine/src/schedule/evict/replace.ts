@@ -1,0 +1,146 @@
+/**
+ * One try of a growing list: the listed work leaves, then the beneficiary and the listed work are placed in the order of serving
+ * on what is idle and what is coming. Everything is taken back before the answer.
+ */
+import type { Attempt, WorkerAllocation } from "../../model/workload.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import { Ledger } from "../../state/ledger.ts";
+import { PlacementClass } from "../../state/queue.ts";
+import { SortedList } from "../../state/sorted-list.ts";
+import type { World, WorkloadEntity } from "../../state/world.ts";
+import { roundOrder } from "../order/round-order.ts";
+import type { RoundOrder } from "../order/round-order.ts";
+import { findPlacement } from "../place.ts";
+import type { Placement } from "../request.ts";
+import type { GrowingSearch } from "./growing-list.ts";
+import type { Move, Victim } from "./plan.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+export interface Replaced {
+  readonly placement: Placement;
+  readonly victims: readonly Victim[];
+  readonly moves: readonly Move[];
+  /** Of the tried units, those that got no place. */
+  readonly lost: readonly VictimUnit[];
+  /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
+  readonly units: readonly VictimUnit[];
+}
+
+/** A victim's unit as a request, with what became of it. */
+interface Returning {
+  readonly unit: VictimUnit;
+  readonly found: PlacementClass;
+  placement: Placement | null;
+}
+
+export function replace(search: GrowingSearch, workers: number, units: readonly VictimUnit[]): Replaced | null {
+  const { world } = search.batch;
+  const ledger = new Ledger(world);
+  try {
+    for (const unit of units) ledger.vacateWorkers(unit.attempt, unit.keeps, unit.upTo);
+    const returning = units.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
+    const beneficiary = workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
+    const placement = placeAll(world, { ledger, beneficiary, returning });
+    if (placement === null) return null;
+    return settle(world, { ledger, beneficiary, placement, returning });
+  } finally {
+    ledger.rollback();
+  }
+}
+
+function classOf(world: World, workload: WorkloadEntity, growth: number): PlacementClass {
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  waiting.insert(workload);
+  return new PlacementClass(workload, { rules: world.rules, growth }, waiting);
+}
+
+/** What a victim would ask for again: its core as a start, a further worker as growth of what it keeps. */
+function requestOf(world: World, { workload, keeps, upTo }: VictimUnit): PlacementClass {
+  return classOf(world, workload as WorkloadEntity, keeps >= minWorkersOf(workload.spec.gang) ? upTo - keeps : 0);
+}
+
+/** The same request with fewer workers: a step on the way to all of them. */
+function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
+  const found = classOf(world, whole.waiting.first() as WorkloadEntity, workers);
+  return Object.assign(found, { isGrowth: whole.isGrowth });
+}
+
+interface Try {
+  readonly ledger: Ledger;
+  readonly beneficiary: PlacementClass;
+  readonly returning: readonly Returning[];
+}
+
+/** Places everybody in the order of serving; `null` if the beneficiary finds no place. */
+function placeAll(world: World, { ledger, beneficiary, returning }: Try): Placement | null {
+  const byClass = new Map(returning.map((each) => [each.found, each]));
+  const order: RoundOrder = roundOrder(world, [beneficiary, ...byClass.keys()]);
+  let placement: Placement | null = null;
+  for (let found = order.first(); found !== null; found = order.first()) {
+    const placed = findPlacement(world, found, "coming");
+    if (placed !== null) ledger.occupy(found, placed);
+    const each = byClass.get(found);
+    if (each !== undefined) each.placement = placed;
+    else if (placed === null) return null;
+    else placement = placed;
+    order.drop(found);
+  }
+  return placement;
+}
+
+interface Settled extends Try {
+  readonly placement: Placement;
+}
+
+/** Who stays, who moves and who is lost; then the beneficiary's accelerators are picked among those that really leave. */
+function settle(world: World, { ledger, beneficiary, placement, returning }: Settled): Replaced | null {
+  const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
+  ledger.rollback();
+  for (const { unit } of leaving) ledger.vacateWorkers(unit.attempt, unit.keeps, unit.upTo);
+  const workers = pickAgain(world, beneficiary, placement);
+  if (workers === null) return null;
+  const again: Placement = { ...placement, workers };
+  ledger.occupy(beneficiary, again);
+  const moves: Move[] = [];
+  for (const { unit, found, placement: place } of leaving) {
+    if (place === null) continue;
+    const picked = pickAgain(world, found, place);
+    if (picked === null) return null;
+    const moved = { ...place, workers: picked };
+    ledger.occupy(found, moved);
+    moves.push({ attempt: unit.attempt, found, placement: moved });
+  }
+  return { placement: again, moves, lost, victims: victimsOf(leaving.map(({ unit }) => unit), moves), units: leaving.map(({ unit }) => unit) };
+}
+
+/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a share must get the same one. */
+function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
+  const isShare = workload.spec.gang.shareMilli !== undefined;
+  const key = ({ node, accelerators }: WorkerAllocation): string => (isShare ? `${node} ${accelerators}` : node);
+  const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
+  return before.join() === workers.map(key).toSorted().join();
+}
+
+/** The same nodes, with accelerators that are idle or coming once only those leave who really do. */
+function pickAgain({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
+  if (gang.shareMilli !== undefined || gang.accelerators === 0) return workers;
+  const taken = new Map<string, number>();
+  const picked: WorkerAllocation[] = [];
+  for (const { node } of workers) {
+    const slot = capacity.slot(node);
+    const skip = taken.get(node) ?? 0;
+    if (slot.freeCount + slot.comingCount < skip + gang.accelerators) return null;
+    picked.push({ node, accelerators: slot.pick(skip, gang.accelerators, "coming") });
+    taken.set(node, skip + gang.accelerators);
+  }
+  return picked;
+}
+
+/** One victim for each attempt, with the fewest workers that any of its units leaves it. */
+function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
+  const keeps = new Map<Attempt, number>();
+  for (const unit of units) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+  const moved = new Set(moves.map(({ attempt }) => attempt));
+  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moves: moved.has(attempt) }));
+}
