@@ -156,7 +156,7 @@ function stageJobs(stage: Stage, { runningJobs, pendingJobs }: KaiScenario): rea
   });
   const places = new SharedPlaces();
   for (const { job, id, podByRank } of staged) {
-    const running = podByRank.filter((pod) => job.podList[pod]?.node !== undefined);
+    const running = podByRank.filter((pod) => isRunning(job.podList[pod] as Pod));
     if (running.length === 0) continue;
     stage.run(
       id,
@@ -185,6 +185,8 @@ function fabricOf({ topologyConstraint }: Job) {
   return { fabric: { ...(required == null ? {} : { within: required }), ...(preferred == null ? {} : { prefer: preferred }) } };
 }
 
+const isRunning = ({ state, node }: Pod): boolean => state === "Running" && node !== undefined;
+
 /** Running pods first, then by the order in which pods are taken. */
 function ranksOf({ podList }: Job): readonly number[] {
   const order = (pod: Pod): number => pod.taskOrder ?? Number.NEGATIVE_INFINITY;
@@ -192,7 +194,7 @@ function ranksOf({ podList }: Job): readonly number[] {
     .map((pod, index) => ({ pod, index }))
     .toSorted(
       (left, right) =>
-        Number(right.pod.node !== undefined) - Number(left.pod.node !== undefined) ||
+        Number(isRunning(right.pod)) - Number(isRunning(left.pod)) ||
         (order(right.pod) === order(left.pod) ? 0 : order(right.pod) - order(left.pod)) ||
         left.index - right.index,
     )
@@ -231,8 +233,8 @@ class SharedPlaces {
 }
 
 /** Outcomes of a pod that runs, or is about to without anybody leaving for it. */
-const RUNNING = new Set(["placed", "keeps-running", "relocated-later"]);
-const WAITING = new Set(["stays-pending", "evicted"]);
+const RUNNING = new Set(["placed", "keeps-running", "relocated-later", "per-pod: all pods reach Running"]);
+const WAITING = new Set(["stays-pending", "evicted", "per-pod: all pods reach Pending"]);
 
 function compare(stage: Stage, world: KaiScenario, staged: readonly StagedJob[]): string[] {
   const differences: string[] = [];

@@ -2,10 +2,11 @@
  * Tentative plans on the live indexes: whoever looks for a plan lets work leave, gives places away, asks the same placing code
  * as the round, and takes everything back. Nothing of it is an event; only a plan that holds is carried out, by events.
  */
-import type { Attempt, WorkerAllocation } from "../model/workload.ts";
+import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "../schedule/request.ts";
 import { workloadOf } from "./entities.ts";
+import { holdPromise } from "./holdings.ts";
 import type { PlacementClass } from "./queue.ts";
 import type { World } from "./world.ts";
 
@@ -45,6 +46,12 @@ export class Ledger {
       world.teamUse.add(team, amount, isFixed, 1);
       world.capacity.leave(gang, leaving, -1);
     });
+  }
+
+  /** A promised place is given up. */
+  withdraw(promise: PromisedPlace): void {
+    holdPromise(this.#world, promise, -1);
+    this.#undo.push(() => holdPromise(this.#world, promise, 1));
   }
 
   /** Workers are given a place, which counts for their team. */

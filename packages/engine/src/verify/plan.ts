@@ -26,6 +26,7 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
   const ledger = new Ledger(world);
   try {
     for (const { attempt, keeps } of plan.victims) ledger.vacate(attempt, keeps);
+    for (const promise of plan.withdrawn ?? []) ledger.withdraw(promise);
     verifyPlacement(world, plan.beneficiary, plan.placement, "coming");
   } finally {
     ledger.rollback();

@@ -9,13 +9,14 @@ import { isIdle } from "../../state/ledger.ts";
 import { readyTask } from "../../state/ready-task.ts";
 import { dominantShare, standingsOf } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";
+import { withdraw } from "../promises.ts";
 import { promise, start } from "../start.ts";
 import type { Plan, Victim } from "./plan.ts";
 
 export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
   const { world, nowMs: atMs } = batch;
+  const beneficiary = plan.beneficiary.waiting.first() as Workload;
   if (plan.victims.length > 0) {
-    const beneficiary = plan.beneficiary.waiting.first() as Workload;
     batch.emit({
       kind: "evictionPlanned",
       version: 1,
@@ -26,6 +27,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       victims: recordVictims(batch, plan.victims),
     });
   }
+  for (const given of plan.withdrawn ?? []) withdraw(batch, given, `the place is needed by ${beneficiary.id}`);
   for (const { attempt, keeps, moves } of plan.victims) {
     if (keeps === 0) {
       requestStop(batch, attempt, moves === true ? "moved" : reason);

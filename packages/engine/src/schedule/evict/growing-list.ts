@@ -7,6 +7,7 @@
 import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
+import { milliOf } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
@@ -17,8 +18,8 @@ import { replace } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
 import { isEvictable, mayPreempt } from "./rights.ts";
 import { VictimOrder } from "./victim-order.ts";
-import type { VictimUnit } from "./victim-order.ts";
-import type { Attempt, Workload } from "../../model/workload.ts";
+import type { Giver, VictimUnit } from "./victim-order.ts";
+import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 
 export interface GrowingSearch {
@@ -26,7 +27,7 @@ export interface GrowingSearch {
   readonly beneficiary: PlacementClass;
   readonly reason: EvictionReason;
   readonly standings: Standings;
-  readonly attempts: readonly Attempt[];
+  readonly givers: readonly Giver[];
 }
 
 export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
@@ -34,9 +35,9 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayReclaim(world, standings, beneficiary)) return null;
   if (reason === "moved" && !(beneficiary.isPreemptible && idleSuffices(batch, beneficiary))) return null;
-  const attempts = candidates(batch, beneficiary, reason);
-  if (attempts.length === 0 || isHopeless(batch, beneficiary)) return null;
-  const search: GrowingSearch = { batch, beneficiary, reason, standings, attempts };
+  const givers = giversFor(batch, beneficiary, reason);
+  if (givers.length === 0 || isHopeless(batch, beneficiary)) return null;
+  const search: GrowingSearch = { batch, beneficiary, reason, standings, givers };
   let base: readonly VictimUnit[] = [];
   let found: Replaced | null = null;
   for (const workers of growingCounts(beneficiary.workers)) {
@@ -59,22 +60,53 @@ function* growingCounts(workers: number): Generator<number> {
   yield workers;
 }
 
+/** Whether the fleet has as much idle in sum, parts of shared accelerators included. */
 function idleSuffices({ world }: Batch, { gang, workers }: PlacementClass): boolean {
-  const free = world.capacity.acceptable([]).reduce((sum, type) => sum + type.freeCount, 0);
-  return free * 1000 >= workers * gang.accelerators * (gang.shareMilli ?? 1000);
+  let idle = 0;
+  for (const { slots } of world.capacity.acceptable([])) {
+    for (const slot of slots) {
+      if (!slot.usable) continue;
+      for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.room(index, "idle"));
+    }
+  }
+  return idle >= workers * gang.accelerators * milliOf(gang);
 }
 
-function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Attempt[] {
+function giversFor(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Giver[] {
   const { world } = batch;
   const head = beneficiary.waiting.first() as Workload;
-  return [...world.state.attempts.values()].filter((attempt) => {
-    if (!isEvictable(batch, attempt) || attempt.workloadId === head.id) return false;
-    const workload = workloadOf(world, attempt.workloadId);
-    if (reason === "moved") return isPreemptible(world.rules, workload.spec);
-    if (reason === "preempted") return mayPreempt(beneficiary, head, workload);
-    return workload.spec.team !== beneficiary.team;
-  });
+  const hasRight = (workload: Workload): boolean => {
+    if (workload === head || !isPreemptible(world.rules, workload.spec)) return false;
+    if (reason === "moved") return true;
+    return reason === "preempted" ? mayPreempt(beneficiary, head, workload) : workload.spec.team !== beneficiary.team;
+  };
+  const running = [...world.state.attempts.values()].filter(
+    (attempt) => isEvictable(batch, attempt) && hasRight(workloadOf(world, attempt.workloadId)),
+  );
+  const promised = [...world.state.promises.values()].filter(
+    ({ growth, workloadId }) => !growth && hasRight(workloadOf(world, workloadId)),
+  );
+  return [
+    ...running.map((attempt): Giver => ({ attempt, promise: null })),
+    ...promised.map((promise): Giver => ({ attempt: asAttempt(promise), promise })),
+  ];
 }
+
+/** Whoever was promised a place, as it will run there. */
+const asAttempt = ({ attemptId: id, workloadId, task, number, acceleratorType, workers, atMs }: PromisedPlace): Attempt => ({
+  id,
+  workloadId,
+  task,
+  number,
+  phase: "launching",
+  acceleratorType,
+  workers,
+  placedSequence: 0,
+  placedAtMs: atMs,
+  startedAtMs: null,
+  stop: null,
+  progress: null,
+});
 
 interface Step {
   readonly workers: number;
@@ -87,8 +119,8 @@ function solve(search: GrowingSearch, step: Step): Replaced | null {
 }
 
 /** Lists as they grow, the newest unit last. */
-function* lists({ batch, standings, attempts }: GrowingSearch): Generator<readonly VictimUnit[]> {
-  const order = new VictimOrder(batch.world, standings, attempts);
+function* lists({ batch, standings, givers }: GrowingSearch): Generator<readonly VictimUnit[]> {
+  const order = new VictimOrder(batch.world, standings, givers);
   const list: VictimUnit[] = [];
   for (let unit = order.next(); unit !== null; unit = order.next()) {
     list.push(unit);

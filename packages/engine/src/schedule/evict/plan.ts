@@ -1,5 +1,5 @@
 /** A plan: who is to have which place, and who gives it up. Made by a search, checked by `verify/plan.ts`, carried out by `carry-out.ts`. */
-import type { Attempt, EvictionReason } from "../../model/workload.ts";
+import type { Attempt, EvictionReason, PromisedPlace } from "../../model/workload.ts";
 import type { Batch } from "../../batch.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Placement } from "../request.ts";
@@ -23,6 +23,8 @@ export interface Plan {
   readonly beneficiary: PlacementClass;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
+  /** Promised places that are given up for it; absent: none. */
+  readonly withdrawn?: readonly PromisedPlace[];
   /** Absent: nobody moves. */
   readonly moves?: readonly Move[];
 }

@@ -2,7 +2,7 @@
  * One try of a growing list: the listed work leaves, then the beneficiary and the listed work are placed in the order of serving
  * on what is idle and what is coming. Everything is taken back before the answer.
  */
-import type { Attempt, WorkerAllocation } from "../../model/workload.ts";
+import type { Attempt, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import { PlacementClass } from "../../state/queue.ts";
@@ -20,6 +20,8 @@ export interface Replaced {
   readonly placement: Placement;
   readonly victims: readonly Victim[];
   readonly moves: readonly Move[];
+  /** Places that were promised and are not any more. */
+  readonly withdrawn: readonly PromisedPlace[];
   /** Of the tried units, those that got no place. */
   readonly lost: readonly VictimUnit[];
   /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
@@ -37,7 +39,7 @@ export function replace(search: GrowingSearch, workers: number, units: readonly 
   const { world } = search.batch;
   const ledger = new Ledger(world);
   try {
-    for (const unit of units) ledger.vacateWorkers(unit.attempt, unit.keeps, unit.upTo);
+    for (const unit of units) vacate(ledger, unit);
     const returning = units.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
     const beneficiary = workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
     const placement = placeAll(world, { ledger, beneficiary, returning });
@@ -46,6 +48,12 @@ export function replace(search: GrowingSearch, workers: number, units: readonly 
   } finally {
     ledger.rollback();
   }
+}
+
+/** Who runs is asked to leave; who was only promised a place is promised nothing. */
+function vacate(ledger: Ledger, { attempt, promise, keeps, upTo }: VictimUnit): void {
+  if (promise === null) ledger.vacateWorkers(attempt, keeps, upTo);
+  else ledger.withdraw(promise);
 }
 
 function classOf(world: World, workload: WorkloadEntity, growth: number): PlacementClass {
@@ -71,19 +79,30 @@ interface Try {
   readonly returning: readonly Returning[];
 }
 
-/** Places everybody in the order of serving; `null` if the beneficiary finds no place. */
+/**
+ * Places everybody in the order of serving; `null` if the beneficiary finds no place. A gang asks for its core first and for a
+ * further worker only when it has what comes before.
+ */
 function placeAll(world: World, { ledger, beneficiary, returning }: Try): Placement | null {
-  const byClass = new Map(returning.map((each) => [each.found, each]));
-  const order: RoundOrder = roundOrder(world, [beneficiary, ...byClass.keys()]);
+  const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
+  const lines = [...byAttempt.values()].map((line) => line.toSorted((left, right) => left.unit.keeps - right.unit.keeps));
+  const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
+  const order: RoundOrder = roundOrder(world, [beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
   let placement: Placement | null = null;
   for (let found = order.first(); found !== null; found = order.first()) {
+    order.drop(found);
     const placed = findPlacement(world, found, "coming");
     if (placed !== null) ledger.occupy(found, placed);
-    const each = byClass.get(found);
-    if (each !== undefined) each.placement = placed;
-    else if (placed === null) return null;
-    else placement = placed;
-    order.drop(found);
+    const line = lineOf.get(found);
+    if (line === undefined) {
+      if (placed === null) return null;
+      placement = placed;
+    } else if (placed !== null) {
+      const at = line.findIndex((each) => each.found === found);
+      (line[at] as Returning).placement = placed;
+      const next = line[at + 1];
+      if (next !== undefined) order.add(next.found);
+    }
   }
   return placement;
 }
@@ -97,7 +116,7 @@ function settle(world: World, { ledger, beneficiary, placement, returning }: Set
   const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
   const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();
-  for (const { unit } of leaving) ledger.vacateWorkers(unit.attempt, unit.keeps, unit.upTo);
+  for (const { unit } of leaving) vacate(ledger, unit);
   const workers = pickAgain(world, beneficiary, placement);
   if (workers === null) return null;
   const again: Placement = { ...placement, workers };
@@ -111,7 +130,7 @@ function settle(world: World, { ledger, beneficiary, placement, returning }: Set
     ledger.occupy(found, moved);
     moves.push({ attempt: unit.attempt, found, placement: moved });
   }
-  return { placement: again, moves, lost, victims: victimsOf(leaving.map(({ unit }) => unit), moves), units: leaving.map(({ unit }) => unit) };
+  return { placement: again, moves, lost, victims: victimsOf(leaving.map(({ unit }) => unit), moves), units: leaving.map(({ unit }) => unit), withdrawn: leaving.flatMap(({ unit }) => unit.promise ?? []) };
 }
 
 /** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a share must get the same one. */
@@ -140,7 +159,7 @@ function pickAgain({ capacity }: World, { gang }: PlacementClass, { workers }: P
 /** One victim for each attempt, with the fewest workers that any of its units leaves it. */
 function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
-  for (const unit of units) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+  for (const unit of units) if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
   const moved = new Set(moves.map(({ attempt }) => attempt));
   return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moves: moved.has(attempt) }));
 }

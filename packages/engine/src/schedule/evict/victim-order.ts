@@ -3,7 +3,7 @@
  * served. The team that would be served last gives first, and in it what would be served last. A gang above its minimum
  * gives its last worker, any other goes whole.
  */
-import type { Attempt, Workload } from "../../model/workload.ts";
+import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -21,10 +21,17 @@ export interface VictimUnit {
   /** Workers that it keeps when this is taken; those from here to `upTo` go. */
   readonly keeps: number;
   readonly upTo: number;
+  /** What is taken is only a promise, which is given up whole; `attempt` stands for the one that was to start. */
+  readonly promise: PromisedPlace | null;
 }
 
-interface Held {
+/** Somebody who could give something: an attempt, or one that was promised a place. */
+export interface Giver {
   readonly attempt: Attempt;
+  readonly promise: PromisedPlace | null;
+}
+
+interface Held extends Giver {
   readonly workload: Workload;
   /** Workers that were not taken yet. */
   left: number;
@@ -48,14 +55,14 @@ export class VictimOrder {
   readonly #top: Branch[] = [];
   readonly #compareTeams: (left: Seen, right: Seen) => number;
 
-  constructor(world: World, standings: Standings, attempts: readonly Attempt[]) {
+  constructor(world: World, standings: Standings, givers: readonly Giver[]) {
     this.#world = world;
     this.#standings = standings;
     this.#compareTeams = teamComparison(world.rules.teams.order);
-    for (const attempt of attempts) {
+    for (const { attempt, promise } of givers) {
       const workload = workloadOf(world, attempt.workloadId);
       const branch = this.#branch(world.teamUse.node(workload.spec.team));
-      branch.held.push({ attempt, workload, left: attempt.workers.length });
+      branch.held.push({ attempt, promise, workload, left: attempt.workers.length });
     }
   }
 
@@ -96,9 +103,9 @@ export class VictimOrder {
   #take(branch: Branch): VictimUnit {
     const { teamUse } = this.#world;
     const last = branch.held.reduce((found, held) => (compareHeld(this.#world, held, found) > 0 ? held : found));
-    const { attempt, workload, left } = last;
+    const { attempt, promise, workload, left } = last;
     const { gang } = workload.spec;
-    const keeps = left > minWorkersOf(gang) ? left - 1 : 0;
+    const keeps = promise === null && left > minWorkersOf(gang) ? left - 1 : 0;
     const amount = teamUse.amountOf(gang, left - keeps, "");
     for (let at: Branch | null = branch; at !== null; at = at.parent) {
       at.taken[CORES_AT] = (at.taken[CORES_AT] as number) + amount.coresMilli;
@@ -107,7 +114,7 @@ export class VictimOrder {
     }
     last.left = keeps;
     if (keeps === 0) branch.held.splice(branch.held.indexOf(last), 1);
-    return { attempt, workload, keeps, upTo: left };
+    return { attempt, promise, workload, keeps, upTo: left };
   }
 }
 
