@@ -35,7 +35,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return promise(world, event.promise);
     case "promiseWithdrawn": {
       const withdrawn = takePromise(world, event.attemptId);
-      if (!withdrawn.growth) giveTaskBack(world, withdrawn, event.atMs);
+      if (withdrawn.growth) askAgain(world, event.attemptId);
+      else giveTaskBack(world, withdrawn, event.atMs);
       return;
     }
     case "evictionPlanned":
@@ -138,6 +139,14 @@ function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: n
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
   world.capacity.freedEpoch++;
   if (!wasReady && !workload.stopRequested) world.queue.add(workload);
+}
+
+/** A gang whose growth was promised and is not any more asks for it again. */
+function askAgain(world: World, id: AttemptId): void {
+  const attempt = activeAttempt(world, id);
+  if (attempt === undefined) return;
+  const workload = workloadOf(world, attempt.workloadId);
+  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
 }
 
 function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }): void {

@@ -1,4 +1,4 @@
-/** Gangs that lost workers and fell below their minimum end whole: what is left of them holds accelerators to no use. */
+/** Gangs that lost workers, fell below their minimum and are promised none end whole: what is left of them holds accelerators to no use. */
 import type { Batch } from "../batch.ts";
 import { requestStop } from "../decide/stop-attempt.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -9,6 +9,8 @@ export function dropIncomplete(batch: Batch): void {
   for (const attempt of [...world.state.attempts.values()]) {
     if (attempt.stop !== null) continue;
     const { gang } = workloadOf(world, attempt.workloadId).spec;
-    if (attempt.workers.length < minWorkersOf(gang)) requestStop(batch, attempt, "incomplete");
+    const promised = world.state.promises.get(attempt.id)?.workers.length ?? 0;
+    const leaving = attempt.leaving?.length ?? 0;
+    if (attempt.workers.length + leaving + promised < minWorkersOf(gang)) requestStop(batch, attempt, "incomplete");
   }
 }
