@@ -1,0 +1,268 @@
+import type { Attention, Experts, ModelArchitecture } from "./model.ts";
+
+/** What was made of a `config.json`. */
+export type ConfigReading =
+  | { readonly kind: "model"; readonly model: ModelArchitecture }
+  | { readonly kind: "refused"; readonly reason: string; readonly nearest: string };
+
+type Config = Readonly<Record<string, unknown>>;
+
+/**
+ * What the code of an architecture fixes and its config.json does not say (huggingface/transformers,
+ * src/transformers/models/<type>/configuration_*.py and modeling_*.py).
+ */
+interface Family {
+  readonly isGated: boolean;
+  /** Default of `tie_word_embeddings` where the file does not say. */
+  readonly isTied: boolean;
+  readonly hasLearnedPositions: boolean;
+  readonly attention: "grouped" | "latent" | "linear-mix";
+  /** Layers that see everything among those with a window, where the file has no list of layer types. */
+  readonly fullEvery?: number;
+  /** Where the inner size of layers without experts has a key of its own. */
+  readonly denseFfnKey?: "intermediate_size_mlp";
+}
+
+const gated: Family = { isGated: true, isTied: false, hasLearnedPositions: false, attention: "grouped" };
+const plain: Family = { ...gated, isGated: false };
+
+const families: Readonly<Record<string, Family>> = {
+  llama: gated,
+  mistral: gated,
+  ministral3: gated,
+  mixtral: gated,
+  qwen2: gated,
+  qwen2_moe: gated,
+  qwen3: gated,
+  qwen3_moe: gated,
+  phi3: gated,
+  olmo2: gated,
+  olmo3: gated,
+  minimax_m2: gated,
+  glm4: gated,
+  glm4_moe: gated,
+  gpt_oss: { ...gated, fullEvery: 2 },
+  gemma: { ...gated, isTied: true },
+  gemma2: { ...gated, isTied: true, fullEvery: 2 },
+  gemma3_text: { ...gated, isTied: true, fullEvery: 6 },
+  llama4_text: { ...gated, fullEvery: 4, denseFfnKey: "intermediate_size_mlp" },
+  deepseek_v2: { ...gated, attention: "latent" },
+  deepseek_v3: { ...gated, attention: "latent" },
+  deepseek_v32: { ...gated, attention: "latent" },
+  glm_moe_dsa: { ...gated, attention: "latent" },
+  kimi_k2: { ...gated, attention: "latent" },
+  qwen3_next: { ...gated, attention: "linear-mix", fullEvery: 4 },
+  qwen3_5_text: { ...gated, attention: "linear-mix", fullEvery: 4 },
+  qwen3_5_moe_text: { ...gated, attention: "linear-mix", fullEvery: 4 },
+  nemotron: plain,
+  starcoder2: plain,
+  falcon: { ...plain, isTied: true },
+  gptj: plain,
+  gpt_neox: plain,
+  bloom: { ...plain, isTied: true },
+  mpt: { ...plain, isTied: true },
+  phi: plain,
+  gpt2: { ...plain, isTied: true, hasLearnedPositions: true },
+  opt: { ...plain, isTied: true, hasLearnedPositions: true },
+};
+
+export const knownModelTypes: readonly string[] = Object.keys(families);
+
+/** Reads the architecture out of a parsed `config.json` of Hugging Face. */
+export function readModelConfig(value: unknown, name: string): ConfigReading {
+  if (!isConfig(value)) return refused("the config is not a JSON object", "the config.json of the model's repository");
+  const config = textConfig(value);
+  const type = text(config, "model_type");
+  const family = type === undefined ? undefined : families[type];
+  if (type === undefined) return refused("the config names no model_type", `one of ${knownModelTypes.join(", ")}`);
+  if (family === undefined) {
+    return refused(
+      `the architecture ${type} is not known`,
+      `describe it as ${nearestType(config)}, if it is built alike`,
+    );
+  }
+  const layerCount = count(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers");
+  const hidden = count(config, "hidden_size", "n_embd", "d_model");
+  const headCount = count(config, "num_attention_heads", "n_head", "n_heads");
+  const vocabulary = count(config, "vocab_size");
+  const missing = Object.entries({ layerCount, hidden, headCount, vocabulary }).find(
+    ([, found]) => found === undefined,
+  );
+  if (missing !== undefined || !layerCount || !hidden || !headCount || !vocabulary) {
+    return refused(`the config of ${type} lacks ${missing?.[0] ?? "a size"}`, "the complete config.json");
+  }
+  const kvHeadCount = kvHeads(config, headCount);
+  if (headCount % kvHeadCount !== 0) {
+    return refused(
+      `${kvHeadCount} key-value heads do not divide ${headCount} heads`,
+      "a number of heads that they divide",
+    );
+  }
+  const sizes = { layerCount, hidden, headCount, kvHeadCount };
+  const experts = expertsOf(config, family, layerCount);
+  const maxPosition = count(config, "max_position_embeddings", "n_positions", "max_seq_len", "seq_length");
+  return {
+    kind: "model",
+    model: {
+      name,
+      layerCount,
+      hidden,
+      attention: attentionOf(config, family, sizes),
+      ffnHidden: denseFfn(config, family, hidden, experts),
+      isFfnGated: family.isGated,
+      vocabulary,
+      hasTiedEmbeddings: flag(config, "tie_word_embeddings") ?? family.isTied,
+      learnedPositions: family.hasLearnedPositions ? (maxPosition ?? 0) : 0,
+      ...(experts === undefined ? {} : { experts }),
+      ...(maxPosition === undefined ? {} : { maxPosition }),
+      source: "config.json",
+    },
+  };
+}
+
+function refused(reason: string, nearest: string): ConfigReading {
+  return { kind: "refused", reason, nearest };
+}
+
+function isConfig(value: unknown): value is Config {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Models that see and hear keep the language model's config inside their own. */
+function textConfig(config: Config): Config {
+  const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];
+  return isConfig(inner) ? inner : config;
+}
+
+function nearestType(config: Config): string {
+  if (config["kv_lora_rank"] !== undefined) return "deepseek_v3";
+  if (count(config, "num_experts", "num_local_experts", "n_routed_experts") !== undefined) return "qwen3_moe";
+  return "llama";
+}
+
+function count(config: Config, ...keys: readonly string[]): number | undefined {
+  for (const key of keys) {
+    const value = config[key];
+    if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
+  }
+  return undefined;
+}
+
+function text(config: Config, key: string): string | undefined {
+  const value = config[key];
+  return typeof value === "string" ? value : undefined;
+}
+
+function flag(config: Config, key: string): boolean | undefined {
+  const value = config[key];
+  return typeof value === "boolean" ? value : undefined;
+}
+
+function kvHeads(config: Config, headCount: number): number {
+  // Falcon's first generation shares one head; its second says how many (new_decoder_architecture).
+  if (flag(config, "multi_query") === true && flag(config, "new_decoder_architecture") !== true) return 1;
+  return count(config, "num_key_value_heads", "num_kv_heads", "n_head_kv") ?? headCount;
+}
+
+interface Sizes {
+  readonly layerCount: number;
+  readonly hidden: number;
+  readonly headCount: number;
+  readonly kvHeadCount: number;
+}
+
+function attentionOf(config: Config, family: Family, sizes: Sizes): Attention {
+  const { headCount, kvHeadCount, hidden } = sizes;
+  const headDim = count(config, "head_dim") ?? Math.floor(hidden / headCount);
+  const ranks = latentRanks(config);
+  if (family.attention === "latent" && ranks !== undefined) return { kind: "latent", headCount, ...ranks };
+  if (family.attention === "linear-mix") {
+    const linear = {
+      keyHeadCount: count(config, "linear_num_key_heads") ?? 16,
+      valueHeadCount: count(config, "linear_num_value_heads") ?? 32,
+      headDim: count(config, "linear_key_head_dim") ?? 128,
+    };
+    const fullEvery = count(config, "full_attention_interval") ?? family.fullEvery ?? 4;
+    return { kind: "linear-mix", headCount, kvHeadCount, headDim, fullEvery, isOutputGated: true, linear };
+  }
+  const window = windowOf(config, family, sizes.layerCount);
+  return { kind: "grouped", headCount, kvHeadCount, headDim, ...(window === undefined ? {} : { window }) };
+}
+
+function latentRanks(config: Config): Omit<Extract<Attention, { kind: "latent" }>, "kind" | "headCount"> | undefined {
+  const kvRank = count(config, "kv_lora_rank");
+  const nopeHeadDim = count(config, "qk_nope_head_dim");
+  const ropeHeadDim = count(config, "qk_rope_head_dim");
+  if (kvRank === undefined || nopeHeadDim === undefined || ropeHeadDim === undefined) return undefined;
+  const tokens = count(config, "index_topk");
+  const sparse = {
+    tokens: tokens ?? 0,
+    indexHeadCount: count(config, "index_n_heads") ?? 0,
+    indexHeadDim: count(config, "index_head_dim") ?? 0,
+  };
+  return {
+    queryRank: count(config, "q_lora_rank") ?? 0,
+    kvRank,
+    nopeHeadDim,
+    ropeHeadDim,
+    valueHeadDim: count(config, "v_head_dim") ?? nopeHeadDim,
+    ...(tokens === undefined ? {} : { sparse }),
+  };
+}
+
+function windowOf(
+  config: Config,
+  family: Family,
+  layerCount: number,
+): { readonly tokens: number; readonly fullEvery: number } | undefined {
+  if (flag(config, "use_sliding_window") === false) return undefined;
+  const tokens = count(config, "sliding_window", "attention_chunk_size");
+  if (tokens === undefined) return undefined;
+  const types = config["layer_types"];
+  if (Array.isArray(types)) {
+    const full = types.filter((one) => one === "full_attention").length;
+    return full === types.length ? undefined : { tokens, fullEvery: full === 0 ? layerCount + 1 : layerCount / full };
+  }
+  const fullEvery = count(config, "sliding_window_pattern", "no_rope_layer_interval") ?? family.fullEvery;
+  // Without a pattern every layer has the window, as in the first Mistral.
+  return { tokens, fullEvery: fullEvery ?? layerCount + 1 };
+}
+
+function expertsOf(config: Config, family: Family, layerCount: number): Experts | undefined {
+  const total = count(config, "num_local_experts", "num_experts", "n_routed_experts");
+  const perToken = count(config, "num_experts_per_tok", "experts_per_token", "num_experts_per_token");
+  if (total === undefined || perToken === undefined || total === 1) return undefined;
+  const ffnHidden = count(config, "moe_intermediate_size", "intermediate_size") ?? 0;
+  return {
+    count: total,
+    perToken,
+    ffnHidden,
+    sharedFfnHidden: sharedFfn(config, family, ffnHidden),
+    denseLayerCount: denseLayers(config, layerCount),
+  };
+}
+
+function sharedFfn(config: Config, family: Family, expertFfn: number): number {
+  const stated = count(config, "shared_expert_intermediate_size");
+  if (stated !== undefined) return stated;
+  if (family.denseFfnKey !== undefined) return expertFfn;
+  return (count(config, "n_shared_experts", "num_shared_experts") ?? 0) * expertFfn;
+}
+
+/** Layers without experts: the first ones (DeepSeek), those named, or all but every n-th (Llama 4, Qwen). */
+function denseLayers(config: Config, layerCount: number): number {
+  const first = count(config, "first_k_dense_replace");
+  if (first !== undefined) return Math.min(first, layerCount);
+  const every = count(config, "interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq") ?? 1;
+  const named = config["mlp_only_layers"];
+  return layerCount - Math.floor(layerCount / every) + (Array.isArray(named) ? named.length : 0);
+}
+
+function denseFfn(config: Config, family: Family, hidden: number, experts: Experts | undefined): number {
+  const isWithoutDense = experts !== undefined && experts.denseLayerCount === 0;
+  if (isWithoutDense) return 0;
+  if (family.denseFfnKey !== undefined) return count(config, family.denseFfnKey) ?? 0;
+  const stated = count(config, "intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size");
+  const ratio = count(config, "expansion_ratio") ?? 4;
+  return stated ?? ratio * hidden;
+}
