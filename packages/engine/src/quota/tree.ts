@@ -133,12 +133,28 @@ export class QuotaTree {
     return Math.max(0, minus(this.#localQuota[at] as number, this.#usage[at] as number));
   }
 
-  /** How much more the node may use; negative where quotas or limits were lowered below what is held. */
+  /**
+   * How much more the node may use; negative where quotas or limits were lowered below what is held. At each level from
+   * the node up: what is local there, and of the rest what the parent has for it, as far as it may borrow.
+   */
   available(node: number, resource: number): number {
-    let available = this.#availableByQuota(node, resource);
+    let available = UNLIMITED;
+    let local = 0;
     for (let at = node; at >= 0; at = this.#parents[at] as number) {
       const index = at * this.resourceCount + resource;
+      const usage = this.#usage[index] as number;
       available = Math.min(available, minus(this.#limit[index] as number, this.#held[index] as number));
+      if ((this.#parents[at] as number) < 0) {
+        return Math.min(available, plus(local, minus(this.#subtreeQuota[index] as number, usage)));
+      }
+      const localQuota = this.#localQuota[index] as number;
+      local = plus(local, Math.max(0, minus(localQuota, usage)));
+      const usedOfParent = Math.max(0, usage - localQuota);
+      const mostOfParent = plus(
+        minus(this.#lent[index] as number, usedOfParent),
+        this.#borrowingLimit[index] as number,
+      );
+      available = Math.min(available, plus(local, mostOfParent));
     }
     return available;
   }
@@ -208,18 +224,6 @@ export class QuotaTree {
       const amount = amounts[resource] as number;
       if (amount !== 0) this.#remove(node, resource, amount);
     }
-  }
-
-  #availableByQuota(node: number, resource: number): number {
-    const at = node * this.resourceCount + resource;
-    const usage = this.#usage[at] as number;
-    const parent = this.#parents[node] as number;
-    if (parent < 0) return minus(this.#subtreeQuota[at] as number, usage);
-    const localQuota = this.#localQuota[at] as number;
-    const usedOfParent = Math.max(0, usage - localQuota);
-    const mostOfParent = plus(minus(this.#lent[at] as number, usedOfParent), this.#borrowingLimit[at] as number);
-    const ofParent = Math.min(mostOfParent, this.#availableByQuota(parent, resource));
-    return plus(Math.max(0, minus(localQuota, usage)), ofParent);
   }
 
   #add(node: number, resource: number, amount: number): void {
@@ -306,7 +310,11 @@ export class QuotaTree {
   }
 
   #flat(rows: readonly (readonly (number | null)[])[]): Float64Array {
-    return Float64Array.from(rows.flatMap((row) => row.map((amount) => amount ?? UNLIMITED)));
+    const flat = new Float64Array(rows.length * this.resourceCount);
+    for (const [node, row] of rows.entries()) {
+      for (const [resource, amount] of row.entries()) flat[node * this.resourceCount + resource] = amount ?? UNLIMITED;
+    }
+    return flat;
   }
 }
 

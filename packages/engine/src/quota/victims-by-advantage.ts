@@ -3,6 +3,7 @@
  * whoever uses it from further away, whatever the priorities; elsewhere priority decides, and whether the incoming work's
  * team may take while it borrows itself. Weights and shares do not matter here.
  */
+import { Merged } from "./merged.ts";
 import {
   askedFor,
   assertLeaf,
@@ -10,29 +11,22 @@ import {
   giveBack,
   hasRoom,
   restore,
-  takeable,
+  TeamCandidates,
   type Victim,
   type VictimCandidate,
   type VictimReason,
   type VictimSearch,
 } from "./victims.ts";
 
-type AdvantageReason = Exclude<VictimReason, { kind: "reclaimShare" }>;
+/** By what the candidates of a team may be taken. */
+type Standing = "byAdvantage" | "byPriority" | "ownTeam";
 
-interface RankedCandidate<Candidate extends VictimCandidate> {
-  readonly candidate: Candidate;
+/** A team that may have to give. */
+interface Source {
   readonly team: number;
-  /** The lowest team above both the candidate and the incoming work; -1 in the own team. */
+  /** The lowest team above both this one and the incoming work's; -1 for its own. */
   readonly meetingPoint: number;
-  readonly reason: AdvantageReason;
-  /** Whether it may only be taken for work that ends inside its own team's guarantee. */
-  readonly isOnlyForGuarantee: boolean;
-}
-
-interface Ranking<Candidate extends VictimCandidate> {
-  readonly byAdvantage: RankedCandidate<Candidate>[];
-  readonly byPriority: RankedCandidate<Candidate>[];
-  readonly own: RankedCandidate<Candidate>[];
+  readonly standing: Standing;
 }
 
 /** The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. */
@@ -40,10 +34,10 @@ export function victimsByAdvantage<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
 ): readonly Victim<Candidate>[] | null {
   assertLeaf(search.tree, search.incoming.team);
-  const ranking = rank(search);
-  const list = [...ranking.byAdvantage, ...ranking.byPriority, ...ranking.own];
-  for (const borrowing of runsOf(search, ranking)) {
-    const victims = takeInOrder(search, list, borrowing);
+  const sources = sourcesOf(search);
+  if (sources.length === 0) return null;
+  for (const borrowing of runsOf(search, sources)) {
+    const victims = takeInOrder(search, sources, borrowing);
     if (victims !== null) return victims;
   }
   return null;
@@ -52,31 +46,27 @@ export function victimsByAdvantage<Candidate extends VictimCandidate>(
 /** In which order it is tried with and without borrowing. */
 function runsOf<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
-  ranking: Ranking<Candidate>,
+  sources: readonly Source[],
 ): readonly Borrowing[] {
   const { tree, incoming, rights } = search;
-  const hasOthers = ranking.byAdvantage.length + ranking.byPriority.length > 0;
-  if (!hasOthers) return ["mayBorrow"];
+  if (sources.every((source) => source.standing === "ownTeam")) return ["mayBorrow"];
   if (rights.whileBorrowing !== undefined) return ["mayBorrow", "withinGuarantee"];
   const isBelowGuarantee = incoming.needed.every(
     (resource) => tree.usage(incoming.team, resource) < tree.guarantee(incoming.team, resource),
   );
   if (!isBelowGuarantee) return ["mayBorrow"];
-  return ranking.byAdvantage.length === 0 ? ["withinGuarantee", "mayBorrow"] : ["mayBorrow", "withinGuarantee"];
+  const hasAdvantage = sources.some((source) => source.standing === "byAdvantage");
+  return hasAdvantage ? ["mayBorrow", "withinGuarantee"] : ["withinGuarantee", "mayBorrow"];
 }
 
 /**
- * Everything that may be taken, by right. From the team up to the top, what is below each ancestor and was not below the
- * one before: once the incoming work fits into the quota of a part of the tree that was passed, it has the advantage over
- * all that lies outside of that part. What each level still has for itself is taken off the amounts on the way.
+ * Every team with something that may be taken, and by what. From the team up to the top, what is below each ancestor and
+ * was not below the one before: once the incoming work fits into the quota of a part of the tree that was passed, it has
+ * the advantage over all outside of that part. What each level still has for itself is taken off the amounts on the way.
  */
-function rank<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>): Ranking<Candidate> {
+function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
-  const ranking: Ranking<Candidate> = { byAdvantage: [], byPriority: [], own: [] };
-  for (const candidate of takeable(search, incoming.team)) {
-    const reason = { kind: "withinTeam" } as const;
-    ranking.own.push({ candidate, team: incoming.team, meetingPoint: -1, reason, isOnlyForGuarantee: false });
-  }
+  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, standing: "ownTeam" }];
   if (rights.reclaim !== "never") {
     const asked = askedFor(incoming);
     const remaining = [...incoming.amounts];
@@ -84,35 +74,13 @@ function rank<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>
     takeOffLocal(search, incoming.team, remaining);
     let done = incoming.team;
     for (let at = tree.parentOf(incoming.team); at >= 0; done = at, at = tree.parentOf(at)) {
-      for (const team of borrowersBelow(search, at, done)) {
-        for (const candidate of takeable(search, team)) {
-          const list = hasAdvantage ? ranking.byAdvantage : ranking.byPriority;
-          list.push(rankOther(search, { candidate, team, meetingPoint: at }, hasAdvantage));
-        }
-      }
+      const standing = hasAdvantage ? "byAdvantage" : "byPriority";
+      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, standing });
       hasAdvantage ||= tree.isWithinQuotaWith(at, remaining, asked);
       takeOffLocal(search, at, remaining);
     }
   }
-  const order = (left: RankedCandidate<Candidate>, right: RankedCandidate<Candidate>): number =>
-    search.order(left.candidate, right.candidate);
-  for (const list of [ranking.byAdvantage, ranking.byPriority, ranking.own]) list.sort(order);
-  return ranking;
-}
-
-function rankOther<Candidate extends VictimCandidate>(
-  search: VictimSearch<Candidate>,
-  found: Pick<RankedCandidate<Candidate>, "candidate" | "team" | "meetingPoint">,
-  hasAdvantage: boolean,
-): RankedCandidate<Candidate> {
-  const { incoming, rights } = search;
-  if (hasAdvantage) return { ...found, reason: { kind: "reclaimGuarantee" }, isOnlyForGuarantee: false };
-  const { priority } = found.candidate;
-  const priorityMax = rights.whileBorrowing?.priorityMax ?? Number.MAX_SAFE_INTEGER;
-  const isAllowed = rights.whileBorrowing !== undefined && priority < incoming.priority && priority <= priorityMax;
-  return isAllowed
-    ? { ...found, reason: { kind: "reclaimWhileBorrowing" }, isOnlyForGuarantee: false }
-    : { ...found, reason: { kind: "reclaimGuarantee" }, isOnlyForGuarantee: true };
+  return sources.filter((source) => new TeamCandidates(search, source.team).head() !== undefined);
 }
 
 function takeOffLocal<Candidate extends VictimCandidate>(
@@ -138,39 +106,59 @@ function borrowersBelow<Candidate extends VictimCandidate>(
   });
 }
 
-/** Takes what may be taken, in order, until there is room; then gives back what was not needed. The tree ends as it was. */
+/**
+ * Takes what may be taken until there is room, by advantage before by priority before from the own team; then gives back
+ * what was not needed. The tree ends as it was.
+ */
 function takeInOrder<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
-  list: readonly RankedCandidate<Candidate>[],
+  sources: readonly Source[],
   borrowing: Borrowing,
 ): readonly Victim<Candidate>[] | null {
   const { tree } = search;
+  const sourceOf = new Map(sources.map((source) => [source.team, source]));
   const taken: Victim<Candidate>[] = [];
-  for (const each of list) {
-    if (!mayBeTakenNow(search, each, borrowing)) continue;
-    const { candidate, team, reason } = each;
-    tree.remove(team, candidate.amounts);
-    taken.push({ candidate, team, reason });
-    if (!hasRoom(search, taken, borrowing)) continue;
-    const victims = giveBack(search, taken, borrowing);
-    restore(tree, victims);
-    return victims;
+  for (const standing of ["byAdvantage", "byPriority", "ownTeam"] as const) {
+    const teams = sources.filter((source) => source.standing === standing);
+    const queues = teams.map((source) => new TeamCandidates(search, source.team));
+    const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) => search.order(left, right));
+    for (let next = merged.pop(); next !== undefined; next = merged.pop()) {
+      const { item: candidate, queue } = next;
+      const source = sourceOf.get(queue.team) as Source;
+      const reason = reasonFor(search, source, candidate, borrowing);
+      if (reason === null) continue;
+      tree.remove(source.team, candidate.amounts);
+      taken.push({ candidate, team: source.team, reason });
+      if (!hasRoom(search, taken, borrowing)) continue;
+      const victims = giveBack(search, taken, borrowing);
+      restore(tree, victims);
+      return victims;
+    }
   }
   restore(tree, taken);
   return null;
 }
 
-/** What was taken before may have brought a team, or a branch, back inside its quota: that one gives no more. */
-function mayBeTakenNow<Candidate extends VictimCandidate>(
+/**
+ * By what right the candidate may be taken now; null if by none. What was taken before may have brought its team, or its
+ * branch, back inside the quota: that one gives no more.
+ */
+function reasonFor<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
-  ranked: RankedCandidate<Candidate>,
+  source: Source,
+  candidate: Candidate,
   borrowing: Borrowing,
-): boolean {
-  const { tree, incoming } = search;
-  if (ranked.meetingPoint < 0) return true;
-  if (borrowing === "mayBorrow" && ranked.isOnlyForGuarantee) return false;
-  for (let at = ranked.team; at !== ranked.meetingPoint; at = tree.parentOf(at)) {
-    if (!tree.isBeyondQuotaIn(at, incoming.needed)) return false;
+): VictimReason | null {
+  const { tree, incoming, rights } = search;
+  if (source.standing === "ownTeam") return { kind: "withinTeam" };
+  for (let at = source.team; at !== source.meetingPoint; at = tree.parentOf(at)) {
+    if (!tree.isBeyondQuotaIn(at, incoming.needed)) return null;
   }
-  return true;
+  if (source.standing === "byAdvantage") return { kind: "reclaimGuarantee" };
+  const { priority } = candidate;
+  const priorityMax = rights.whileBorrowing?.priorityMax ?? Number.MAX_SAFE_INTEGER;
+  if (rights.whileBorrowing !== undefined && priority < incoming.priority && priority <= priorityMax) {
+    return { kind: "reclaimWhileBorrowing" };
+  }
+  return borrowing === "withinGuarantee" ? { kind: "reclaimGuarantee" } : null;
 }

@@ -9,7 +9,7 @@ import {
   giveBack,
   hasRoom,
   restore,
-  takeable,
+  TeamCandidates,
   type Victim,
   type VictimCandidate,
   type VictimReason,
@@ -26,7 +26,7 @@ export type ShareRule = "atMostFinal" | "belowInitial";
 export interface ShareRules {
   readonly first: ShareRule;
   /** Tried after it on those that the first one left, one victim a team. */
-  readonly then: "belowInitial" | null;
+  readonly second: "belowInitial" | null;
 }
 
 /**
@@ -39,54 +39,79 @@ export function victimsByShare<Candidate extends VictimCandidate>(
 ): readonly Victim<Candidate>[] | null {
   const { tree, incoming } = search;
   assertLeaf(tree, incoming.team);
-  const queues = collect(search);
-  if (queues.size === 0) return null;
+  const teams = collect(search);
+  if (teams.length === 0) return null;
 
-  const round = new ShareRound(search, queues);
+  const round = new ShareRound(search, teams);
   tree.add(incoming.team, incoming.amounts);
-  const isDone = round.takeByFirstRule(rules.first) || (rules.then !== null && round.takeByInitialShare());
+  const isDone = round.takeByFirstRule(rules.first) || (rules.second !== null && round.takeByInitialShare());
   tree.remove(incoming.team, incoming.amounts);
   const victims = isDone ? giveBack(search, round.victims, "mayBorrow") : null;
   restore(tree, victims ?? round.victims);
   return victims;
 }
 
-/** What may be taken, by team: of the own team by its rule, of others in the same tree while they borrow what is needed. */
+/** Who may have to give: the own team by its rule, others in the same tree while they borrow what is needed. */
 function collect<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
-): Map<number, readonly Candidate[]> {
+): readonly TeamCandidates<Candidate>[] {
   const { tree, incoming, rights } = search;
-  const queues = new Map<number, readonly Candidate[]>();
+  const own = new TeamCandidates(search, incoming.team);
+  const found = own.head() === undefined ? [] : [own];
   const visit = (node: number): void => {
     const children = tree.childrenOf(node);
     for (const child of children) visit(child);
     if (children.length > 0 || node === incoming.team || !tree.isBeyondQuotaIn(node, incoming.needed)) return;
-    const candidates = takeable(search, node);
-    if (candidates.length > 0) queues.set(node, candidates);
+    const candidates = new TeamCandidates(search, node);
+    if (candidates.head() !== undefined) found.push(candidates);
   };
-  if (rights.reclaim !== "never" && tree.parentOf(incoming.team) >= 0) visit(tree.rootOf(incoming.team));
-  const own = takeable(search, incoming.team);
-  if (own.length > 0) queues.set(incoming.team, own);
-  return queues;
+  if (rights.reclaim !== "never") visit(tree.rootOf(incoming.team));
+  return found;
+}
+
+/** What a pass needs of a team's candidates: those that may be taken, or those that a first rule spared. */
+interface Queue<Candidate> {
+  readonly team: number;
+  head(): Candidate | undefined;
+  pop(): Candidate;
+}
+
+class SparedCandidates<Candidate> implements Queue<Candidate> {
+  readonly team: number;
+  readonly list: Candidate[] = [];
+  #position = 0;
+
+  constructor(team: number) {
+    this.team = team;
+  }
+
+  head(): Candidate | undefined {
+    return this.list[this.#position];
+  }
+
+  pop(): Candidate {
+    return this.list[this.#position++] as Candidate;
+  }
 }
 
 /** A pass over the tree in search of the next team that has to give; see `next`. */
 class ShareOrder<Candidate extends VictimCandidate> {
   readonly #search: VictimSearch<Candidate>;
-  readonly #queues: ReadonlyMap<number, readonly Candidate[]>;
-  readonly #taken = new Map<number, number>();
+  readonly #queues: Map<number, Queue<Candidate>>;
   /** By node, the children that can still give, ascending; only nodes with candidates below them are in here. */
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
   readonly #start: number;
+  /** Shares as they were last looked at; a victim changes those of its own ancestors only. */
+  readonly #shares = new Map<number, Share>();
 
-  constructor(search: VictimSearch<Candidate>, queues: ReadonlyMap<number, readonly Candidate[]>) {
+  constructor(search: VictimSearch<Candidate>, queues: Iterable<Queue<Candidate>>) {
     this.#search = search;
-    this.#queues = queues;
+    this.#queues = new Map([...queues].map((queue) => [queue.team, queue]));
     const { tree, incoming } = search;
     this.#start = tree.rootOf(incoming.team);
     this.#incomingPath = new Set(pathToRoot(search, incoming.team));
-    for (const team of queues.keys()) {
+    for (const team of this.#queues.keys()) {
       for (
         let child = team, parent = tree.parentOf(team);
         parent >= 0;
@@ -102,18 +127,21 @@ class ShareOrder<Candidate extends VictimCandidate> {
   }
 
   head(team: number): Candidate | undefined {
-    return this.#queues.get(team)?.[this.#taken.get(team) ?? 0];
+    return this.#queues.get(team)?.head();
   }
 
   pop(team: number): Candidate {
-    const candidate = this.head(team) as Candidate;
-    this.#taken.set(team, (this.#taken.get(team) ?? 0) + 1);
-    return candidate;
+    return (this.#queues.get(team) as Queue<Candidate>).pop();
+  }
+
+  /** Says that something of the team was taken. */
+  noteTaken(team: number): void {
+    for (const node of pathToRoot(this.#search, team)) this.#shares.delete(node);
   }
 
   /** Takes the team out of the pass. */
   drop(team: number): void {
-    this.#taken.set(team, Number.MAX_SAFE_INTEGER);
+    this.#queues.delete(team);
   }
 
   /** The team to look at next, always down to the largest share; -1 when nobody has anything left to give. */
@@ -151,7 +179,7 @@ class ShareOrder<Candidate extends VictimCandidate> {
     for (const child of open) {
       const isTeam = tree.childrenOf(child).length === 0;
       if (isTeam ? this.head(child) === undefined : !this.#open.has(child)) continue;
-      const share = tree.shareOf(child);
+      const share = this.#shareOf(child);
       if (!share.isBorrowing && !this.#incomingPath.has(child)) continue;
       open[count++] = child;
       if (!isTeam) {
@@ -171,6 +199,15 @@ class ShareOrder<Candidate extends VictimCandidate> {
     return teamShare === null || compareShares(branchShare, teamShare) >= 0 ? branch : team;
   }
 
+  #shareOf(node: number): Share {
+    let share = this.#shares.get(node);
+    if (share === undefined) {
+      share = this.#search.tree.shareOf(node);
+      this.#shares.set(node, share);
+    }
+    return share;
+  }
+
   #goesFirst(left: number, right: number, own: number): boolean {
     if (left === own || right === own) return right === own;
     return this.#search.order(this.head(left) as Candidate, this.head(right) as Candidate) < 0;
@@ -180,24 +217,24 @@ class ShareOrder<Candidate extends VictimCandidate> {
 class ShareRound<Candidate extends VictimCandidate> {
   readonly victims: Victim<Candidate>[] = [];
   readonly #search: VictimSearch<Candidate>;
-  readonly #queues: ReadonlyMap<number, readonly Candidate[]>;
-  readonly #retry = new Map<number, Candidate[]>();
+  readonly #teams: readonly TeamCandidates<Candidate>[];
+  readonly #spared = new Map<number, SparedCandidates<Candidate>>();
 
-  constructor(search: VictimSearch<Candidate>, queues: ReadonlyMap<number, readonly Candidate[]>) {
+  constructor(search: VictimSearch<Candidate>, teams: readonly TeamCandidates<Candidate>[]) {
     this.#search = search;
-    this.#queues = queues;
+    this.#teams = teams;
   }
 
   /** Takes by the own team's rule, by guarantee or by the share rule, until there is room; false if it never is. */
   takeByFirstRule(rule: ShareRule): boolean {
     const { tree, incoming } = this.#search;
-    const order = new ShareOrder(this.#search, this.#queues);
+    const order = new ShareOrder(this.#search, this.#teams);
     const isGuaranteed = !tree.isBeyondQuotaIn(incoming.team, incoming.needed);
     for (let team = order.next(); team >= 0; team = order.next()) {
       if (team === incoming.team) {
-        if (this.#take(order.pop(team), team, { kind: "withinTeam" })) return true;
+        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "withinTeam" } })) return true;
       } else if (isGuaranteed) {
-        if (this.#take(order.pop(team), team, { kind: "reclaimGuarantee" })) return true;
+        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "reclaimGuarantee" } })) return true;
       } else if (this.#takeFirstThatPasses(order, team, rule)) {
         return true;
       }
@@ -207,13 +244,13 @@ class ShareRound<Candidate extends VictimCandidate> {
 
   /** The second chance of those that the first rule spared: one a team, judged by its share before the loss. */
   takeByInitialShare(): boolean {
-    const order = new ShareOrder(this.#search, this.#retry);
+    const order = new ShareOrder<Candidate>(this.#search, this.#spared.values());
     for (let team = order.next(); team >= 0; team = order.next()) {
       const sides = this.#sidesOf(team);
       const candidate = order.pop(team);
       order.drop(team);
       if (compareShares(sides.incomingShare, sides.holderShareBefore) >= 0) continue;
-      if (this.#take(candidate, team, this.#shareReason(sides, candidate, team))) return true;
+      if (this.#take(order, team, { candidate, reason: this.#shareReason(sides, candidate, team) })) return true;
     }
     return false;
   }
@@ -227,19 +264,27 @@ class ShareRound<Candidate extends VictimCandidate> {
         rule === "atMostFinal"
           ? compareShares(sides.incomingShare, reason.holderShareAfter) <= 0
           : compareShares(sides.incomingShare, sides.holderShareBefore) < 0;
-      if (isAllowed) return this.#take(candidate, team, reason);
-      const spared = this.#retry.get(team);
-      if (spared === undefined) this.#retry.set(team, [candidate]);
-      else spared.push(candidate);
+      if (isAllowed) return this.#take(order, team, { candidate, reason });
+      this.#spare(candidate, team);
     }
     return false;
   }
 
+  #spare(candidate: Candidate, team: number): void {
+    let spared = this.#spared.get(team);
+    if (spared === undefined) {
+      spared = new SparedCandidates(team);
+      this.#spared.set(team, spared);
+    }
+    spared.list.push(candidate);
+  }
+
   /** Takes a victim out of the tree; returns whether there is room now. */
-  #take(candidate: Candidate, team: number, reason: VictimReason): boolean {
+  #take(order: ShareOrder<Candidate>, team: number, taken: Omit<Victim<Candidate>, "team">): boolean {
     const { tree, incoming } = this.#search;
-    tree.remove(team, candidate.amounts);
-    this.victims.push({ candidate, team, reason });
+    tree.remove(team, taken.candidate.amounts);
+    order.noteTaken(team);
+    this.victims.push({ ...taken, team });
     tree.remove(incoming.team, incoming.amounts);
     const isDone = hasRoom(this.#search, this.victims, "mayBorrow");
     tree.add(incoming.team, incoming.amounts);

@@ -70,20 +70,54 @@ export interface Victim<Candidate extends VictimCandidate> {
 
 export type Borrowing = "mayBorrow" | "withinGuarantee";
 
-/** The candidates of a team that hold something needed and may be taken by the rule. */
-export function takeable<Candidate extends VictimCandidate>(
-  search: VictimSearch<Candidate>,
-  team: number,
-): readonly Candidate[] {
-  const { incoming, rights } = search;
-  const rule = team === incoming.team ? rights.within : rights.reclaim;
-  if (rule === "never") return [];
-  return search.candidatesOf(team).filter((candidate) => {
-    if (!incoming.needed.some((resource) => (candidate.amounts[resource] as number) > 0)) return false;
+/**
+ * The candidates of one team that hold something needed and may be taken by the rule, looked at no further than they are
+ * asked for: most searches end after a few of many thousands.
+ */
+export class TeamCandidates<Candidate extends VictimCandidate> {
+  readonly team: number;
+  readonly #search: VictimSearch<Candidate>;
+  readonly #listed: readonly Candidate[];
+  #position = -1;
+
+  constructor(search: VictimSearch<Candidate>, team: number) {
+    this.team = team;
+    this.#search = search;
+    const rule = team === search.incoming.team ? search.rights.within : search.rights.reclaim;
+    this.#listed = rule === "never" ? [] : search.candidatesOf(team);
+    this.#advance();
+  }
+
+  head(): Candidate | undefined {
+    return this.#listed[this.#position];
+  }
+
+  /** Takes the head, which must be there. */
+  pop(): Candidate {
+    const candidate = this.#listed[this.#position];
+    invariant(candidate !== undefined, `team ${this.team} has no candidate left`);
+    this.#advance();
+    return candidate;
+  }
+
+  #advance(): void {
+    do this.#position++;
+    while (this.#position < this.#listed.length && !this.#isTakeable(this.#listed[this.#position] as Candidate));
+  }
+
+  #isTakeable(candidate: Candidate): boolean {
+    const { incoming, rights } = this.#search;
+    const rule = this.team === incoming.team ? rights.within : rights.reclaim;
+    if (!holdsAnyOf(candidate.amounts, incoming.needed)) return false;
     if (rule === "any" || candidate.priority < incoming.priority) return true;
     if (rule === "lowerPriority" || candidate.priority > incoming.priority) return false;
     return incoming.submittedAtMs < candidate.submittedAtMs;
-  });
+  }
+}
+
+function holdsAnyOf(amounts: readonly number[], resources: readonly number[]): boolean {
+  for (const resource of resources) if ((amounts[resource] as number) > 0) return true;
+  return false;
 }
 
 /** The resources of which the incoming work wants anything. */
@@ -106,8 +140,8 @@ export function hasRoom<Candidate extends VictimCandidate>(
 
 /**
  * Puts back, from the last but one to the first, every victim without whom there is still room. As room only grows with
- * every victim, what stays is needed to the last one: the list is minimal by inclusion. The victims come in the order in
- * which they were taken, out of the tree, and there is room.
+ * every victim, what stays is needed to the last one: the list is minimal by inclusion (where the work must stay inside
+ * its guarantee, that is part of having room). The victims come in the order in which they were taken, out of the tree.
  */
 export function giveBack<Candidate extends VictimCandidate>(
   search: VictimSearch<Candidate>,
