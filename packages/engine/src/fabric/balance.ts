@@ -102,7 +102,7 @@ function takeGreedily(
   sliceCount: number,
 ): { readonly domainCount: number; readonly lastSlices: number } | null {
   const slices = counts.slices[level] as Float64Array;
-  const sorted = sortDomains(counts, level, [...domains], "mostFirst");
+  const sorted = sortDomains(counts, level, domains, "mostFirst");
   let missing = sliceCount;
   for (const [index, domain] of sorted.entries()) {
     const held = slices[domain] as number;
@@ -126,7 +126,7 @@ function spread(
   let extra = sliceCount - chosen.length * group.threshold;
   if (extra < 0) return null;
   const portions: Portion[] = [];
-  for (const domain of sortDomains(counts, level, [...chosen], "mostFirst")) {
+  for (const domain of sortDomains(counts, level, chosen, "mostFirst")) {
     const more = Math.min(((counts.slices[level] as Float64Array)[domain] as number) - group.threshold, extra);
     portions.push({ domain, amount: group.threshold + more });
     extra -= more;

@@ -66,16 +66,31 @@ export type DomainOrder = "mostFirst" | "leastFirst";
  * Sorts domains by the slices they hold, then by workers, fewer first, so that whole slices leave little over, then by
  * name. Below the level of the slices only the workers count: there the emptiest piece that is left goes first.
  */
-export function sortDomains(counts: Counts, level: number, domains: number[], order: DomainOrder): number[] {
+export function sortDomains(counts: Counts, level: number, domains: readonly number[], order: DomainOrder): number[] {
   const slices = counts.slices[level] as Float64Array;
   const workers = counts.workers[level] as Float64Array;
-  const sign = order === "mostFirst" ? -1 : 1;
-  return domains.sort(
-    (left, right) =>
-      sign * ((slices[left] as number) - (slices[right] as number)) ||
-      (workers[left] as number) - (workers[right] as number) ||
-      left - right,
-  );
+  let slicesMost = 0;
+  let workersMost = 0;
+  for (const domain of domains) {
+    slicesMost = Math.max(slicesMost, slices[domain] as number);
+    workersMost = Math.max(workersMost, workers[domain] as number);
+  }
+  const rankOf = (domain: number): number =>
+    order === "mostFirst" ? slicesMost - (slices[domain] as number) : (slices[domain] as number);
+  const domainSpan = slices.length;
+  const workersSpan = workersMost + 1;
+  if ((slicesMost + 1) * workersSpan * domainSpan > Number.MAX_SAFE_INTEGER) {
+    return domains.toSorted(
+      (left, right) =>
+        rankOf(left) - rankOf(right) || (workers[left] as number) - (workers[right] as number) || left - right,
+    );
+  }
+  // One number per domain, so that numbers are sorted and no function is called for every comparison.
+  const keys = Float64Array.from(
+    domains,
+    (domain) => (rankOf(domain) * workersSpan + (workers[domain] as number)) * domainSpan + domain,
+  ).sort();
+  return Array.from(keys, (key) => key % domainSpan);
 }
 
 /** The domains of the range that hold anything. */

@@ -7,7 +7,7 @@ import { balance, type Balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
 import { invariant } from "../state/invariant.ts";
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
-import { type Portion, smallestThatHolds, takeUntilCovered } from "./take.ts";
+import { type Portion, takeUntilCovered } from "./take.ts";
 
 /** Workers that must share a domain of a level. */
 export interface FabricSlice {
@@ -138,23 +138,34 @@ function findDomains(
     const slices = counts.slices[level] as Float64Array;
     const held = (domain: number): number => slices[domain] as number;
     const domains = holding(slices, { first: 0, end: slices.length });
-    const sorted = sortDomains(counts, level, domains, order);
-    const single =
-      order === "mostFirst"
-        ? smallestThatHolds(sorted, held, neededSlices, 0)
-        : (sorted.find((domain) => held(domain) >= neededSlices) ?? -1);
+    const single = tightestThatHolds(counts, level, domains, neededSlices);
     if (single >= 0) return { kind: "found", level, domains: [single] };
     if (level === required) {
-      return { kind: "noRoom", level, fittingSlices: sorted[0] === undefined ? 0 : held(sorted[0]), neededSlices };
+      const fittingSlices = domains.reduce((most, domain) => Math.max(most, held(domain)), 0);
+      return { kind: "noRoom", level, fittingSlices, neededSlices };
     }
     if (level > widest) {
       level--;
       continue;
     }
-    const portions = takeUntilCovered(sorted, held, neededSlices, order);
+    const portions = takeUntilCovered(sortDomains(counts, level, domains, order), held, neededSlices, order);
     if (portions !== null) return { kind: "found", level, domains: portions.map((portion) => portion.domain) };
-    return { kind: "noRoom", level, fittingSlices: sorted.reduce((sum, each) => sum + held(each), 0), neededSlices };
+    return { kind: "noRoom", level, fittingSlices: domains.reduce((sum, each) => sum + held(each), 0), neededSlices };
   }
+}
+
+/** The domain with the fewest slices that holds so many, then with the fewest workers, then the first; -1 for none. */
+function tightestThatHolds(counts: Counts, level: number, domains: readonly number[], sliceCount: number): number {
+  const slices = counts.slices[level] as Float64Array;
+  const workers = counts.workers[level] as Float64Array;
+  let best = -1;
+  for (const domain of domains) {
+    const held = slices[domain] as number;
+    if (held < sliceCount) continue;
+    const difference = best < 0 ? -1 : held - (slices[best] as number);
+    if (difference < 0 || (difference === 0 && (workers[domain] as number) < (workers[best] as number))) best = domain;
+  }
+  return best;
 }
 
 /**

@@ -33,7 +33,7 @@ export function takeUntilCovered(
 }
 
 /** The domain with the least that still holds the amount, the first of equals; one at `from` or after it does. */
-export function smallestThatHolds(
+function smallestThatHolds(
   domains: readonly number[],
   held: (domain: number) => number,
   amount: number,
