@@ -164,7 +164,7 @@ function observe(effect: Effect, attempt: Attempt | undefined): readonly Observa
   }
 }
 
-function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
+export function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
   return {
     kind: "train",
     run: "true",

@@ -62,7 +62,7 @@ const fabricRules = z
 
 const evictionRules = z
   .strictObject({
-    search: z.enum(["cheapest", "growing-list"]).meta({ description: "How the victims of a plan are found." }),
+    search: z.enum(["cheapest", "fewest", "growing-list"]).meta({ description: "How the victims of a plan are found." }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({ description: "The tests of shares, in turn." }),
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX)
       .nullable()
@@ -76,7 +76,7 @@ const evictionRules = z
 export const policy = z
   .strictObject({
     name: names.workloadName,
-    order: distinct(z.enum(["submitted", "priority", "walltime", "starting", "user", "deadline"]), 6)
+    order: distinct(z.enum(["submitted", "priority", "walltime", "starting", "running", "user", "deadline"]), 7)
       .min(1)
       .meta({ description: "Who goes first, most significant key first; ties end in the order of submission." }),
     whenHeadBlocked: z
@@ -88,7 +88,7 @@ export const policy = z
     exceedsFleet: z
       .enum(["hold", "reject"])
       .meta({ description: "What becomes of work that the whole fleet could not hold." }),
-    phases: distinct(z.enum(["place", "consolidate", "reclaim", "preempt", "grow", "drop-incomplete"]), 6)
+    phases: distinct(z.enum(["place", "consolidate", "reclaim", "preempt", "refill", "grow", "drop-incomplete"]), 7)
       .optional()
       .meta({ description: "What a round does, in this order." }),
     teams: teamRules.optional(),

@@ -7,7 +7,7 @@ export interface Policy {
   readonly name: string;
   /**
    * Who goes first within a team, most significant key first; every order ends in the order of submission. `priority`: larger
-   * first. `walltime`: shorter first, unlimited last. `starting`: what does not run with its minimum yet before what would grow.
+   * first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on before what would start. `starting`: what does not run with its minimum yet before what would grow.
    * `user`: whose user holds less of the team goes first. `deadline`: the one due first. `submitted`: nothing but the order of submission.
    */
   readonly order: readonly OrderKey[];
@@ -27,7 +27,7 @@ export interface Policy {
   readonly waives?: readonly number[];
 }
 
-export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "user" | "deadline";
+export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "running" | "user" | "deadline";
 
 /**
  * `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. `random`: any, drawn by seed and
@@ -40,9 +40,10 @@ export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentati
 /**
  * What a round does after time has been dealt with, in this order. `place`: starts what fits. `consolidate`: moves work that may
  * be moved to make room. `reclaim`: takes back for a team what others hold beyond theirs. `preempt`: takes from work of lower
- * priority in the same team. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
+ * priority in the same team. `refill`: tentatively evicts what teams hold above their share and fills
+ * up anew in fair order. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
  */
-export type Phase = "place" | "consolidate" | "reclaim" | "preempt" | "grow" | "drop-incomplete";
+export type Phase = "place" | "consolidate" | "reclaim" | "preempt" | "refill" | "grow" | "drop-incomplete";
 
 export interface TeamRules {
   /** How siblings are ordered, most significant key first, each seen with its best waiting request; empty: teams play no part in the order. */
@@ -93,7 +94,7 @@ export interface FabricRules {
 
 export interface EvictionRules {
   /** How the victims of a plan are found: see `schedule/evict/`. */
-  readonly search: "cheapest" | "growing-list";
+  readonly search: "cheapest" | "fewest" | "growing-list";
   /** For `by-share`: the tests that a victim's team has to pass, in turn. */
   readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */

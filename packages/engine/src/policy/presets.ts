@@ -58,6 +58,54 @@ const presetList = [
     },
     elastic: { grow: "in-order" },
   },
+  /** Volcano's capacity plugin: deserved and capability, allocate then reclaim. */
+  {
+    name: "volcano-capacity",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place", "reclaim"],
+    teams: {
+      order: ["priority", "guarantee-ratio", "name"],
+      share: "divide",
+      nonPreemptible: "limit",
+      overGuarantee: "idle",
+      usageHalfLifeMs: null,
+    },
+    eviction: {
+      search: "fewest",
+      shareTests: [],
+      preemptibleBelowPriority: null,
+      promises: "kept",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
+  },
+  /** Armada's rounds: fair shares by weight, everything above them evicted tentatively and filled up anew. */
+  {
+    name: "armada",
+    order: ["priority", "running", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["refill"],
+    teams: {
+      order: ["weighted-use", "name"],
+      share: "weights",
+      nonPreemptible: "limit",
+      overGuarantee: "idle",
+      usageHalfLifeMs: null,
+    },
+    eviction: {
+      search: "cheapest",
+      shareTests: [],
+      preemptibleBelowPriority: null,
+      promises: "kept",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
+  },
 ] as const satisfies readonly Policy[];
 
 export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));

@@ -10,6 +10,7 @@ import { evictFor } from "./evict/evict.ts";
 import { expire } from "./expire.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
+import { refill } from "./refill.ts";
 import { keepPromises } from "./promises.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
@@ -17,6 +18,7 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   consolidate: (batch) => evictFor(batch, "moved"),
   reclaim: (batch) => evictFor(batch, "reclaimed"),
   preempt: (batch) => evictFor(batch, "preempted"),
+  refill,
   grow: growLast,
   "drop-incomplete": dropIncomplete,
 };

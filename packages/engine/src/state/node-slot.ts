@@ -80,6 +80,17 @@ export class NodeSlot {
     return hasBit(this.free, index) || (layer === "coming" && hasBit(this.coming, index));
   }
 
+  /** Whether a worker of the gang could have exactly these accelerators. */
+  couldHold(set: AcceleratorSet, gang: GangSpec, layer: Layer): boolean {
+    if (this.workersThatFit({ ...gang, accelerators: 0 }, 1, layer) === 0) return false;
+    let open = true;
+    forEachRange(set, (first, last) => {
+      for (let index = first; index <= last; index++)
+        if (gang.shareMilli === undefined ? !this.isWhole(index, layer) : this.room(index, layer) < gang.shareMilli) open = false;
+    });
+    return open;
+  }
+
   /** Whether a promise of these amounts, which is booked, could be kept now. */
   canKeep(set: AcceleratorSet): boolean {
     if (this.coresFreeMilli < 0 || this.memoryFreeMib < 0 || this.workersFree < 0) return false;

@@ -4,7 +4,7 @@
  */
 import type { TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
@@ -22,6 +22,8 @@ export class PlacementClass {
   /** How many workers are asked for at once, all or none. */
   readonly workers: number;
   readonly isPreemptible: boolean;
+  /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
+  readonly holds: Attempt | null;
   readonly waiting: SortedList<WorkloadEntity>;
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
@@ -34,7 +36,7 @@ export class PlacementClass {
   /** `growth`: how many further workers a gang that runs asks for; 0: its workloads wait to start. */
   constructor(
     workload: Workload,
-    { rules, growth }: { readonly rules: Rules; readonly growth: number },
+    { rules, growth, holds = null }: { readonly rules: Rules; readonly growth: number; readonly holds?: Attempt | null },
     waiting: SortedList<WorkloadEntity>,
   ) {
     const { spec } = workload;
@@ -43,7 +45,8 @@ export class PlacementClass {
     this.acceleratorTypes = spec.acceleratorTypes;
     this.spec = spec;
     this.isGrowth = growth > 0;
-    this.workers = growth > 0 ? growth : minWorkersOf(spec.gang);
+    this.holds = holds;
+    this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
     this.isPreemptible = isPreemptible(rules, spec);
     this.waiting = waiting;
   }

@@ -141,8 +141,8 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
   return before.join() === workers.map(key).toSorted().join();
 }
 
-/** The same nodes, with accelerators that are idle or coming once only those leave who really do. */
-function pickAgain({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
+/** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
+export function pickAgain({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
   if (gang.shareMilli !== undefined || gang.accelerators === 0) return workers;
   const taken = new Map<string, number>();
   const picked: WorkerAllocation[] = [];

@@ -1,10 +1,12 @@
 import type { EvictionRules } from "../../policy/policy.ts";
 import { findCheapest } from "./cheapest.ts";
+import { findFewest } from "./fewest.ts";
 import { findByGrowingList } from "./growing-list.ts";
 import type { PlanSearch } from "./plan.ts";
 
 /** How a policy's plans are found, by its `eviction.search`. */
 export const searches: { readonly [Name in EvictionRules["search"]]: PlanSearch } = {
   cheapest: findCheapest,
+  fewest: findFewest,
   "growing-list": findByGrowingList,
 };

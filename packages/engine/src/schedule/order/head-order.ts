@@ -8,13 +8,12 @@ export type CompareClasses = (left: PlacementClass, right: PlacementClass) => nu
 
 export function headOrder({ rules, queue }: World): CompareClasses {
   const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
-  if (!rules.order.includes("starting")) return (left, right) => queue.compare(head(left), head(right));
+  if (!rules.order.includes("starting") && !rules.order.includes("running")) return (left, right) => queue.compare(head(left), head(right));
   return (left, right) => {
     for (const key of rules.order) {
-      const difference =
-        key === "starting"
-          ? Number(left.isGrowth) - Number(right.isGrowth)
-          : (comparisons[key]?.(head(left), head(right)) ?? 0);
+      let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
+      if (key === "starting") difference = Number(left.isGrowth) - Number(right.isGrowth);
+      if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }

@@ -25,6 +25,7 @@ export interface Standing {
 export type Standings = ReadonlyMap<TeamNode, Standing>;
 
 export function standingsOf(world: World): Standings {
+  const byWeight = world.rules.teams.share === "weights";
   const nodes = parentsFirst(world);
   const indexOf = new Map(nodes.map((node, index) => [node, index]));
   const total = fleetTotal(world);
@@ -32,13 +33,13 @@ export function standingsOf(world: World): Standings {
   const fair = COMPARED.map((position) => {
     const claims = nodes.map((node, index): TreeClaim => ({
       parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
-      guarantee: finite(node.guarantee[position]),
+      guarantee: byWeight ? 0 : finite(node.guarantee[position]),
       limit: finite(node.limit[position]),
       request: (requests[index] as readonly number[])[position] ?? 0,
-      weight: position === ACCELERATORS_AT ? (node.team.weight ?? 1) : 1,
+      weight: position === ACCELERATORS_AT || byWeight ? (node.team.weight ?? 1) : 1,
       priority: node.team.priority ?? 0,
     }));
-    return divideDownTree(total[position] as number, claims, UNITS[position] as number);
+    return divideDownTree(total[position] as number, claims, byWeight ? 1 : (UNITS[position] as number));
   });
   return new Map(
     nodes.map((node, index) => [node, { node, total, fair: fair.map((shares) => shares[index] as number) }]),

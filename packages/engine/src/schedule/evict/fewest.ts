@@ -1,0 +1,102 @@
+/**
+ * Single workers that their team is guaranteed take the place of the fewest others on one node, whose teams hold more than they
+ * are guaranteed of something that is asked for.
+ */
+import type { Batch } from "../../batch.ts";
+import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import { compareText } from "../../state/canonical.ts";
+import { workloadOf } from "../../state/entities.ts";
+import { Ledger } from "../../state/ledger.ts";
+import type { NodeSlot } from "../../state/node-slot.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
+import { COMPARED, amountAt } from "../order/standing.ts";
+import { findPlacement } from "../place.ts";
+import { acceptableTypes } from "../request.ts";
+import type { Plan, Victim } from "./plan.ts";
+import { isEvictable } from "./rights.ts";
+
+export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
+  const { world } = batch;
+  if (reason !== "reclaimed" || beneficiary.workers !== 1 || !isWithinGuarantee(world, beneficiary)) return null;
+  const slots = acceptableTypes(world, beneficiary)
+    .flatMap(({ slots: all }) => all)
+    .filter(({ usable }) => usable)
+    .toSorted((left, right) => compareText(left.node.id, right.node.id));
+  let best: Plan | null = null;
+  for (const slot of slots) {
+    const plan = planOn(batch, beneficiary, slot);
+    if (plan !== null && (best === null || plan.victims.length < best.victims.length)) best = plan;
+  }
+  return best;
+}
+
+/** For at least one resource that it asks for. */
+function isWithinGuarantee({ teamUse }: World, { team, gang, workers }: PlacementClass): boolean {
+  const node = teamUse.node(team);
+  const request = teamUse.amountOf(gang, workers, "");
+  return COMPARED.some((position) => {
+    const more = amountAt(request, position);
+    return more > 0 && (node.used[position] ?? 0) + more <= (node.guarantee[position] ?? 0);
+  });
+}
+
+/** The smallest set of victims on one node, smaller sets before larger ones and otherwise in order of name. */
+function planOn(batch: Batch, beneficiary: PlacementClass, slot: NodeSlot): Plan | null {
+  const { world } = batch;
+  const there = [...slot.attempts.keys()]
+    .flatMap((id) => world.state.attempts.get(id) ?? [])
+    .filter((attempt) => {
+      const { spec } = workloadOf(world, attempt.workloadId);
+      return spec.team !== beneficiary.team && isEvictable(batch, attempt);
+    })
+    .toSorted((left, right) => compareText(nameOf(world, left), nameOf(world, right)));
+  for (let count = 0; count <= there.length; count++) {
+    const plan = planWith(world, { beneficiary, slot, there, count }, []);
+    if (plan !== null) return plan;
+  }
+  return null;
+}
+
+const nameOf = (world: World, { workloadId }: Attempt): string => workloadOf(world, workloadId).spec.name;
+
+interface OnNode {
+  readonly beneficiary: PlacementClass;
+  readonly slot: NodeSlot;
+  readonly there: readonly Attempt[];
+  readonly count: number;
+}
+
+function planWith(world: World, on: OnNode, chosen: readonly Attempt[]): Plan | null {
+  if (chosen.length === on.count) return tryVictims(world, on, chosen);
+  const from = chosen.length === 0 ? 0 : on.there.indexOf(chosen.at(-1) as Attempt) + 1;
+  for (const attempt of on.there.slice(from)) {
+    const plan = planWith(world, on, [...chosen, attempt]);
+    if (plan !== null) return plan;
+  }
+  return null;
+}
+
+function tryVictims(world: World, { beneficiary, slot }: OnNode, chosen: readonly Attempt[]): Plan | null {
+  const ledger = new Ledger(world);
+  try {
+    for (const attempt of chosen) {
+      if (!isAboveGuarantee(world, beneficiary, workloadOf(world, attempt.workloadId))) return null;
+      ledger.vacate(attempt, 0);
+    }
+    const placement = findPlacement(world, beneficiary, "coming");
+    if (placement?.workers[0]?.node !== slot.node.id) return null;
+    return { beneficiary, placement, victims: chosen.map((attempt): Victim => ({ attempt, keeps: 0 })) };
+  } finally {
+    ledger.rollback();
+  }
+}
+
+/** The victim's team holds more than it is guaranteed of something that is asked for. */
+function isAboveGuarantee({ teamUse }: World, { gang, workers }: PlacementClass, { spec }: Workload): boolean {
+  const node = teamUse.node(spec.team);
+  const request = teamUse.amountOf(gang, workers, "");
+  return COMPARED.some(
+    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > (node.guarantee[position] ?? Number.POSITIVE_INFINITY),
+  );
+}

@@ -1,0 +1,142 @@
+/**
+ * Filling up anew: all work that may be evicted of teams above their fair share leaves tentatively; then everybody is served in
+ * fair order, those who left at their own places alone. Who did not get its place back is evicted for those who did.
+ */
+import type { Batch } from "../batch.ts";
+import type { Attempt } from "../model/workload.ts";
+import { workloadOf } from "../state/entities.ts";
+import { Ledger } from "../state/ledger.ts";
+import { PlacementClass } from "../state/queue.ts";
+import { invariant } from "../state/invariant.ts";
+import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import { SortedList } from "../state/sorted-list.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
+import { verifyPlan } from "../verify/plan.ts";
+import { carryOut } from "./evict/carry-out.ts";
+import { pickAgain } from "./evict/replace.ts";
+import type { Plan } from "./evict/plan.ts";
+import { isEvictable } from "./evict/rights.ts";
+import { roundOrder } from "./order/round-order.ts";
+import { COMPARED, standingsOf } from "./order/standing.ts";
+import { couldEverFit } from "./place-waiting.ts";
+import { findPlacement } from "./place.ts";
+import type { Placement } from "./request.ts";
+import { start } from "./start.ts";
+
+export function refill(batch: Batch): void {
+  const { world } = batch;
+  const waiting = [...world.queue.classes()].filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
+  if (waiting.length === 0) return;
+  const { served, evicted } = fillAnew(batch, waiting);
+  let victims = evicted.map((attempt) => ({ attempt, keeps: 0 }));
+  for (const { found, placement } of served) {
+    const plan: Plan = { beneficiary: found, placement, victims };
+    if (victims.length > 0) verifyPlan(world, plan, "reclaimed");
+    if (victims.length > 0 || !isFree(world, found, placement)) carryOut(batch, plan, "reclaimed");
+    else start(batch, found, placement);
+    victims = [];
+  }
+}
+
+const isFree = ({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): boolean =>
+  workers.every(({ node, accelerators }) => capacity.slot(node).couldHold(accelerators, gang, "idle"));
+
+interface Served {
+  readonly found: PlacementClass;
+  readonly placement: Placement;
+}
+
+interface Filled {
+  readonly served: readonly Served[];
+  readonly evicted: readonly Attempt[];
+}
+
+function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
+  const { world } = batch;
+  const ledger = new Ledger(world);
+  try {
+    const left = aboveShare(batch);
+    for (const attempt of left) ledger.vacate(attempt, 0);
+    const returning = left.map((attempt) => returningClass(world, attempt));
+    // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
+    const queues = new Map(waiting.map((found) => [found, singles(batch, found)]));
+    const order = roundOrder(world, [...returning, ...[...queues.values()].flatMap((line) => line[0] ?? [])]);
+    const lineOf = new Map([...queues].flatMap(([found, line]) => line.map((each) => [each, { found, line }] as const)));
+    const served: Served[] = [];
+    const back = new Set<Attempt>();
+    for (let found = order.first(); found !== null; found = order.first()) {
+      order.drop(found);
+      const placement = found.holds === null ? findPlacement(world, found, "coming") : ownPlace(world, found, found.holds);
+      if (placement === null) continue;
+      ledger.occupy(found, placement);
+      if (found.holds !== null) back.add(found.holds);
+      const line = lineOf.get(found);
+      if (line === undefined) continue;
+      served.push({ found: line.found, placement });
+      const next = line.line[line.line.indexOf(found) + 1];
+      if (next !== undefined) order.add(next);
+    }
+    ledger.rollback();
+    return settle(world, ledger, { served, evicted: left.filter((attempt) => !back.has(attempt)) });
+  } finally {
+    ledger.rollback();
+  }
+}
+
+/** Who got its place back never left: whoever is served gets accelerators of the same nodes that are really there. */
+function settle(world: World, ledger: Ledger, { served, evicted }: Filled): Filled {
+  for (const attempt of evicted) ledger.vacate(attempt, 0);
+  const picked = served.map(({ found, placement }): Served => {
+    const workers = pickAgain(world, found, placement);
+    invariant(workers !== null, "what was served in a plan is not there when the plan is settled");
+    ledger.occupy(found, { ...placement, workers });
+    return { found, placement: { ...placement, workers } };
+  });
+  return { served: picked, evicted };
+}
+
+/** What may be evicted of teams that hold more than their share of something. */
+function aboveShare(batch: Batch): Attempt[] {
+  const { world } = batch;
+  const standings = standingsOf(world);
+  const isAbove = (attempt: Attempt): boolean => {
+    const standing = standings.get(world.teamUse.node(workloadOf(world, attempt.workloadId).spec.team));
+    return COMPARED.some((position) => (standing?.node.used[position] ?? 0) > (standing?.fair[position] ?? 0));
+  };
+  return [...world.state.attempts.values()].filter((attempt) => isEvictable(batch, attempt) && isAbove(attempt));
+}
+
+function returningClass(world: World, attempt: Attempt): PlacementClass {
+  const workload = workloadOf(world, attempt.workloadId);
+  return new PlacementClass(workload, { rules: world.rules, growth: 0, holds: attempt }, listOf(world, workload));
+}
+
+function listOf(world: World, workload: WorkloadEntity): SortedList<WorkloadEntity> {
+  const list = new SortedList<WorkloadEntity>(world.queue.compare);
+  list.insert(workload);
+  return list;
+}
+
+/** The waiting tasks of a class one by one, in its order; as many as could be served at all. */
+function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
+  const { world, nowMs } = batch;
+  const line: PlacementClass[] = [];
+  for (const workload of found.waiting.from(0)) {
+    if (readyTask(workload, nowMs) === null) continue;
+    for (let task = 0; task < waitingTaskCount(workload); task++)
+      line.push(new PlacementClass(workload, { rules: world.rules, growth: 0 }, listOf(world, workload)));
+  }
+  return line;
+}
+
+/** A place on the nodes that it held, if that much is left there: whole accelerators of a node are alike. */
+function ownPlace(world: World, found: PlacementClass, { workers, acceleratorType }: Attempt): Placement | null {
+  if (found.gang.shareMilli === undefined) {
+    const picked = pickAgain(world, found, { acceleratorType, workers });
+    return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
+  }
+  return hasRoom(world, found, workers) ? { acceleratorType, workers } : null;
+}
+
+const hasRoom = ({ capacity }: World, { gang }: PlacementClass, workers: Placement["workers"]): boolean =>
+  workers.every(({ node, accelerators }) => capacity.slot(node).couldHold(accelerators, gang, "coming"));

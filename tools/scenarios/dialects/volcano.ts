@@ -1,0 +1,105 @@
+/** Volcano's capacity scenarios on the preset `volcano-capacity`: one cycle, then exact sets of what was bound, evicted and promised. */
+import { presets } from "@headroom/engine";
+import type { Policy } from "@headroom/engine";
+import type { Scenario } from "../scenario-file.ts";
+import { Stage } from "../stage.ts";
+
+interface Amounts {
+  readonly cpu?: number;
+  readonly memoryGi?: number;
+}
+interface Pod {
+  readonly name: string;
+  readonly queue: string;
+  readonly priority: number | null;
+  readonly preemptible: boolean;
+  readonly gangMin?: number;
+  readonly pods: number;
+  readonly cpuPerPod: number;
+  readonly memoryGiPerPod: number;
+  readonly node?: string;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+}
+interface VolcanoScenario extends Scenario {
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly gpus: number;
+    readonly cpu: number;
+    readonly memoryGi: number;
+    readonly maxPods: number;
+    readonly labels: Readonly<Record<string, string>>;
+  }[];
+  readonly queues: readonly {
+    readonly name: string;
+    readonly parent: string | null;
+    readonly priority: number | null;
+    readonly quota: Amounts | null;
+    readonly limit: Amounts | null;
+  }[];
+  readonly runningJobs: readonly Pod[];
+  readonly pendingJobs: readonly Pod[];
+  readonly expected: {
+    readonly binds?: Readonly<Record<string, string>>;
+    readonly bindCount?: number;
+    readonly evicted?: readonly string[];
+    readonly promised?: Readonly<Record<string, string>>;
+  };
+}
+
+const CORE = 1000;
+const GIB = 1024;
+const amountsOf = ({ cpu, memoryGi }: Amounts) => ({
+  ...(cpu === undefined ? {} : { cores: cpu * CORE }),
+  ...(memoryGi === undefined ? {} : { memory: memoryGi * GIB }),
+});
+
+export function playVolcano(scenario: Scenario): string[] {
+  const { nodes, queues, runningJobs, pendingJobs, expected } = scenario as VolcanoScenario;
+  const stage = new Stage(presets.get("volcano-capacity") as Policy);
+  for (const { name, gpus, cpu, memoryGi, maxPods, labels } of nodes)
+    stage.addNode({ name, acceleratorCount: gpus, coresMilli: cpu * CORE, memoryMib: memoryGi * GIB, workersMax: maxPods, labels });
+  for (const { name, parent, priority, quota, limit } of queues)
+    stage.addTeam({
+      name,
+      parent,
+      ...(quota === null ? {} : { guarantee: amountsOf(quota) }),
+      limit: limit === null ? {} : amountsOf(limit),
+      ...(priority === null ? {} : { priority }),
+    });
+  const ids = new Map<string, string>();
+  for (const pod of [...runningJobs, ...pendingJobs]) {
+    const id = stage.submit({
+      name: pod.name,
+      team: pod.queue,
+      priority: pod.priority ?? 0,
+      preemptible: pod.preemptible,
+      gang: { workers: pod.pods, accelerators: 0, coresMilli: pod.cpuPerPod * CORE, memoryMib: pod.memoryGiPerPod * GIB },
+      ...(pod.nodeSelector === undefined ? {} : { nodeSelector: pod.nodeSelector }),
+    });
+    ids.set(id, pod.name);
+    if (pod.node !== undefined) stage.run(id, "GPU", Array.from({ length: pod.pods }, () => ({ node: pod.node as string, accelerators: "" })));
+  }
+  const events = stage.round();
+  const binds: Record<string, string> = {};
+  const promised: Record<string, string> = {};
+  const evicted: string[] = [];
+  const nameOf = (id: string): string => ids.get(id) ?? id;
+  for (const event of events) {
+    if (event.kind === "gangPlaced") binds[nameOf(event.workloadId)] = event.workers[0]?.node ?? "";
+    if (event.kind === "placePromised") promised[nameOf(event.promise.workloadId)] = event.promise.workers[0]?.node ?? "";
+    if (event.kind === "attemptStopRequested") evicted.push(nameOf(event.attemptId.split(".")[0] as string));
+  }
+  const differences: string[] = [];
+  const same = (what: string, wanted: unknown, got: unknown): void => {
+    const [left, right] = [JSON.stringify(wanted), JSON.stringify(got)];
+    if (wanted !== undefined && left !== right) differences.push(`${what}: expected ${left}, got ${right}`);
+  };
+  same("binds", sorted(expected.binds), sorted(binds));
+  same("bindCount", expected.bindCount, Object.keys(binds).length);
+  same("evicted", expected.evicted?.toSorted(), evicted.toSorted());
+  same("promised", sorted(expected.promised), sorted(promised));
+  return differences;
+}
+
+const sorted = (record: Readonly<Record<string, string>> | undefined): unknown =>
+  record === undefined ? undefined : Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1));
