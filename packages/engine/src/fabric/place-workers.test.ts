@@ -88,6 +88,12 @@ describe("placing workers", () => {
     expect(place(uneven, { workers: 20, preferred: 1 }, balanced)).toBe("a/r1/n1 9, a/r2/n2 9, a/r3/n3 2");
   });
 
+  it("settles ties between equally tight sets by the names of their domains", () => {
+    const racks = { "a/c": 8, "a/d": 1, "a/f": 1, "b/a": 4, "b/e": 4, "c/b": 8, "c/e": 4 };
+    const ties = fabric(Object.fromEntries(Object.entries(racks).map(([rack, places]) => [`${rack}/n`, places])));
+    expect(place(ties, { workers: 21, preferred: 0 }, balanced)).toBe("a/c/n 8, b/a/n 4, b/e/n 4, c/b/n 5");
+  });
+
   it("refuses what contradicts itself", () => {
     const problemOf = (request: Partial<FabricRequest>): unknown =>
       JSON.parse(place(mixed, { workers: 4, ...request })).problem;
