@@ -1,10 +1,15 @@
 import {
+  batchLimit,
   buildReplica,
   closedLoop,
   currentEngine,
+  decodeStep,
   disaggregatedLoop,
   findAccelerator,
+  ignorance,
+  meanContext,
   numberFormats,
+  obstacles,
   servingFormats,
   staticBatch,
 } from "../../packages/perf/src/index.ts";
@@ -16,6 +21,7 @@ import type {
   NumberFormat,
   RequestShape,
   ServingLayout,
+  SteadyState,
 } from "../../packages/perf/src/index.ts";
 
 export type Row = Readonly<Record<string, string>>;
@@ -24,6 +30,7 @@ export type Row = Readonly<Record<string, string>>;
 export interface Outcome {
   readonly tpotMs?: number;
   readonly tokensPerS?: number;
+  readonly ttftMs?: number;
 }
 
 /** A row that the model can be asked about. */
@@ -31,6 +38,7 @@ export interface Case {
   readonly id: string;
   readonly source: string;
   readonly accelerator: string;
+  readonly isMixture: boolean;
   readonly row: Row;
   readonly measured: Outcome;
   readonly predict: (constants: InferenceConstants) => Outcome;
@@ -57,10 +65,17 @@ function formatOf(text: string | undefined): NumberFormat | undefined {
   return numberFormats.find((format) => format === named);
 }
 
+/** Quantised checkpoints carry their format in the name ("nvidia/Llama-3.1-8B-Instruct-FP8"). */
+function formatInName(model: string): NumberFormat | undefined {
+  return numberFormats.find((format) => model.toLowerCase().endsWith(`-${format}`));
+}
+
 function engineOf(row: Row): BuiltReplica["engine"] {
   // Engines of 2023: vLLM before CUDA graphs.
   const isGraphCaptured = !(row["engine_version"] ?? "").startsWith("2023");
-  return { ...currentEngine, isGraphCaptured };
+  const isKernelFused = row["engine"] === "tensorrt-llm";
+  const isPromptMixed = row["engine"] !== "sglang";
+  return { ...currentEngine, isGraphCaptured, isKernelFused, isPromptMixed };
 }
 
 function layoutOf(tensor: number, pipeline: number, attentionData: number, expert: number): ServingLayout {
@@ -79,7 +94,7 @@ function settingOf(row: Row, models: ReadonlyMap<string, ModelArchitecture>): Se
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
   const model = models.get(row["model"] ?? "");
   if (model === undefined) return `architecture of "${row["model"]}" is not known`;
-  const weights = formatOf(row["precision"]);
+  const weights = formatOf(row["precision"]) ?? formatInName(row["model"] ?? "");
   if (weights === undefined) return "precision is not stated";
   const promptTokens = numberIn(row, "isl");
   if (promptTokens === undefined) return "prompt length is not stated";
@@ -92,6 +107,10 @@ function settingOf(row: Row, models: ReadonlyMap<string, ModelArchitecture>): Se
 }
 
 const workerPattern = /^P(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\) D(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\)$/;
+
+function outcomeOf(state: SteadyState): Outcome {
+  return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS, ttftMs: state.ttftMs };
+}
 
 type Prediction = (constants: InferenceConstants) => Outcome;
 
@@ -107,21 +126,32 @@ function disaggregated(row: Row, setting: Setting, concurrency: number): Predict
     decode: setting.replica(layoutOf(dt, 1, dd, de)),
     decodeCount,
   };
+  const found = reasonAgainst(group.prefill, setting.request) ?? reasonAgainst(group.decode, setting.request);
+  if (found !== undefined) return found;
   return (k) => {
     const state = disaggregatedLoop(group, setting.request, concurrency, k);
-    return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS };
+    return outcomeOf(state);
   };
 }
 
+/** Requests that an offline run has in flight: such benchmarks queue one to a few thousand requests at the start. */
+const offlineRequests = 2048;
+
 /** Layouts that the row leaves open: a mixture of experts may run with attention data parallelism under the same name. */
-function offline(row: Row, setting: Setting, layout: ServingLayout): Prediction {
+function offline(setting: Setting, layout: ServingLayout): Prediction {
   const wide = layoutOf(1, layout.pipeline, layout.tensor, layout.tensor);
   const isOpen = setting.model.experts !== undefined && layout.tensor > 1;
   const replicas = (isOpen ? [layout, wide] : [layout]).map(setting.replica);
   return (k) => {
-    const rates = replicas.map((replica) => closedLoop(replica, setting.request, 1e6, k).outputTokensPerS);
+    const rates = replicas.map((replica) => closedLoop(replica, setting.request, offlineRequests, k).outputTokensPerS);
     return { tokensPerS: Math.max(...rates) };
   };
+}
+
+/** Why a layout cannot run or is not known. Lengths beyond a model's positions are let pass: they were measured. */
+function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | undefined {
+  const found = obstacles(replica, request).find(({ kind }) => kind !== "length");
+  return found?.message ?? ignorance(replica)[0]?.message;
 }
 
 function predictionOf(row: Row, setting: Setting): Prediction | string {
@@ -132,22 +162,30 @@ function predictionOf(row: Row, setting: Setting): Prediction | string {
   const [tp, pp, dp, ep] = ["tp", "pp", "dp", "ep"].map((column) => numberIn(row, column));
   const layout = layoutOf(tp ?? 1, pp ?? 1, dp ?? 1, ep ?? 1);
   const replica = setting.replica(layout);
+  const found = reasonAgainst(replica, setting.request);
+  if (found !== undefined) return found;
   switch (row["kind"]) {
     case "offline_max_throughput":
-      return offline(row, setting, layout);
+      return offline(setting, layout);
+    case "disagg_decode":
+      return (k) => {
+        const batch = batchLimit(replica, setting.request, k);
+        const step = decodeStep(replica, batch, meanContext(setting.request), k);
+        return { tokensPerS: (1000 * batch) / step.totalMs };
+      };
     case "static_batch":
     case "single_request_fit":
       if (concurrency === undefined) return "batch is not stated";
       return (k) => {
         const state = staticBatch(replica, setting.request, concurrency, k);
-        return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS };
+        return outcomeOf(state);
       };
     case "online_concurrency":
     case "online_trace":
       if (concurrency === undefined) return "load is not stated";
       return (k) => {
         const state = closedLoop(replica, setting.request, concurrency, k);
-        return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS };
+        return outcomeOf(state);
       };
     default:
       return `measurements of kind "${row["kind"]}" are not modelled`;
@@ -155,10 +193,16 @@ function predictionOf(row: Row, setting: Setting): Prediction | string {
 }
 
 function measuredOf(row: Row): Outcome | undefined {
-  const tpot = row["tpot_stat"]?.startsWith("p9") === true ? undefined : numberIn(row, "tpot_ms");
-  const rate = numberIn(row, "output_tok_s_total");
-  if (tpot === undefined && rate === undefined) return undefined;
-  return { ...(tpot === undefined ? {} : { tpotMs: tpot }), ...(rate === undefined ? {} : { tokensPerS: rate }) };
+  const isTail = (column: string): boolean => row[column]?.startsWith("p9") === true;
+  const tpotMs = isTail("tpot_stat") ? undefined : numberIn(row, "tpot_ms");
+  const tokensPerS = numberIn(row, "output_tok_s_total");
+  const ttftMs = isTail("ttft_stat") ? undefined : numberIn(row, "ttft_ms");
+  if (tpotMs === undefined && tokensPerS === undefined) return undefined;
+  return {
+    ...(tpotMs === undefined ? {} : { tpotMs }),
+    ...(tokensPerS === undefined ? {} : { tokensPerS }),
+    ...(ttftMs === undefined ? {} : { ttftMs }),
+  };
 }
 
 /** A row as something to predict, the reason why the model does not answer, or nothing where nothing was measured. */
@@ -171,5 +215,6 @@ export function readRow(row: Row, models: ReadonlyMap<string, ModelArchitecture>
   if (typeof setting === "string") return { id, source, reason: setting };
   const predict = predictionOf(row, setting);
   if (typeof predict === "string") return { id, source, reason: predict };
-  return { id, source, accelerator: setting.accelerator.name, row, measured, predict };
+  const isMixture = setting.model.experts !== undefined;
+  return { id, source, accelerator: setting.accelerator.name, isMixture, row, measured, predict };
 }

@@ -20,7 +20,8 @@ export function meanContext(request: RequestShape): number {
 /** Sequences that run at once at most: what fits into the cache, and what the engine allows. */
 export function batchLimit(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const held = request.promptTokens + request.outputTokens * k.kvReservedOutput;
-  return Math.min(sequencesThatFit(replica, held), replica.engine.sequencesMax * replica.layout.attentionData);
+  const allowed = replica.engine.sequencesMax * replica.layout.attentionData;
+  return Math.min(sequencesThatFit(replica, held), allowed);
 }
 
 export function decodeStep(replica: BuiltReplica, sequences: number, context: number, k: InferenceConstants): StepTime {
@@ -49,13 +50,68 @@ export function promptMs(replica: BuiltReplica, request: RequestShape, k: Infere
   return (stepTime(replica, work, k).totalMs * tokens) / filled;
 }
 
+/**
+ * Time from the start of a prompt to its first token, ms, on an engine that keeps `decoding` sequences going in the same
+ * steps: a prompt longer than a step's limit takes several.
+ */
+export function promptLatencyMs(
+  replica: BuiltReplica,
+  request: RequestShape,
+  decoding: number,
+  k: InferenceConstants,
+): number {
+  const tokens = Math.max(1, request.promptTokens * (1 - request.prefixHitShare));
+  const steps = Math.ceil(tokens / replica.engine.stepTokensMax);
+  const ranks = replica.layout.attentionData * replica.layout.pipeline;
+  const work = {
+    decodeSequences: decoding,
+    decodeContext: meanContext(request),
+    promptTokens: (tokens / steps) * ranks,
+    promptContext: request.promptTokens - tokens / 2,
+    promptsEnding: ranks / steps,
+  };
+  return steps * stepTime(replica, work, k).totalMs;
+}
+
+/** Time to the first token, ms; the parts add up to `totalMs`. */
+export interface FirstToken {
+  readonly frontEndMs: number;
+  /** For room in the cache. */
+  readonly admissionMs: number;
+  /** For prompts that came before. */
+  readonly queueMs: number;
+  readonly promptMs: number;
+  readonly totalMs: number;
+}
+
+export function firstTokenOf(parts: Omit<FirstToken, "totalMs">): FirstToken {
+  return { ...parts, totalMs: parts.frontEndMs + parts.admissionMs + parts.queueMs + parts.promptMs };
+}
+
 /** A steady state of one engine. */
 export interface SteadyState {
   readonly batch: number;
   /** Requests that wait for room in the cache. */
   readonly waiting: number;
+  readonly ttftMs: number;
+  readonly firstToken: FirstToken;
+  /** Time per further token; `stepMs` and `promptsMs` add up to it. */
   readonly tpotMs: number;
+  readonly stepMs: number;
+  /** Waiting for the prompts of others. */
+  readonly promptsMs: number;
   readonly outputTokensPerS: number;
+}
+
+/** Where requests move in waves, a request waits after its first token for the half of the wave's prompts behind it. */
+const meanWaveShare = 0.5;
+
+/**
+ * Share of the prompts of the others that a decoding request waits for. With prompts mixed into decoding steps it is
+ * nearly all of them; an engine that stops decoding for prompts lets requests move in waves.
+ */
+function interference(replica: BuiltReplica, k: InferenceConstants): number {
+  return replica.engine.isPromptMixed ? k.prefillInterference : meanWaveShare;
 }
 
 /**
@@ -70,14 +126,25 @@ export function closedLoop(
 ): SteadyState {
   const batch = Math.max(1, Math.min(concurrency, batchLimit(replica, request, k)));
   const step = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const prompts = (k.prefillInterference * (batch - 1) * promptMs(replica, request, k)) / request.outputTokens;
-  const tpotMs = step + prompts;
   const own = promptMs(replica, request, k);
+  const promptsMs = (interference(replica, k) * (batch - 1) * own) / request.outputTokens;
+  const tpotMs = step + promptsMs;
   const perRequestMs = own + request.outputTokens * tpotMs;
+  const waiting = Math.max(0, concurrency - batch);
+  const firstToken = firstTokenOf({
+    frontEndMs: k.frontEndMs,
+    admissionMs: (waiting * perRequestMs) / batch,
+    queueMs: (k.promptClump * (batch - 1) * own) / 2,
+    promptMs: promptLatencyMs(replica, request, batch - 1, k),
+  });
   return {
     batch,
-    waiting: Math.max(0, concurrency - batch),
+    waiting,
+    ttftMs: firstToken.totalMs,
+    firstToken,
     tpotMs,
+    stepMs: step,
+    promptsMs,
     outputTokensPerS: (batch * request.outputTokens * 1000) / perRequestMs,
   };
 }
@@ -90,6 +157,22 @@ export function staticBatch(
   k: InferenceConstants,
 ): SteadyState {
   const tpotMs = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const totalMs = batch * promptMs(replica, request, k) + request.outputTokens * tpotMs;
-  return { batch, waiting: 0, tpotMs, outputTokensPerS: (batch * request.outputTokens * 1000) / totalMs };
+  const promptsMs = batch * promptMs(replica, request, k);
+  const alone = promptLatencyMs(replica, request, 0, k);
+  const firstToken = firstTokenOf({
+    frontEndMs: 0,
+    admissionMs: 0,
+    queueMs: Math.max(0, promptsMs - alone),
+    promptMs: alone,
+  });
+  return {
+    batch,
+    waiting: 0,
+    ttftMs: firstToken.totalMs,
+    firstToken,
+    tpotMs,
+    stepMs: tpotMs,
+    promptsMs: 0,
+    outputTokensPerS: (batch * request.outputTokens * 1000) / (promptsMs + request.outputTokens * tpotMs),
+  };
 }

@@ -1,6 +1,7 @@
 import type { InferenceConstants } from "../constants-inference.ts";
-import { batchLimit, decodeStep, meanContext, promptMs } from "./batching.ts";
+import { batchLimit, decodeStep, firstTokenOf, meanContext, promptLatencyMs, promptMs } from "./batching.ts";
 import type { RequestShape, SteadyState } from "./batching.ts";
+import { sequenceKvBytes } from "./kv-cache.ts";
 import type { BuiltReplica } from "./replica.ts";
 
 /** Prompts are computed by some workers and answers by others (Splitwise, arXiv 2311.18677; DistServe, 2401.09670). */
@@ -9,6 +10,12 @@ export interface DisaggregatedGroup {
   readonly prefillCount: number;
   readonly decode: BuiltReplica;
   readonly decodeCount: number;
+}
+
+/** Time to send a prompt's cache from prefill to decode over the accelerators' network ports, ms. */
+export function kvTransferMs(prefill: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
+  const bytes = sequenceKvBytes(prefill, request.promptTokens);
+  return bytes / (prefill.accelerator.scaleOutGbPerS * 1e6 * k.linkEfficiency);
 }
 
 /** Halvings of the search for the batch: more than enough for any batch that fits a machine. */
@@ -43,10 +50,25 @@ export function disaggregatedLoop(
   }
   const batch = Math.max(1, low);
   const tpotMs = decodeStep(group.decode, batch, context, k).totalMs;
+  const requestsPerMs = (low * group.decodeCount) / (request.outputTokens * tpotMs);
+  const inFlight = batch * group.decodeCount;
+  const waiting = Math.max(0, concurrency - inFlight);
+  const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
+  const firstToken = firstTokenOf({
+    frontEndMs: k.frontEndMs,
+    // Little's law over both stages: whoever is in flight and does not decode is before its first token.
+    admissionMs: Math.max(0, waiting / requestsPerMs - alone),
+    queueMs: (k.promptClump * (inFlight / group.prefillCount) * perPromptMs) / 2,
+    promptMs: alone,
+  });
   return {
     batch,
-    waiting: Math.max(0, concurrency - batch * group.decodeCount),
+    waiting,
+    ttftMs: firstToken.totalMs,
+    firstToken,
     tpotMs,
+    stepMs: tpotMs,
+    promptsMs: 0,
     outputTokensPerS: (1000 * low * group.decodeCount) / tpotMs,
   };
 }

@@ -1,12 +1,20 @@
 /**
  * Inference: what an endpoint does on given accelerators. The model is a roofline of one engine step (`forward.ts`) and
- * what batching makes of it (`batching.ts`, `disaggregation.ts`). It must not look at anything but datasheets,
- * architectures, formulas and the constants of `constants-inference.ts`. Start with `forward.ts`.
+ * what batching makes of it (`batching.ts`, `disaggregation.ts`, `queueing.ts`). It must not look at anything but
+ * datasheets, architectures, formulas and the constants of `constants-inference.ts`. Start with `serve.ts` (one replica)
+ * and `endpoint.ts` (how many, at which cost).
  */
+export * from "./abstention.ts";
 export * from "./batching.ts";
+export * from "./cold-start.ts";
 export * from "./disaggregation.ts";
+export * from "./endpoint.ts";
+export * from "./feasibility.ts";
 export * from "./forward.ts";
+export * from "./interval.ts";
 export * from "./kv-cache.ts";
 export * from "./quantization.ts";
+export * from "./queueing.ts";
 export * from "./replica.ts";
+export * from "./serve.ts";
 export * from "./served-shape.ts";

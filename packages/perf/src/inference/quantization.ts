@@ -26,7 +26,8 @@ export function servingFormats(weights: NumberFormat, kv?: NumberFormat): Servin
  * expanded to the widest class below that it has, and keep their small size in memory.
  */
 export function multiplyClass(accelerator: Accelerator, format: NumberFormat): MatrixClass {
-  const wanted = matrixClassOf(format);
+  // Four-bit integers (AWQ, GPTQ) are a format of storage: kernels expand them to 16 bits before they multiply.
+  const wanted = format === "int4" ? "bf16" : matrixClassOf(format);
   const fallbacks: readonly MatrixClass[] = wanted === "fp4" ? ["fp4", "bf16"] : [wanted, "bf16"];
   return fallbacks.find((candidate) => accelerator.denseTflops[candidate] !== undefined) ?? "bf16";
 }

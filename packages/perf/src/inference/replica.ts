@@ -21,6 +21,10 @@ export interface ServingLayout {
 export interface ServingEngine {
   /** Decoding steps are captured and replayed as one graph; engines before 2024 launched every kernel. */
   readonly isGraphCaptured: boolean;
+  /** Kernels fused by a compiler for the model (TensorRT-LLM), not PyTorch's one by one. */
+  readonly isKernelFused: boolean;
+  /** Prompt tokens ride in decoding steps; otherwise decoding stops while prompts are computed. */
+  readonly isPromptMixed: boolean;
   /** Prompt tokens that one step takes in at most (chunked prefill). */
   readonly stepTokensMax: number;
   /** Sequences that an engine runs at once at most, over all of its ranks. */
@@ -32,6 +36,8 @@ export interface ServingEngine {
 /** Defaults of today's engines: vLLM V1, TensorRT-LLM 1.x and SGLang all chunk at 8,192 tokens and fill about 90%. */
 export const currentEngine: ServingEngine = {
   isGraphCaptured: true,
+  isKernelFused: false,
+  isPromptMixed: true,
   stepTokensMax: 8192,
   sequencesMax: 2048,
   memoryShare: 0.9,

@@ -1,0 +1,53 @@
+import type { BuiltReplica } from "./replica.ts";
+import { acceleratorCount, weightBytesPerAccelerator } from "./replica.ts";
+
+/** Where a replica's weights come from when it starts. */
+export interface ColdStartPath {
+  /** Time until a node is there, s; 0 where one stands idle. */
+  readonly provisioningS: number;
+  /** Container image that the node lacks, GB, and the rate at which it comes. */
+  readonly imageGb: number;
+  readonly imageGbPerS: number;
+  /** Rate at which one node reads weights (file system, object store, local disk or page cache), GB/s. */
+  readonly weightsGbPerS: number;
+  /** Replicas that read at the same time from the same storage, and what that storage gives in all, GB/s. */
+  readonly simultaneousReplicas: number;
+  readonly storageGbPerS: number;
+  /** Host memory to one accelerator, GB/s. */
+  readonly hostLinkGbPerS: number;
+  readonly acceleratorsPerNode: number;
+  readonly isCompiledBefore: boolean;
+}
+
+/** A start, s; the parts add up to `totalS`. */
+export interface ColdStart {
+  readonly provisioningS: number;
+  readonly imageS: number;
+  readonly weightsS: number;
+  readonly engineS: number;
+  readonly totalS: number;
+}
+
+/**
+ * Start of an engine besides its weights. vLLM took 37.6 s for a model of 0.6B and 58.1 s for one of 4B on an A100, weights
+ * included (blog on sleep mode, 26 October 2025): processes, compiler, captured graphs. A compiler's cache from an earlier
+ * start halves it (llm-d saw 110 s against 52 s, llm-d-autoscaling#1433).
+ */
+const engineStartS = 36;
+const engineStartCachedS = 18;
+
+/** Reading and copying overlap, so the slowest of the three ways decides: a node's read, the storage, the host links. */
+export function coldStart(replica: BuiltReplica, path: ColdStartPath): ColdStart {
+  const count = acceleratorCount(replica.layout);
+  const perAcceleratorGb = weightBytesPerAccelerator(replica) / 1e9;
+  const onNode = Math.min(count, path.acceleratorsPerNode);
+  const weightsS = Math.max(
+    (perAcceleratorGb * onNode) / path.weightsGbPerS,
+    (perAcceleratorGb * count * path.simultaneousReplicas) / path.storageGbPerS,
+    perAcceleratorGb / path.hostLinkGbPerS,
+  );
+  const imageS = path.imageGb > 0 ? path.imageGb / path.imageGbPerS : 0;
+  const engineS = path.isCompiledBefore ? engineStartCachedS : engineStartS;
+  const totalS = path.provisioningS + imageS + weightsS + engineS;
+  return { provisioningS: path.provisioningS, imageS, weightsS, engineS, totalS };
+}

@@ -1,0 +1,161 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
+import { ignorance } from "./abstention.ts";
+import type { Ignorance } from "./abstention.ts";
+import type { RequestShape } from "./batching.ts";
+import { obstacles } from "./feasibility.ts";
+import type { Obstacle } from "./feasibility.ts";
+import { latencyQuantile, requestsPerSMax } from "./queueing.ts";
+import type { LatencyQuantile } from "./queueing.ts";
+import type { ServingFormats } from "./quantization.ts";
+import { acceleratorCount, buildReplica } from "./replica.ts";
+import type { BuiltReplica, Replica, ServingEngine, ServingLayout } from "./replica.ts";
+
+/** What users of an endpoint are promised: `share` of the requests stay below both times. */
+export interface ServingObjective {
+  readonly ttftMs: number;
+  readonly tpotMs: number;
+  readonly share: number;
+}
+
+export interface EndpointQuestion {
+  readonly model: ModelArchitecture;
+  readonly accelerator: Accelerator;
+  readonly formats: ServingFormats;
+  readonly engine: ServingEngine;
+  readonly request: RequestShape;
+  readonly requestsPerS: number;
+  readonly objective: ServingObjective;
+  readonly pricePerAcceleratorHour: number;
+  /** Layouts to look at; the usual ones where it is left out. */
+  readonly layouts?: readonly ServingLayout[];
+}
+
+/** One way to meet the objective. */
+export interface EndpointPlan {
+  readonly replica: BuiltReplica;
+  readonly replicaCount: number;
+  readonly acceleratorCount: number;
+  /** Rate up to which one replica keeps the objective. */
+  readonly requestsPerSPerReplica: number;
+  readonly latency: LatencyQuantile;
+  readonly costPerHour: number;
+  readonly costPerMillionOutputTokens: number;
+}
+
+/** A layout that cannot do it, and why. */
+export interface RejectedLayout {
+  readonly layout: ServingLayout;
+  readonly reason: string;
+}
+
+export type EndpointAnswer =
+  /** `plans` from the cheapest; `rejected` layouts follow. */
+  | { readonly kind: "plans"; readonly plans: readonly EndpointPlan[]; readonly rejected: readonly RejectedLayout[] }
+  | { readonly kind: "impossible"; readonly rejected: readonly RejectedLayout[] }
+  | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
+
+/** Widths of usual deployments. */
+const widths = [1, 2, 4, 8, 16, 32, 64];
+
+const searchSteps = 40;
+
+/**
+ * The layouts in use: tensor parallelism within the scale-up domain, two or four stages of it where that is too small, and
+ * for mixtures of experts every division of a domain into attention-data ranks.
+ */
+export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator): readonly ServingLayout[] {
+  const domain = Math.max(accelerator.scaleUp.domainCount, accelerator.scaleUp.kind === "pcie" ? 8 : 1);
+  const tensors = widths.filter((width) => width <= domain && model.attention.headCount % width === 0);
+  const plain = tensors.map((tensor) => ({ tensor, pipeline: 1, attentionData: 1, expert: 1 }));
+  const widest = tensors.at(-1) ?? 1;
+  const staged = [2, 4].map((pipeline) => ({ tensor: widest, pipeline, attentionData: 1, expert: 1 }));
+  if (model.experts === undefined) return [...plain, ...staged];
+  const shared = tensors.flatMap((tensor) =>
+    widths
+      .filter((ranks) => ranks > 1 && tensor * ranks <= domain)
+      .map((attentionData) => ({ tensor, pipeline: 1, attentionData, expert: tensor * attentionData })),
+  );
+  return [...plain, ...staged, ...shared];
+}
+
+/**
+ * The highest rate at which a replica keeps the objective, requests per second; 0 where even a single request does not.
+ * Both latencies grow with the rate, so halving finds it.
+ */
+export function requestsPerSWithin(
+  replica: BuiltReplica,
+  request: RequestShape,
+  objective: ServingObjective,
+  k: InferenceConstants,
+): number {
+  const keeps = (requestsPerS: number): boolean => {
+    const latency = latencyQuantile(replica, request, { requestsPerS, share: objective.share }, k);
+    return latency !== undefined && latency.ttftMs <= objective.ttftMs && latency.tpotMs <= objective.tpotMs;
+  };
+  let low = 0;
+  let high = requestsPerSMax(replica, request, k);
+  if (!keeps(high * 1e-6)) return 0;
+  for (let index = 0; index < searchSteps; index += 1) {
+    const middle = (low + high) / 2;
+    if (keeps(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function planFor(question: EndpointQuestion, layout: ServingLayout, k: InferenceConstants): EndpointPlan | string {
+  const { model, accelerator, formats, engine, request, objective } = question;
+  const plain: Replica = { model, accelerator, formats, engine, layout };
+  const found: readonly Obstacle[] = obstacles(plain, request);
+  if (found.length > 0) return found.map(({ message }) => message).join("; ");
+  const replica = buildReplica(plain);
+  const within = requestsPerSWithin(replica, request, objective, k);
+  if (within <= 0) return missedObjective(replica, question, k);
+  const replicaCount = Math.max(1, Math.ceil(question.requestsPerS / within));
+  const load = { requestsPerS: question.requestsPerS / replicaCount, share: objective.share };
+  const latency = latencyQuantile(replica, request, load, k);
+  if (latency === undefined) return "the share of one replica is above what it can take";
+  const total = replicaCount * acceleratorCount(layout);
+  const costPerHour = total * question.pricePerAcceleratorHour;
+  const millionTokensPerHour = (question.requestsPerS * request.outputTokens * 3600) / 1e6;
+  return {
+    replica,
+    replicaCount,
+    acceleratorCount: total,
+    requestsPerSPerReplica: within,
+    latency,
+    costPerHour,
+    costPerMillionOutputTokens: costPerHour / millionTokensPerHour,
+  };
+}
+
+/** What an otherwise idle replica reaches, beside what was asked. */
+function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): string {
+  const { request, objective } = question;
+  const requestsPerS = requestsPerSMax(replica, request, k) * 1e-6;
+  const best = latencyQuantile(replica, request, { requestsPerS, share: objective.share }, k);
+  if (best === undefined) return "no request fits";
+  const reached = `${best.ttftMs.toFixed(0)} ms and ${best.tpotMs.toFixed(1)} ms`;
+  return `an idle replica reaches ${reached} to the first and per further token, asked are ${objective.ttftMs} and ${objective.tpotMs} ms`;
+}
+
+/** Replicas, accelerators and cost for a request rate within an objective, over the layouts. */
+export function planEndpoint(question: EndpointQuestion, k: InferenceConstants): EndpointAnswer {
+  const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
+  const plans: EndpointPlan[] = [];
+  const rejected: RejectedLayout[] = [];
+  const { model, accelerator, formats, engine } = question;
+  const first = layouts[0];
+  const unknown = first === undefined ? [] : ignorance({ model, accelerator, formats, engine, layout: first });
+  if (unknown.length > 0) return { kind: "unknown", reasons: unknown };
+  for (const layout of layouts) {
+    const plan = planFor(question, layout, k);
+    if (typeof plan === "string") rejected.push({ layout, reason: plan });
+    else plans.push(plan);
+  }
+  if (plans.length === 0) return { kind: "impossible", rejected };
+  plans.sort((a, b) => a.costPerHour - b.costPerHour || a.latency.tpotMs - b.latency.tpotMs);
+  return { kind: "plans", plans, rejected };
+}

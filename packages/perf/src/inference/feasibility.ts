@@ -1,0 +1,130 @@
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import { bytesPerElement } from "../catalogue/number-format.ts";
+import type { RequestShape } from "./batching.ts";
+import { sequenceKvBytes, servingMemory } from "./kv-cache.ts";
+import { acceleratorCount, buildReplica, weightBytesPerAccelerator } from "./replica.ts";
+import type { BuiltReplica, Replica, ServingLayout } from "./replica.ts";
+
+/** Why a replica cannot run, with the nearest plan that would where there is one. */
+export interface Obstacle {
+  readonly kind: "count" | "heads" | "experts" | "layers" | "expertWidth" | "weights" | "cache" | "length";
+  readonly message: string;
+  /** A change of the layout that removes this obstacle. */
+  readonly nearest?: Partial<ServingLayout>;
+}
+
+const gib = 1024 ** 3;
+
+const inGib = (bytes: number): string => `${(bytes / gib).toFixed(1)} GiB`;
+
+/** The divisor of `total` that lies nearest to `wanted`, the smaller one of two. */
+function nearestDivisor(total: number, wanted: number): number {
+  let nearest = 1;
+  for (let candidate = 1; candidate <= total; candidate += 1) {
+    if (total % candidate === 0 && Math.abs(candidate - wanted) < Math.abs(nearest - wanted)) nearest = candidate;
+  }
+  return nearest;
+}
+
+function badCount(layout: ServingLayout): Obstacle | undefined {
+  const entries = Object.entries(layout) as [keyof ServingLayout, number][];
+  const wrong = entries.find(([, value]) => !Number.isInteger(value) || value < 1);
+  if (wrong === undefined) return undefined;
+  const [name, value] = wrong;
+  return { kind: "count", message: `${name} is ${value}: it must be a whole number from 1`, nearest: { [name]: 1 } };
+}
+
+/** Obstacles of divisibility: tensor ranks take whole heads, stages whole layers, expert ranks whole experts. */
+function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstacle[] {
+  const { headCount } = model.attention;
+  const obstacles: Obstacle[] = [];
+  if (headCount % layout.tensor !== 0) {
+    const tensor = nearestDivisor(headCount, layout.tensor);
+    const message = `tensor ${layout.tensor} does not divide the ${headCount} attention heads; ${tensor} does`;
+    obstacles.push({ kind: "heads", message, nearest: { tensor } });
+  }
+  if (layout.pipeline > model.layerCount) {
+    const message = `pipeline ${layout.pipeline} is more than the ${model.layerCount} layers`;
+    obstacles.push({ kind: "layers", message, nearest: { pipeline: model.layerCount } });
+  }
+  if (layout.expert > 1 && model.experts === undefined) {
+    const message = `${model.name} has no experts to divide over ${layout.expert} accelerators`;
+    obstacles.push({ kind: "experts", message, nearest: { expert: 1 } });
+  }
+  const ranks = layout.tensor * layout.attentionData;
+  if (layout.expert > ranks) {
+    const message = `expert ${layout.expert} is more than the ${ranks} accelerators of a stage`;
+    obstacles.push({ kind: "experts", message, nearest: { expert: ranks } });
+  }
+  if (layout.expert > 1 && model.experts !== undefined && layout.expert > model.experts.count) {
+    const message = `expert ${layout.expert} is more than the ${model.experts.count} experts`;
+    obstacles.push({
+      kind: "experts",
+      message,
+      nearest: { expert: nearestDivisor(model.experts.count, layout.expert) },
+    });
+  }
+  return obstacles;
+}
+
+/** Widths that are tried when a model does not fit: powers of two up to a large scale-up domain. */
+const widths = [1, 2, 4, 8, 16, 32, 64];
+
+/** The smallest tensor width, from the present one, at which the model and one request fit. */
+function nearestFitting(replica: BuiltReplica, tokens: number): number | undefined {
+  const { headCount } = replica.model.attention;
+  return widths.find((tensor) => {
+    if (tensor <= replica.layout.tensor || headCount % tensor !== 0) return false;
+    const wider = { ...replica, layout: { ...replica.layout, tensor } };
+    return servingMemory(wider).kvCacheBytes >= sequenceKvBytes(wider, tokens);
+  });
+}
+
+function memoryObstacle(replica: BuiltReplica, request: RequestShape): Obstacle | undefined {
+  const memory = servingMemory(replica);
+  const tokens = request.promptTokens + request.outputTokens;
+  const needed = sequenceKvBytes(replica, tokens);
+  if (memory.kvCacheBytes >= needed) return undefined;
+  const tensor = nearestFitting(replica, tokens);
+  const change = tensor === undefined ? "no width up to 64 does" : `tensor ${tensor} does`;
+  const weights = weightBytesPerAccelerator(replica);
+  const share = `of ${inGib(memory.totalBytes)}, of which the engine fills ${(100 * replica.engine.memoryShare).toFixed(0)}%`;
+  const bits = (8 * bytesPerElement(replica.formats.linear)).toFixed(0);
+  const isWeights = memory.kvCacheBytes === 0;
+  const message = isWeights
+    ? `${inGib(weights)} of ${bits}-bit weights per accelerator leave no room for a cache ${share}; ${change}`
+    : `a request of ${tokens} tokens keeps ${inGib(needed)} and ${inGib(memory.kvCacheBytes)} are free ${share}; ${change}`;
+  const kind = isWeights ? "weights" : "cache";
+  return tensor === undefined ? { kind, message } : { kind, message, nearest: { tensor } };
+}
+
+/** Everything that keeps this replica from serving such requests; empty where it can. */
+export function obstacles(replica: Replica, request: RequestShape): readonly Obstacle[] {
+  const wrongCount = badCount(replica.layout);
+  if (wrongCount !== undefined) return [wrongCount];
+  const found = shapeObstacles(replica.model, replica.layout);
+  const tokens = request.promptTokens + request.outputTokens;
+  if (!(request.promptTokens >= 1 && request.outputTokens >= 1)) {
+    found.push({ kind: "length", message: "a request needs at least one prompt token and one output token" });
+  }
+  const { maxPosition } = replica.model;
+  if (maxPosition !== undefined && maxPosition > 0 && tokens > maxPosition) {
+    const message = `${tokens} tokens are more than the ${maxPosition} positions that ${replica.model.name} knows`;
+    found.push({ kind: "length", message });
+  }
+  if (found.length > 0) return found;
+  const memory = memoryObstacle(buildReplica(replica), request);
+  return memory === undefined ? [] : [memory];
+}
+
+/** Accelerators of one replica, as people count them. */
+export function describeLayout(layout: ServingLayout): string {
+  const parts = [
+    ["tensor", layout.tensor],
+    ["pipeline", layout.pipeline],
+    ["attention data", layout.attentionData],
+    ["expert", layout.expert],
+  ] as const;
+  const named = parts.filter(([, value]) => value > 1).map(([name, value]) => `${name} ${value}`);
+  return `${acceleratorCount(layout)} accelerators${named.length > 0 ? ` (${named.join(", ")})` : ""}`;
+}

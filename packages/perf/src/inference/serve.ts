@@ -1,0 +1,129 @@
+import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
+import { fittedInference } from "../constants-inference.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
+import { ignorance } from "./abstention.ts";
+import type { Ignorance } from "./abstention.ts";
+import { batchLimit, closedLoop, decodeStep, meanContext, staticBatch } from "./batching.ts";
+import type { FirstToken, RequestShape } from "./batching.ts";
+import { obstacles } from "./feasibility.ts";
+import type { Obstacle } from "./feasibility.ts";
+import type { StepTime } from "./forward.ts";
+import { interval80 } from "./interval.ts";
+import type { Interval } from "./interval.ts";
+import { servingMemory } from "./kv-cache.ts";
+import type { ServingMemory } from "./kv-cache.ts";
+import { openLoop } from "./queueing.ts";
+import { buildReplica } from "./replica.ts";
+import type { BuiltReplica, Replica } from "./replica.ts";
+
+/** What a replica is loaded with. */
+export type ServingLoad =
+  /** So many requests in flight, each replaced when it ends. */
+  | { readonly kind: "concurrency"; readonly requests: number }
+  /** Requests that arrive at random. */
+  | { readonly kind: "rate"; readonly requestsPerS: number }
+  /** One batch that starts and ends together. */
+  | { readonly kind: "batch"; readonly sequences: number };
+
+export type ServingAnswer =
+  | ({ readonly kind: "prediction" } & ServingPrediction)
+  /** More requests than the replica takes, for ever: queues grow without end. */
+  | { readonly kind: "overloaded"; readonly requestsPerSMax: number; readonly memory: ServingMemory }
+  | { readonly kind: "impossible"; readonly obstacles: readonly Obstacle[] }
+  | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
+
+export interface ServingPrediction {
+  readonly memory: ServingMemory;
+  readonly batch: number;
+  readonly batchLimit: number;
+  readonly firstToken: FirstToken;
+  readonly tpotMs: number;
+  /** Where four of five measurements of the time per token lie. */
+  readonly tpotInterval: Interval;
+  readonly outputTokensPerS: number;
+  /** The decoding step at that batch, part by part. */
+  readonly step: StepTime;
+}
+
+/**
+ * The constants of an accelerator that was measured. A measured rate moves the fitted one by as much as the measurement
+ * differs from what the accelerators of the fit reach in the same test: the fitted rates describe real layers and are
+ * lower than those of a test. The tests' usual results: best products 80% of the peak (`bestMatmulTflops` of the
+ * catalogue: H100 80%, B200 78%), large copies 90% of the bandwidth, all-reduces 80% of the link (NCCL on NVLink).
+ */
+export function calibratedInference(
+  calibration: AcceleratorCalibration,
+  k: InferenceConstants = fittedInference,
+): InferenceConstants {
+  const matmul = (calibration.matmulEfficiency.bf16 ?? 0.8) / 0.8;
+  const memory = (calibration.memoryEfficiency ?? 0.9) / 0.9;
+  const link = (calibration.scaleUpEfficiency ?? 0.8) / 0.8;
+  return {
+    ...k,
+    matmulEfficiency: Math.min(1, k.matmulEfficiency * matmul),
+    attentionEfficiency: Math.min(1, k.attentionEfficiency * matmul),
+    kvReadEfficiency: Math.min(1, k.kvReadEfficiency * memory),
+    linkEfficiency: Math.min(1, k.linkEfficiency * link),
+  };
+}
+
+interface LoadedState {
+  readonly batch: number;
+  readonly firstToken: FirstToken;
+  readonly tpotMs: number;
+  readonly outputTokensPerS: number;
+}
+
+function underLoad(
+  replica: BuiltReplica,
+  request: RequestShape,
+  load: ServingLoad,
+  k: InferenceConstants,
+): LoadedState | { readonly requestsPerSMax: number } {
+  switch (load.kind) {
+    case "concurrency":
+      return closedLoop(replica, request, load.requests, k);
+    case "batch":
+      return staticBatch(replica, request, load.sequences, k);
+    case "rate":
+      return openLoop(replica, request, load.requestsPerS, k);
+  }
+}
+
+function loadObstacle(load: ServingLoad, limit: number): Obstacle | undefined {
+  const amount = load.kind === "rate" ? load.requestsPerS : load.kind === "batch" ? load.sequences : load.requests;
+  if (!(amount > 0)) return { kind: "count", message: `a load of ${amount} is none` };
+  if (load.kind !== "batch" || load.sequences <= limit) return undefined;
+  return { kind: "cache", message: `${load.sequences} sequences do not fit together; ${Math.floor(limit)} do` };
+}
+
+/** What a replica does under a load: latencies, rate, memory and where the time goes. Or why it cannot, or is not known. */
+export function serve(
+  replica: Replica,
+  request: RequestShape,
+  load: ServingLoad,
+  k: InferenceConstants = fittedInference,
+): ServingAnswer {
+  const found = obstacles(replica, request);
+  if (found.length > 0) return { kind: "impossible", obstacles: found };
+  const unknown = ignorance(replica);
+  if (unknown.length > 0) return { kind: "unknown", reasons: unknown };
+  const built = buildReplica(replica);
+  const limit = batchLimit(built, request, k);
+  const tooMuch = loadObstacle(load, limit);
+  if (tooMuch !== undefined) return { kind: "impossible", obstacles: [tooMuch] };
+  const memory = servingMemory(built);
+  const state = underLoad(built, request, load, k);
+  if ("requestsPerSMax" in state) return { kind: "overloaded", requestsPerSMax: state.requestsPerSMax, memory };
+  return {
+    kind: "prediction",
+    memory,
+    batch: state.batch,
+    batchLimit: limit,
+    firstToken: state.firstToken,
+    tpotMs: state.tpotMs,
+    tpotInterval: interval80(built, state.tpotMs, k),
+    outputTokensPerS: state.outputTokensPerS,
+    step: decodeStep(built, state.batch, meanContext(request), k),
+  };
+}

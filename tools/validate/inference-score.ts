@@ -1,0 +1,147 @@
+import type { InferenceConstants } from "../../packages/perf/src/index.ts";
+import type { Abstention, Case } from "./inference-rows.ts";
+
+/** The time to the first token is told and not scored: it depends on how a benchmark starts its requests. */
+export type Quantity = "tpot" | "throughput" | "ttft";
+
+export const scoredQuantities: readonly Quantity[] = ["tpot", "throughput"];
+
+/** One measured number and what the model says about it. */
+export interface Observation {
+  readonly id: string;
+  readonly group: string;
+  readonly accelerator: string;
+  readonly isMixture: boolean;
+  readonly quantity: Quantity;
+  readonly measured: number;
+  readonly predicted: number;
+  /** Natural logarithm of predicted time over measured time: above 0 the model is too slow. */
+  readonly logTimeRatio: number;
+  readonly isInside: boolean;
+  readonly intervalRatio: number;
+}
+
+export interface Score {
+  readonly count: number;
+  readonly mape: number;
+  readonly median: number;
+  readonly p90: number;
+  /** Median of predicted over measured time, minus one. */
+  readonly bias: number;
+  readonly coverage: number;
+  readonly intervalRatio: number;
+}
+
+export interface GroupScore extends Score {
+  readonly group: string;
+}
+
+/** Sources with fewer scored rows than this are pooled. */
+const pooledBelow = 20;
+
+export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  for (const { source } of cases) counts.set(source, (counts.get(source) ?? 0) + 1);
+  return new Map([...counts].map(([source, count]) => [source, count < pooledBelow ? "pooled small sources" : source]));
+}
+
+export function observe(
+  cases: readonly Case[],
+  groups: ReadonlyMap<string, string>,
+  constants: InferenceConstants,
+  wanted: readonly Quantity[] = scoredQuantities,
+): readonly Observation[] {
+  return cases.flatMap((one) => {
+    const said = one.predict(constants);
+    const spread = one.isMixture ? constants.expertSpread : constants.denseSpread;
+    const quantities = [
+      { quantity: "tpot", measured: one.measured.tpotMs, predicted: said.tpotMs, sign: 1 },
+      { quantity: "throughput", measured: one.measured.tokensPerS, predicted: said.tokensPerS, sign: -1 },
+      { quantity: "ttft", measured: one.measured.ttftMs, predicted: said.ttftMs, sign: 1 },
+    ] as const;
+    return quantities.flatMap(({ quantity, measured, predicted, sign }) => {
+      if (measured === undefined || predicted === undefined || !wanted.includes(quantity)) return [];
+      const logTimeRatio = sign * Math.log(predicted / measured);
+      const { id, accelerator, isMixture } = one;
+      const group = groups.get(one.source) ?? one.source;
+      const isInside = Math.abs(logTimeRatio) <= spread;
+      const intervalRatio = Math.exp(2 * spread);
+      return [
+        { id, group, accelerator, isMixture, quantity, measured, predicted, logTimeRatio, isInside, intervalRatio },
+      ];
+    });
+  });
+}
+
+/** The value below which that share of the numbers lies; NaN of none. */
+export function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+
+export function scoreOf(observations: readonly Observation[]): Score {
+  const errors = observations.map(({ measured, predicted }) => Math.abs(predicted / measured - 1));
+  return {
+    count: observations.length,
+    mape: mean(errors),
+    median: quantile(errors, 0.5),
+    p90: quantile(errors, 0.9),
+    bias:
+      Math.exp(
+        quantile(
+          observations.map((one) => one.logTimeRatio),
+          0.5,
+        ),
+      ) - 1,
+    coverage: mean(observations.map((one) => Number(one.isInside))),
+    intervalRatio: quantile(
+      observations.map((one) => one.intervalRatio),
+      0.5,
+    ),
+  };
+}
+
+export interface Report {
+  readonly groups: readonly GroupScore[];
+  /** Mean over the groups, each counting once. */
+  readonly macroMape: number;
+  readonly all: Score;
+}
+
+export function reportOf(observations: readonly Observation[], key: (one: Observation) => string): Report {
+  const byGroup = Map.groupBy(observations, key);
+  const groups = [...byGroup]
+    .map(([group, members]) => ({ group, ...scoreOf(members) }))
+    .toSorted((a, b) => b.count - a.count || (a.group < b.group ? -1 : 1));
+  return { groups, macroMape: mean(groups.map((group) => group.mape)), all: scoreOf(observations) };
+}
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)}%`.padStart(7);
+
+/** A report as a table for people. */
+export function tableOf(title: string, report: Report): string {
+  const line = (name: string, score: Score): string =>
+    [
+      name.padEnd(48).slice(0, 48),
+      String(score.count).padStart(6),
+      ...[score.mape, score.median, score.p90, score.bias, score.coverage].map(percent),
+      score.intervalRatio.toFixed(2).padStart(7),
+    ].join(" ");
+  const head = `${title.padEnd(48).slice(0, 48)}  count    MAPE  median     p90    bias  inside   width`;
+  const lines = report.groups.map((group) => line(group.group, group));
+  return [head, ...lines, line("all rows", report.all), `macro-MAPE over groups ${percent(report.macroMape)}`].join(
+    "\n",
+  );
+}
+
+/** Why the model did not answer, with counts. */
+export function abstentionTable(abstentions: readonly Abstention[], asked: number): string {
+  const byReason = Map.groupBy(abstentions, ({ reason }) => reason);
+  const lines = [...byReason].map(([reason, members]) => `  ${String(members.length).padStart(4)}  ${reason}`);
+  return [
+    `abstained from ${abstentions.length} of ${asked} rows (${percent(abstentions.length / asked).trim()})`,
+    ...lines,
+  ].join("\n");
+}

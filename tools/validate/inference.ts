@@ -1,0 +1,82 @@
+/**
+ * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--all]`: what the inference model says about
+ * published measurements. `--leave-out` fits the constants again without each accelerator and without each source and
+ * scores what was left out; `--refit` prints constants fitted to the file. Only rows with `score` 1 count unless `--all`.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { parseArgs } from "node:util";
+
+import { fittedInference } from "../../packages/perf/src/index.ts";
+import { parseCsv } from "./inference-csv.ts";
+import { fit, leaveOut, spreadsOf } from "./inference-fit.ts";
+import { architectureOf } from "./inference-models.ts";
+import { readRow } from "./inference-rows.ts";
+import type { Abstention, Case } from "./inference-rows.ts";
+import { abstentionTable, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+/** The table of architectures: beside the measurements, else among the shared data. */
+function modelsFile(measurements: string): string | undefined {
+  const shared = process.env["HEADROOM_SHARED"] ?? path.join(root, "../shared");
+  const places = [path.dirname(measurements), path.join(shared, "data/inference")];
+  return places.map((place) => path.join(place, "models.csv")).find((file) => existsSync(file));
+}
+
+function readCases(file: string, isAll: boolean): { cases: Case[]; abstentions: Abstention[] } {
+  const table = modelsFile(file);
+  if (table === undefined) throw new Error("There is no models.csv beside the measurements or in ../shared.");
+  const models = new Map(parseCsv(readFileSync(table, "utf8")).map((row) => [row["model"] ?? "", architectureOf(row)]));
+  const rows = parseCsv(readFileSync(file, "utf8")).filter((row) => isAll || row["score"] === "1");
+  const outcomes = rows.map((row) => readRow(row, models)).filter((outcome) => outcome !== undefined);
+  return {
+    cases: outcomes.filter((outcome) => "predict" in outcome),
+    abstentions: outcomes.filter((outcome) => "reason" in outcome),
+  };
+}
+
+function main(): void {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      json: { type: "boolean", default: false },
+      "leave-out": { type: "boolean", default: false },
+      refit: { type: "boolean", default: false },
+      all: { type: "boolean", default: false },
+    },
+  });
+  const file = positionals[0];
+  if (file === undefined) throw new Error("Name a file: npm run validate:inference -- FILE.csv");
+  const { cases, abstentions } = readCases(file, values.all);
+  const groups = groupNames(cases);
+  const observations = observe(cases, groups, fittedInference);
+  const reports = [{ title: "as shipped, by source", report: reportOf(observations, (one) => one.group) }];
+  const firstTokens = observe(cases, groups, fittedInference, ["ttft"]);
+  if (firstTokens.length > 0) {
+    reports.push({ title: "time to first token, not scored", report: reportOf(firstTokens, (one) => one.group) });
+  }
+  let constants = fittedInference;
+  if (values["leave-out"] || values.refit) {
+    const accelerators = leaveOut(cases, groups, (one) => one.accelerator);
+    const sources = leaveOut(cases, groups, (one) => groups.get(one.source) ?? one.source);
+    reports.push(
+      { title: "accelerator left out", report: reportOf(accelerators, (one) => one.accelerator) },
+      { title: "accelerator left out, by source", report: reportOf(accelerators, (one) => one.group) },
+      { title: "source left out", report: reportOf(sources, (one) => one.group) },
+    );
+    if (values.refit) constants = { ...fit(cases, groups), ...spreadsOf(accelerators) };
+  }
+  if (values.json) {
+    const result = { reports, abstentions, observations, ...(values.refit ? { constants } : {}) };
+    process.stdout.write(`${JSON.stringify(result, undefined, 1)}\n`);
+    return;
+  }
+  for (const { title, report } of reports) process.stdout.write(`${tableOf(title, report)}\n\n`);
+  process.stdout.write(`${abstentionTable(abstentions, cases.length + abstentions.length)}\n`);
+  if (values.refit) {
+    for (const [name, value] of Object.entries(constants)) process.stdout.write(`${name} ${value.toPrecision(3)}\n`);
+  }
+}
+
+main();
