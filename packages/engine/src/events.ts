@@ -9,6 +9,7 @@ import type {
   AttemptOutcome,
   EndReason,
   EvictionReason,
+  EvictionRight,
   PromisedPlace,
   StopReason,
   WorkerAllocation,
@@ -108,6 +109,7 @@ export interface PlannedVictim {
   readonly team: TeamName;
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
+  readonly right?: EvictionRight;
 }
 
 export type Event = FleetEvent | GovernanceEvent | WorkloadEvent | AttemptEvent;

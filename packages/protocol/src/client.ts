@@ -9,6 +9,7 @@ import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
@@ -76,6 +77,8 @@ export interface HeadroomClient {
   policy(options?: CallOptions): Promise<Policy>;
   setPolicy(choice: PolicyChoice, options?: CommandOptions): Promise<PolicySet>;
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
+  /** Asks the performance model; nothing of the fleet is read or changed. */
+  size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
   /** Durable events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: only what comes. */
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;

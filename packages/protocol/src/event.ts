@@ -111,6 +111,7 @@ export const event = z
           team: z.string(),
           teamShareBeforeMilli: count,
           teamShareAfterMilli: count,
+          right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
         }),
       ),
     }),

@@ -184,6 +184,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     policy: (options) => http.call(o.policy, { options }),
     setPolicy: (body, options) => http.call(o.setPolicy, { body, options }),
     presets: (options) => http.call(o.presets, { options }),
+    size: (body, options) => http.call(o.size, { body, options }),
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),

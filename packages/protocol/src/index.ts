@@ -18,6 +18,7 @@ export * from "./output.ts";
 export * from "./page.ts";
 export * from "./policy.ts";
 export * from "./problems.ts";
+export * from "./sizing.ts";
 export * from "./status.ts";
 export * from "./team.ts";
 export * from "./verdict.ts";

@@ -12,6 +12,7 @@ import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
 import type { ProblemCode } from "./problems.ts";
+import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
@@ -177,6 +178,9 @@ export const operations = {
     problems: ["unknownPreset", ...commandProblems],
   }),
   presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {}),
+  size: operation("POST /v1/sizing", "What it will take: a question to the performance model", sizingAnswer, {
+    body: sizingQuestion,
+  }),
   events: operation("GET /v1/events", "Everything recorded, from a sequence on, as a stream", eventEnvelope, {
     query: eventQuery,
     stream: true,

@@ -62,7 +62,7 @@ const fabricRules = z
 
 const evictionRules = z
   .strictObject({
-    search: z.enum(["cheapest", "fewest", "growing-list"]).meta({ description: "How the victims of a plan are found." }),
+    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage"]).meta({ description: "How the victims of a plan are found." }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({ description: "The tests of shares, in turn." }),
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX)
       .nullable()

@@ -1,6 +1,7 @@
 import type { Scenario } from "../scenario-file.ts";
 import { playArmada } from "./armada.ts";
 import { playKai } from "./kai.ts";
+import { playKueueQuota } from "./kueue-quota.ts";
 import { playVolcano } from "./volcano.ts";
 
 /** Plays a scenario and returns how it came out otherwise than expected. */
@@ -9,5 +10,7 @@ export type Player = (scenario: Scenario) => readonly string[];
 export const dialects: ReadonlyMap<string, Player> = new Map<string, Player>([
   ["armada", playArmada],
   ["kai", playKai],
+  ["kueue-classic-hierarchical", playKueueQuota],
+  ["kueue-fair-sharing", playKueueQuota],
   ["volcano-capacity", playVolcano],
 ]);

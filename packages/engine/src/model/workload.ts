@@ -228,5 +228,14 @@ export type EndReason =
   | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
   | { readonly kind: "cancelled" };
 
+/** The order of submission. */
+export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
+
+/**
+ * By what right a victim is taken where teams borrow: its own team's rule; a guarantee of the beneficiary's side; the smaller share
+ * of two sides that both borrow; or low priority, while the beneficiary's team borrows itself.
+ */
+export type EvictionRight = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
+
 /** Enough to show a restart loop, small enough to keep with 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;

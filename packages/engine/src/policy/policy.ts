@@ -94,7 +94,7 @@ export interface FabricRules {
 
 export interface EvictionRules {
   /** How the victims of a plan are found: see `schedule/evict/`. */
-  readonly search: "cheapest" | "fewest" | "growing-list";
+  readonly search: "cheapest" | "fewest" | "growing-list" | "by-share" | "by-advantage";
   /** For `by-share`: the tests that a victim's team has to pass, in turn. */
   readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */

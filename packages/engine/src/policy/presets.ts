@@ -106,6 +106,42 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
   },
+  /** Kueue with fair sharing: quotas that are lent and borrowed, victims by dominant share. */
+  {
+    name: "kueue-fair-sharing",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place", "reclaim"],
+    teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "borrow", usageHalfLifeMs: null },
+    eviction: {
+      search: "by-share",
+      shareTests: ["final", "initial"],
+      preemptibleBelowPriority: null,
+      promises: "kept",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
+  },
+  /** Kueue without fair sharing: victims by priority and by hierarchical advantage. */
+  {
+    name: "kueue-classic",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place", "reclaim"],
+    teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "borrow", usageHalfLifeMs: null },
+    eviction: {
+      search: "by-advantage",
+      shareTests: [],
+      preemptibleBelowPriority: null,
+      promises: "kept",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
+  },
 ] as const satisfies readonly Policy[];
 
 export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));

@@ -1,9 +1,10 @@
 /** What a class asks for at once, and what may stand in its way. */
-import type { AttemptId } from "../model/ids.ts";
+import type { AttemptId, TeamName } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation, Workload } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import type { LimitReached } from "../state/team-use.ts";
+import { ACCELERATORS_AT } from "../state/team-use.ts";
+import type { Amount, LimitReached, TeamUse } from "../state/team-use.ts";
 import type { World } from "../state/world.ts";
 
 export interface Placement {
@@ -30,7 +31,26 @@ export function acceptableTypes(world: World, found: PlacementClass): readonly T
  */
 export function quotaReached({ teamUse, rules }: World, found: PlacementClass, type: string): LimitReached | null {
   const amount = teamUse.amountOf(found.gang, found.workers, type);
-  const limit = teamUse.limitReached(found.team, amount);
+  const limit = teamUse.limitReached(found.team, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;
   return teamUse.guaranteePassed(found.team, amount);
+}
+
+/** Where teams borrow: that nobody lends as much more as this would take. */
+function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): LimitReached | null {
+  const { quota } = teamUse;
+  if (quota === null) return null;
+  const leaf = quota.leaf(team);
+  const amounts = quota.amounts(amount);
+  if (quota.tree.hasRoomFor(leaf, amounts)) return null;
+  const resource = amounts.findIndex((more, at) => more > 0 && more > quota.tree.available(leaf, at));
+  const position = quota.positions[Math.max(0, resource)] as number;
+  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+  const used = quota.tree.usage(leaf, Math.max(0, resource)) / unit;
+  return {
+    team,
+    resource: teamUse.resources[position] as string,
+    limit: used + quota.tree.available(leaf, Math.max(0, resource)) / unit,
+    used,
+  };
 }

@@ -86,7 +86,7 @@ export function growthOf({ rules }: { readonly rules: Rules }, { spec, stopReque
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
 export function recount(world: World): void {
   const { teamUse, state, queue } = world;
-  teamUse.forget();
+  teamUse.forget(world.rules.teams.overGuarantee === "borrow");
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt))

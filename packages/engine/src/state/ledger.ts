@@ -48,6 +48,14 @@ export class Ledger {
     });
   }
 
+  /** All workers leave their places; for its team the attempt counts as before. */
+  leaveOnly(attempt: Attempt): void {
+    const { capacity } = this.#world;
+    const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
+    capacity.leave(gang, attempt.workers, 1);
+    this.#undo.push(() => capacity.leave(gang, attempt.workers, -1));
+  }
+
   /** A promised place is given up. */
   withdraw(promise: PromisedPlace): void {
     holdPromise(this.#world, promise, -1);

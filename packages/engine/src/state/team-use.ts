@@ -8,6 +8,7 @@ import type { Amounts, Team } from "../model/team.ts";
 import type { GangSpec } from "../model/workload.ts";
 import { invariant } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
+import { QuotaIndex } from "./quota-index.ts";
 
 export interface LimitReached {
   readonly team: TeamName;
@@ -57,8 +58,13 @@ export class TeamUse {
   /** Grows whenever a limit may have moved up, or an eviction made room below one; a release shows in `Capacity.freedEpoch`. */
   limitEpoch = 0;
 
-  constructor(teams: ReadonlyMap<TeamName, Team>) {
+  /** What teams may borrow of each other; `null` while the policy knows no borrowing. */
+  quota: QuotaIndex | null = null;
+  #borrows: boolean;
+
+  constructor(teams: ReadonlyMap<TeamName, Team>, borrows: boolean) {
     this.#teams = teams;
+    this.#borrows = borrows;
     this.refresh();
   }
 
@@ -94,6 +100,7 @@ export class TeamUse {
 
   /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
   add(team: TeamName, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+    this.quota?.add(team, amount, sign);
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
@@ -144,11 +151,25 @@ export class TeamUse {
 
   #stated = (position: number, amount: number): number => (position >= ACCELERATORS_AT ? amount / 1000 : amount);
 
-  /** Nobody holds anything, until it is counted anew. */
-  forget(): void {
+  /** Nobody holds anything, until it is counted anew under a policy with or without borrowing. */
+  forget(borrows: boolean): void {
+    this.#borrows = borrows;
     for (const node of this.#nodes.values()) {
       node.used.length = 0;
       node.fixed.length = 0;
+    }
+    this.#indexQuota();
+  }
+
+  /** Builds the quota tree anew from what the teams' own work holds. */
+  #indexQuota(): void {
+    const nodes = [...this.#nodes.values()];
+    this.quota = this.#borrows ? new QuotaIndex(nodes, (resource) => this.position(resource)) : null;
+    if (this.quota === null) return;
+    const { tree, positions } = this.quota;
+    for (const node of nodes) {
+      const { used } = ownPart(node);
+      tree.add(this.quota.leaf(node.name), positions.map((at) => used[at] ?? 0));
     }
   }
 
@@ -173,6 +194,7 @@ export class TeamUse {
         addVector(at.fixed, part.fixed);
       }
     }
+    this.#indexQuota();
   }
 
   #define(team: Team): void {

@@ -101,7 +101,7 @@ export function emptyState(): State {
 export function indexState(state: State): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
-  const teamUse = new TeamUse(state.teams);
+  const teamUse = new TeamUse(state.teams, rules.teams.overGuarantee === "borrow");
   const queue = new Queue(rules);
   const timers = new Timers();
   const world: World = {

@@ -28,9 +28,10 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
     });
   }
   for (const given of plan.withdrawn ?? []) withdraw(batch, given, `the place is needed by ${beneficiary.id}`);
-  for (const { attempt, keeps, moves } of plan.victims) {
+  for (const victim of plan.victims) {
+    const { attempt, keeps } = victim;
     if (keeps === 0) {
-      requestStop(batch, attempt, moves === true ? "moved" : reason);
+      requestStop(batch, attempt, reasonFor(victim, reason));
       continue;
     }
     batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
@@ -41,6 +42,11 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   else promise(batch, plan.beneficiary, plan.placement);
   // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
   for (const { found, placement } of plan.moves ?? []) batch.ledger.occupy(found, placement);
+}
+
+function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionReason {
+  if (moves === true) return "moved";
+  return right === "withinTeam" ? "preempted" : reason;
 }
 
 /** A plan may free a quota and not a place: then the place is idle already. */
@@ -55,7 +61,7 @@ function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean 
 /** How the victims' teams stand before and after, as parts of their claims. */
 function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const standings = standingsOf(world);
-  return victims.map(({ attempt, keeps }) => {
+  return victims.map(({ attempt, keeps, right }) => {
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
     const lost = world.teamUse.amountOf(spec.gang, keeps - attempt.workers.length, attempt.acceleratorType);
@@ -66,6 +72,7 @@ function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVic
       team: spec.team,
       teamShareBeforeMilli: Math.round(dominantShare(standing, null) * 1000),
       teamShareAfterMilli: Math.round(dominantShare(standing, lost) * 1000),
+      ...(right === undefined ? {} : { right }),
     };
   });
 }

@@ -1,5 +1,5 @@
 /** A plan: who is to have which place, and who gives it up. Made by a search, checked by `verify/plan.ts`, carried out by `carry-out.ts`. */
-import type { Attempt, EvictionReason, PromisedPlace } from "../../model/workload.ts";
+import type { Attempt, EvictionReason, EvictionRight, PromisedPlace } from "../../model/workload.ts";
 import type { Batch } from "../../batch.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Placement } from "../request.ts";
@@ -8,6 +8,8 @@ export interface Victim {
   readonly attempt: Attempt;
   /** Workers that it keeps; 0: it is evicted whole. */
   readonly keeps: number;
+  /** By what right, where the search knows more than the reason of the plan. */
+  readonly right?: EvictionRight;
   /** Whether what it gives up has a place elsewhere in the plan. */
   readonly moves?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { EvictionRules } from "../../policy/policy.ts";
+import { findByAdvantage, findByShare } from "./by-quota.ts";
 import { findCheapest } from "./cheapest.ts";
 import { findFewest } from "./fewest.ts";
 import { findByGrowingList } from "./growing-list.ts";
@@ -7,6 +8,8 @@ import type { PlanSearch } from "./plan.ts";
 /** How a policy's plans are found, by its `eviction.search`. */
 export const searches: { readonly [Name in EvictionRules["search"]]: PlanSearch } = {
   cheapest: findCheapest,
+  "by-share": findByShare,
+  "by-advantage": findByAdvantage,
   fewest: findFewest,
   "growing-list": findByGrowingList,
 };

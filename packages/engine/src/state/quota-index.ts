@@ -1,0 +1,84 @@
+/**
+ * What teams may use of each other's guarantees: the quota tree of `quota/tree.ts` over the teams as they are defined, kept up to
+ * date with what they hold. It is there only while the policy in force lets teams borrow.
+ */
+import type { TeamName } from "../model/ids.ts";
+import type { Amounts, Team } from "../model/team.ts";
+import { QuotaTree } from "../quota/tree.ts";
+import type { QuotaNode } from "../quota/tree.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-use.ts";
+import type { Amount, TeamNode } from "./team-use.ts";
+
+export class QuotaIndex {
+  readonly tree: QuotaTree;
+  /** Resource positions, as in `team-use.ts`, by the tree's resources: those of which some team states a guarantee. */
+  readonly positions: readonly number[];
+  readonly #leaves = new Map<TeamName, number>();
+
+  constructor(nodes: readonly TeamNode[], position: (resource: string) => number) {
+    const named = new Set<number>();
+    for (const { team } of nodes) for (const resource of Object.keys(team.guarantee ?? {})) named.add(position(resource));
+    this.positions = [...named].toSorted((left, right) => left - right);
+    const list: QuotaNode[] = [];
+    const indexOf = new Map<TeamNode, number>();
+    for (const node of parentsFirst(nodes)) {
+      const parent = node.parent === null ? -1 : (indexOf.get(node.parent) as number);
+      indexOf.set(node, list.length);
+      this.#leaves.set(node.name, list.length);
+      list.push(this.#quotaOf(node.team, parent, position));
+    }
+    // A team with children runs its own work in a leaf that has no quota of its own.
+    for (const node of nodes) {
+      if (node.children.length === 0) continue;
+      this.#leaves.set(node.name, list.length);
+      list.push(this.#quotaOf({ name: node.name, parent: node.name, limit: {}, guarantee: {} }, indexOf.get(node) as number, position));
+    }
+    this.tree = new QuotaTree({ kinds: this.positions.map(kindOf), nodes: list });
+  }
+
+  #quotaOf(team: Team, parent: number, position: (resource: string) => number): QuotaNode {
+    const vector = (amounts: Amounts | undefined, missing: number | null): (number | null)[] => {
+      const byPosition = new Map(Object.entries(amounts ?? {}).map(([name, amount]) => [position(name), amount] as const));
+      return this.positions.map((at) => {
+        const amount = byPosition.get(at);
+        return amount === undefined ? missing : at >= ACCELERATORS_AT ? Math.round(amount * 1000) : amount;
+      });
+    };
+    return {
+      parent,
+      guarantee: vector(team.guarantee, 0),
+      limit: vector(team.limit, null),
+      lendingLimit: vector(team.lendingLimit, null),
+      borrowingLimit: vector(team.borrowingLimit, null),
+      weightMilli: Math.round((team.weight ?? 1) * 1000),
+    };
+  }
+
+  /** The tree's node that holds the team's own work. */
+  leaf(team: TeamName): number {
+    return this.#leaves.get(team) as number;
+  }
+
+  /** An amount by the tree's resources. */
+  amounts({ typeAt, acceleratorsMilli, coresMilli, memoryMib }: Amount): number[] {
+    return this.positions.map((at) => {
+      if (at === CORES_AT) return coresMilli;
+      if (at === MEMORY_AT) return memoryMib;
+      return at === ACCELERATORS_AT || at === typeAt ? acceleratorsMilli : 0;
+    });
+  }
+
+  add(team: TeamName, amount: Amount, sign: 1 | -1): void {
+    if (sign === 1) this.tree.add(this.leaf(team), this.amounts(amount));
+    else this.tree.remove(this.leaf(team), this.amounts(amount));
+  }
+}
+
+/** Cores, memory, all accelerators and single types are each compared with their like. */
+const kindOf = (position: number): number => Math.min(position, ACCELERATORS_AT + 1);
+
+function parentsFirst(nodes: readonly TeamNode[]): TeamNode[] {
+  const ordered = nodes.filter(({ parent }) => parent === null);
+  for (let index = 0; index < ordered.length; index++) ordered.push(...(ordered[index] as TeamNode).children);
+  return ordered;
+}

@@ -1,0 +1,151 @@
+/** Kueue's victim selections, with and without fair sharing: exactly who is evicted for the incoming workload, and by what right. */
+import { presets } from "@headroom/engine";
+import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
+import type { Scenario } from "../scenario-file.ts";
+import { Stage } from "../stage.ts";
+
+type Quotas = Readonly<Record<string, number>>;
+interface Queue {
+  readonly name: string;
+  readonly parent: string | null;
+  readonly quota?: number | null;
+  readonly limit?: number | null;
+  readonly lendingLimit?: number | null;
+  readonly quotaByFlavor?: Quotas;
+  readonly limitByFlavor?: Quotas;
+  readonly lendingLimitByFlavor?: Quotas;
+  readonly weight?: number | null;
+  readonly preemptionPolicy?: {
+    readonly withinClusterQueue?: string;
+    readonly reclaimWithinCohort?: string;
+    readonly borrowWithinCohort?: { readonly policy?: string; readonly maxPriorityThreshold?: number };
+  };
+}
+interface Job {
+  readonly name: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly pods: number;
+  readonly gpusPerPod: number;
+  readonly flavor?: string;
+}
+interface QuotaScenario extends Scenario {
+  readonly queues: readonly Queue[];
+  readonly runningJobs: readonly Job[];
+  readonly pendingJobs: readonly Job[];
+  readonly fairSharingStrategies?: readonly string[];
+  readonly expected: { readonly victims: Readonly<Record<string, string>>; readonly incomingCanProceed?: boolean };
+}
+
+const reasons: Readonly<Record<EvictionRight, string>> = {
+  withinTeam: "InClusterQueue",
+  reclaimGuarantee: "InCohortReclamation",
+  reclaimShare: "InCohortFairSharing",
+  reclaimWhileBorrowing: "InCohortReclaimWhileBorrowing",
+};
+const FLAVOR = "default";
+
+export function playKueueQuota(scenario: Scenario): string[] {
+  const world = scenario as QuotaScenario;
+  const stage = new Stage(policyFor(world));
+  const jobs = [...world.runningJobs, ...world.pendingJobs];
+  const unit = unitOf(world);
+  const flavors = [...new Set([FLAVOR, ...world.queues.flatMap((queue) => Object.keys(queue.quotaByFlavor ?? {}))])];
+  // Quotas decide here and nothing else: every flavor is one node that could hold everything twice.
+  const total = 2 * jobs.reduce((sum, { pods, gpusPerPod }) => sum + pods * gpusPerPod * unit, 0);
+  for (const flavor of flavors) stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
+  for (const queue of declared(world.queues)) stage.addTeam(teamOf(queue, unit));
+  const next = new Map<string, number>();
+  const names = new Map<string, string>();
+  for (const job of jobs) {
+    const isRunning = world.runningJobs.includes(job);
+    const flavor = job.flavor ?? FLAVOR;
+    const accelerators = job.gpusPerPod * unit;
+    const id = stage.submit({
+      name: job.name,
+      team: job.queue,
+      priority: job.priority,
+      acceleratorTypes: flavors.length > 1 && job.flavor !== undefined ? [job.flavor] : [],
+      gang: { workers: job.pods, accelerators, coresMilli: 0, memoryMib: 0 },
+    });
+    names.set(id, job.name);
+    if (!isRunning) continue;
+    const workers = Array.from({ length: job.pods }, () => {
+      const first = next.get(flavor) ?? 0;
+      next.set(flavor, first + accelerators);
+      const last = first + accelerators - 1;
+      return { node: `node-${flavor}`, accelerators: accelerators === 0 ? "" : last === first ? `${first}` : `${first}-${last}` };
+    });
+    stage.run(id, flavor, workers);
+  }
+  return compare(stage, world, names);
+}
+
+function policyFor({ dialect, fairSharingStrategies }: QuotaScenario): Policy {
+  if (dialect === "kueue-classic-hierarchical") return presets.get("kueue-classic") as Policy;
+  const policy = presets.get("kueue-fair-sharing") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
+  if (fairSharingStrategies === undefined) return policy;
+  const shareTests = fairSharingStrategies.map((name) => (name === "LessThanInitialShare" ? "initial" : "final"));
+  return { ...policy, eviction: { ...policy.eviction, shareTests } };
+}
+
+/** Parents that nobody declared are at the top and have no quota of their own. */
+function declared(queues: readonly Queue[]): readonly Queue[] {
+  const names = new Set(queues.map(({ name }) => name));
+  const missing = new Set(queues.flatMap(({ parent }) => (parent !== null && !names.has(parent) ? [parent] : [])));
+  return [...[...missing].map((name): Queue => ({ name, parent: null, quota: 0 })), ...queues];
+}
+
+/** A number of accelerators that stands for one unit, so that every amount is whole. */
+function unitOf({ queues, runningJobs, pendingJobs }: QuotaScenario): number {
+  const amounts = [
+    ...[...runningJobs, ...pendingJobs].map(({ gpusPerPod }) => gpusPerPod),
+    ...queues.flatMap(({ quota, limit, lendingLimit }) => [quota ?? 0, limit ?? 0, lendingLimit ?? 0]),
+  ];
+  const isWhole = (unit: number): boolean => amounts.every((amount) => Number.isInteger(amount * unit));
+  return [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 1000].find(isWhole) ?? 1000;
+}
+
+function teamOf(queue: Queue, unit: number) {
+  const amounts = (one: number | null | undefined, byFlavor: Quotas | undefined): Quotas => {
+    if (byFlavor !== undefined) return Object.fromEntries(Object.entries(byFlavor).map(([name, amount]) => [name, amount * unit]));
+    return one == null ? {} : { [FLAVOR]: one * unit };
+  };
+  const { withinClusterQueue, reclaimWithinCohort, borrowWithinCohort } = queue.preemptionPolicy ?? {};
+  const preemption: TeamPreemption = {
+    within: withinClusterQueue === "LowerPriority" ? "lowerPriority" : "never",
+    reclaim: reclaimWithinCohort === "Any" ? "any" : reclaimWithinCohort === "LowerPriority" ? "lowerPriority" : "never",
+    ...(borrowWithinCohort === undefined || borrowWithinCohort.policy === "Never"
+      ? {}
+      : { whileBorrowing: { priorityMax: borrowWithinCohort.maxPriorityThreshold ?? Number.MAX_SAFE_INTEGER } }),
+  };
+  return {
+    name: queue.name,
+    parent: queue.parent,
+    guarantee: amounts(queue.quota, queue.quotaByFlavor),
+    limit: amounts(queue.limit, queue.limitByFlavor),
+    lendingLimit: amounts(queue.lendingLimit, queue.lendingLimitByFlavor),
+    weight: queue.weight ?? 1,
+    preemption,
+  };
+}
+
+function compare(stage: Stage, { expected, pendingJobs }: QuotaScenario, names: ReadonlyMap<string, string>): string[] {
+  const victims: Record<string, string> = {};
+  const proceeding = new Set<string>();
+  for (const event of stage.round()) {
+    if (event.kind === "gangPlaced") proceeding.add(event.workloadId);
+    if (event.kind === "placePromised") proceeding.add(event.promise.workloadId);
+    if (event.kind !== "evictionPlanned") continue;
+    for (const { attemptId, right } of event.victims)
+      victims[names.get(attemptId.split(".")[0] as string) ?? attemptId] = right === undefined ? "?" : reasons[right];
+  }
+  const text = (record: Readonly<Record<string, string>>): string =>
+    Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([name, reason]) => `${name}: ${reason}`).join(", ");
+  const differences: string[] = [];
+  if (text(expected.victims) !== text(victims)) differences.push(`victims: expected {${text(expected.victims)}}, got {${text(victims)}}`);
+  const proceeds = proceeding.size === pendingJobs.length;
+  if (expected.incomingCanProceed !== undefined && expected.incomingCanProceed !== proceeds)
+    differences.push(`incoming can ${expected.incomingCanProceed ? "" : "not "}proceed, and ${proceeds ? "does" : "does not"}`);
+  return differences;
+}
