@@ -41,5 +41,6 @@ export type {
 export * from "./storage/axes.ts";
 export * from "./storage/demand.ts";
 export * from "./storage/tiers.ts";
+export { answerSizing, type SizingAnswer, type SizingQuestion } from "./sizing/answer.ts";
 export * from "./sizing/failures.ts";
 export * from "./sizing/storage.ts";

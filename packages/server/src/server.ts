@@ -23,6 +23,7 @@ import { OperationalError } from "./operational-error.ts";
 import { retentionDefaults } from "./retention/attempt-shelf.ts";
 import type { RetentionRules } from "./retention/attempt-shelf.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
+import { SizingDesk } from "./sizing/sizing-desk.ts";
 
 export interface ControlPlaneOptions {
   /** The state directory: journal, token, attempts. */
@@ -126,6 +127,7 @@ function controlPlane({ host, hostNames = [] }: ControlPlaneOptions, opened: Ope
     driver,
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
+    sizing: new SizingDesk(),
     log,
     version: productVersion(),
     startedAtMs: nowMs(),
@@ -151,7 +153,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });
-    await plane.driver.close();
+    await Promise.all([plane.driver.close(), plane.sizing.close()]);
     await Promise.all(executors.map((executor) => executor.close()));
   };
   return {

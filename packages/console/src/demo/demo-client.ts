@@ -1,6 +1,7 @@
 /** `HeadroomClient` on the demo's world: the product's views over the product's engine, as the server has them. */
 import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
-import { ProblemError, applyRequest, policyChoice, refuse, workloadSpec } from "@headroom/protocol";
+import { answerSizing } from "@headroom/perf";
+import { ProblemError, applyRequest, policyChoice, refuse, sizingQuestion, workloadSpec } from "@headroom/protocol";
 import type { Abort, HeadroomClient } from "@headroom/protocol";
 import * as views from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
@@ -64,6 +65,7 @@ type Reading = Pick<
   | "teams"
   | "policy"
   | "presets"
+  | "size"
   | "events"
   | "status"
 >;
@@ -82,6 +84,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     teams: async (page = {}) => views.teamList(engine, page),
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
+    size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
     status: async () => views.statusView(engine, { version: "demo", mode: "simulated", startedAtMs, journal: null }),

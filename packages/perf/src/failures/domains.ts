@@ -53,7 +53,11 @@ function touchedShare(fleet: Fleet, nodes: number, size: number): number {
   const total = fleet.nodeCount;
   if (fleet.placement === "packed") return Math.min(1, (nodes + size - 1) / total);
   // 1 − C(total − nodes, size) ÷ C(total, size): none of the domain's nodes is one of the job's.
+  // Symmetric in the two, so the smaller one is counted through.
+  const few = Math.min(size, nodes);
+  const many = Math.max(size, nodes);
   let spared = 1;
-  for (let index = 0; index < size; index += 1) spared *= Math.max(0, total - nodes - index) / (total - index);
+  for (let index = 0; index < few && spared > 0; index += 1)
+    spared *= Math.max(0, total - many - index) / (total - index);
   return 1 - spared;
 }

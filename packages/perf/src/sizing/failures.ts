@@ -23,13 +23,14 @@ export interface FailureSizing {
   /** For how long one checkpoint stops the job. */
   readonly stallSeconds: number;
   /** Between checkpoints; undefined: the best one. */
-  readonly intervalSeconds: number | undefined;
+  readonly intervalSeconds?: number | undefined;
   /** Share of the time lost to ranks that are slower than the others, beyond what the step time already holds. */
   readonly stragglerShare: number;
   readonly repairHours: number;
   readonly spareCoverage: number;
   readonly burstiness: number;
-  readonly fleet: Fleet;
+  /** Where the job runs; undefined: on a fleet of its own size. */
+  readonly fleet?: Fleet | undefined;
   readonly domains: readonly { readonly name: string; readonly nodeCount: number }[];
 }
 
@@ -62,6 +63,10 @@ export function sizeFailures(request: FailureSizing): FailureReport {
     best: bestInterval(cost),
   };
   const chosen = goodputAt(cost, request.intervalSeconds ?? intervals.best);
+  const fleet: Fleet = {
+    nodeCount: Math.max(nodeCount, request.fleet?.nodeCount ?? nodeCount),
+    placement: request.fleet?.placement ?? "packed",
+  };
   const job = {
     name: "job",
     jobCount: 1,
@@ -84,6 +89,6 @@ export function sizeFailures(request: FailureSizing): FailureReport {
       coverage: request.spareCoverage,
       burstiness: request.burstiness,
     }),
-    domainLosses: request.domains.map((domain) => domainLoss(request.fleet, [job], domain)),
+    domainLosses: request.domains.map((domain) => domainLoss(fleet, [job], domain)),
   };
 }

@@ -3,11 +3,11 @@ import type { AxisDemand } from "./demand.ts";
 /** What a storage tier offers, as bought. An axis that is not stated is not judged. */
 export interface StorageTier {
   readonly name: string;
-  readonly capacityBytes?: number;
-  readonly readGbPerS?: number;
-  readonly writeGbPerS?: number;
-  readonly operationsPerS?: number;
-  readonly clientCount?: number;
+  readonly capacityBytes?: number | undefined;
+  readonly readGbPerS?: number | undefined;
+  readonly writeGbPerS?: number | undefined;
+  readonly operationsPerS?: number | undefined;
+  readonly clientCount?: number | undefined;
   readonly source: string;
 }
 

@@ -4,11 +4,13 @@ import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/batch-driver.ts";
+import type { SizingDesk } from "../sizing/sizing-desk.ts";
 
 export interface ControlPlane {
   readonly driver: Driver;
   readonly executors: ReadonlyMap<ExecutorKind, Executor>;
   readonly gate: Gate;
+  readonly sizing: SizingDesk;
   readonly log: DriverLog;
   readonly version: string;
   /** When this process started. */

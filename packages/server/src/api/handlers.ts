@@ -156,6 +156,7 @@ export const handlers: Handlers = {
     return { name };
   },
   presets: () => presetsView(),
+  size: ({ sizing }, { body }) => sizing.answer(body),
   status: ({ driver, version, startedAtMs }) =>
     driver.read((engine) =>
       statusView(engine, { version, mode: "live", startedAtMs, journal: journalStatus(driver.status()) }),

@@ -1,0 +1,32 @@
+import { fabricCounts } from "../network/fabric-counts.ts";
+import type { FabricCounts, FabricImpossible, FabricRequest } from "../network/fabric-request.ts";
+import type { StorageTier } from "../storage/axes.ts";
+import { sizeFailures, type FailureReport, type FailureSizing } from "./failures.ts";
+import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.ts";
+
+/** A question to the model: the one door for the CLI, the API and the console. */
+export type SizingQuestion =
+  | { readonly kind: "network"; readonly network: FabricRequest }
+  | { readonly kind: "storage"; readonly storage: StorageSizing; readonly tiers: readonly StorageTier[] }
+  | { readonly kind: "failures"; readonly failures: FailureSizing };
+
+export type SizingAnswer =
+  | ({ readonly kind: "network" } & Omit<FabricCounts, "kind" | "request">)
+  | ({ readonly kind: "storage" } & StorageReport)
+  | ({ readonly kind: "failures" } & FailureReport)
+  | FabricImpossible;
+
+export function answerSizing(question: SizingQuestion): SizingAnswer {
+  switch (question.kind) {
+    case "network": {
+      const answer = fabricCounts(question.network);
+      if (answer.kind === "impossible") return answer;
+      const { request: _request, ...counts } = answer;
+      return { ...counts, kind: "network" };
+    }
+    case "storage":
+      return { kind: "storage", ...sizeStorage(question.storage, question.tiers) };
+    case "failures":
+      return { kind: "failures", ...sizeFailures(question.failures) };
+  }
+}
