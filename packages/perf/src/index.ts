@@ -19,7 +19,6 @@ export * from "./training/step.ts";
 export * from "./constants-inference.ts";
 export * from "./inference/index.ts";
 export {
-  calibratedConstants,
   deriveCalibration,
   type Calibration,
   type ServingCalibration,

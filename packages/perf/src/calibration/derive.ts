@@ -1,10 +1,9 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
-import type { InferenceConstants } from "../constants-inference.ts";
 import type { CalibrationProfile, MatmulRow } from "./profile.ts";
 
-/** What the inference model takes from a profile, besides what the training model does. */
+/** What a profile says of serving: shown, and a check on the fitted rates of the inference model. */
 export interface ServingCalibration {
   /** Median over layers at 2,048 tokens or more, share of the 16-bit dense peak. */
   readonly matmulEfficiency?: number;
@@ -63,11 +62,6 @@ export function deriveCalibration(profile: CalibrationProfile, accelerator: Acce
     }),
     warnings,
   };
-}
-
-/** The inference model's constants with what was measured in place of what was fitted. */
-export function calibratedConstants(constants: InferenceConstants, serving: ServingCalibration): InferenceConstants {
-  return { ...constants, ...serving };
 }
 
 const tflops = (row: MatmulRow): number => (2 * row.m * row.n * row.k) / row.seconds / 1e12;

@@ -1,0 +1,92 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import { accelerators, findAccelerator } from "../catalogue/accelerators.ts";
+import { readModelConfig } from "../catalogue/hugging-face.ts";
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import { findModel, modelNames } from "../catalogue/models.ts";
+import type { NodeShape } from "../catalogue/node.ts";
+
+/** What was asked for cannot be; `nearest` is what could. */
+export interface Impossible {
+  readonly kind: "impossible";
+  readonly reason: string;
+  readonly nearest: string;
+}
+
+/** A preset's name, or a config.json of Hugging Face with a name for it. */
+export type ModelChoice = string | { readonly name: string; readonly config: unknown };
+
+export function impossible(reason: string, nearest: string): Impossible {
+  return { kind: "impossible", reason, nearest };
+}
+
+export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossible {
+  if (typeof choice === "string") {
+    return (
+      findModel(choice) ??
+      impossible(
+        `there is no model preset ${choice}`,
+        `${nearestNames(choice, modelNames)}, or the config.json of the model`,
+      )
+    );
+  }
+  const reading = readModelConfig(choice.config, choice.name);
+  return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
+}
+
+export function resolveAccelerator(name: string): Accelerator | Impossible {
+  const found = findAccelerator(name, accelerators);
+  if (found !== undefined) return found;
+  const names = accelerators.map((one) => one.name);
+  return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
+}
+
+export function isImpossible(value: object): value is Impossible {
+  return "kind" in value && value.kind === "impossible";
+}
+
+/** Host link of servers by the accelerator's generation: PCIe 4 before 2022, PCIe 5 after (ml-engineering, network/README.md). */
+const hostLinkGbPerS = { pcie4: 31, pcie5: 63 };
+
+/** The server that usually carries an accelerator, with what the question says otherwise. */
+export function usualNode(
+  accelerator: Accelerator,
+  given: { readonly acceleratorsPerNode?: number | undefined; readonly nodeNetworkGbPerS?: number | undefined },
+): NodeShape {
+  const acceleratorCount = given.acceleratorsPerNode ?? (accelerator.name.startsWith("GB") ? 4 : 8);
+  return {
+    name: `${acceleratorCount} x ${accelerator.name}`,
+    accelerator,
+    acceleratorCount,
+    scaleOutGbPerS: given.nodeNetworkGbPerS ?? accelerator.scaleOutGbPerS * acceleratorCount,
+    hostLinkGbPerS: accelerator.year >= 2022 ? hostLinkGbPerS.pcie5 : hostLinkGbPerS.pcie4,
+    source: "the servers usually sold with it",
+  };
+}
+
+/** The three names that share most of their letters in order with what was typed. */
+function nearestNames(typed: string, names: readonly string[]): string {
+  const wanted = typed.toLowerCase();
+  const scored = names.map((name) => ({
+    name,
+    score: commonLength(wanted, name.toLowerCase()) / (name.length + wanted.length),
+  }));
+  scored.sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
+  return scored
+    .slice(0, 3)
+    .map(({ name }) => name)
+    .join(", ");
+}
+
+/** Length of the longest common subsequence. */
+function commonLength(left: string, right: string): number {
+  let previous = new Array<number>(right.length + 1).fill(0);
+  for (const letter of left) {
+    const row = [0];
+    for (let index = 0; index < right.length; index += 1) {
+      const isSame = right[index] === letter;
+      row.push(isSame ? (previous[index] ?? 0) + 1 : Math.max(previous[index + 1] ?? 0, row[index] ?? 0));
+    }
+    previous = row;
+  }
+  return previous.at(-1) ?? 0;
+}

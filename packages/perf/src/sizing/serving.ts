@@ -1,0 +1,181 @@
+import type { NumberFormat } from "../catalogue/number-format.ts";
+import { fittedInference, type InferenceConstants } from "../constants-inference.ts";
+import { deriveCalibration } from "../calibration/derive.ts";
+import { readProfile } from "../calibration/profile.ts";
+import { batchLimit, decodeStep, meanContext, type RequestShape } from "../inference/batching.ts";
+import { coldStart, type ColdStart } from "../inference/cold-start.ts";
+import { planEndpoint, type EndpointPlan } from "../inference/endpoint.ts";
+import type { StepTime } from "../inference/forward.ts";
+import { interval80, type Interval } from "../inference/interval.ts";
+import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
+import { openLoop } from "../inference/queueing.ts";
+import { servingFormats } from "../inference/quantization.ts";
+import { currentEngine, type ServingLayout } from "../inference/replica.ts";
+import { calibratedInference } from "../inference/serve.ts";
+import {
+  impossible,
+  isImpossible,
+  resolveAccelerator,
+  resolveModel,
+  type Impossible,
+  type ModelChoice,
+} from "./resolve.ts";
+
+/** An endpoint under traffic, within a promise to its users. */
+export interface ServingSizing {
+  readonly model: ModelChoice;
+  readonly accelerator: string;
+  readonly weights: NumberFormat;
+  readonly kv?: NumberFormat | undefined;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  /** Share of the prompt that is found in the cache of earlier requests. */
+  readonly prefixHitShare: number;
+  readonly requestsPerS: number;
+  readonly ttftMs: number;
+  readonly tpotMs: number;
+  /** Share of the requests that must stay below both. */
+  readonly share: number;
+  readonly pricePerAcceleratorHour: number;
+  /** Only this layout; otherwise the usual ones are compared. */
+  readonly layout?: ServingLayout | undefined;
+  /** A calibration profile of this accelerator, as `headroom calibrate` writes it. */
+  readonly profile?: unknown;
+  /** Rate at which a starting node reads weights, GB/s. */
+  readonly weightsGbPerS: number;
+}
+
+export interface ServingPlanRow {
+  readonly layout: ServingLayout;
+  readonly replicaCount: number;
+  readonly acceleratorCount: number;
+  readonly requestsPerSPerReplica: number;
+  readonly ttftMs: number;
+  readonly tpotMs: number;
+  readonly costPerHour: number;
+  readonly costPerMillionOutputTokens: number;
+}
+
+export interface ServingReport {
+  readonly kind: "serving";
+  readonly model: { readonly name: string; readonly source: string };
+  readonly accelerator: string;
+  /** From the cheapest. */
+  readonly plans: readonly ServingPlanRow[];
+  /** The cheapest one looked at closely, at its share of the traffic. */
+  readonly best: {
+    readonly memory: ServingMemory;
+    readonly batch: number;
+    readonly batchLimit: number;
+    readonly step: StepTime;
+    readonly tpotIntervalMs: Interval;
+    readonly coldStart: ColdStart;
+  };
+  readonly rejected: readonly { readonly layout: ServingLayout; readonly reason: string }[];
+  readonly isCalibrated: boolean;
+}
+
+/** The model has no ground to stand on here, and says so. */
+export interface Unknown {
+  readonly kind: "unknown";
+  readonly reasons: readonly string[];
+}
+
+export function sizeServing(question: ServingSizing): ServingReport | Impossible | Unknown {
+  const model = resolveModel(question.model);
+  if (isImpossible(model)) return model;
+  const accelerator = resolveAccelerator(question.accelerator);
+  if (isImpossible(accelerator)) return accelerator;
+  const constants = constantsFor(question, accelerator);
+  if ("kind" in constants) return constants;
+  const { promptTokens, outputTokens, prefixHitShare, requestsPerS, ttftMs, tpotMs, share } = question;
+  const request: RequestShape = { promptTokens, outputTokens, prefixHitShare };
+  const answer = planEndpoint(
+    {
+      model,
+      accelerator,
+      formats: servingFormats(question.weights, question.kv),
+      engine: currentEngine,
+      request,
+      requestsPerS,
+      objective: { ttftMs, tpotMs, share },
+      pricePerAcceleratorHour: question.pricePerAcceleratorHour,
+      ...(question.layout === undefined ? {} : { layouts: [question.layout] }),
+    },
+    constants,
+  );
+  if (answer.kind === "unknown") return { kind: "unknown", reasons: answer.reasons.map(({ message }) => message) };
+  const cheapest = answer.kind === "plans" ? answer.plans[0] : undefined;
+  if (cheapest === undefined || answer.kind === "impossible") return nothingServes(question, answer.rejected);
+  return {
+    kind: "serving",
+    model: { name: model.name, source: model.source },
+    accelerator: accelerator.name,
+    plans: answer.plans.map(planRow),
+    best: closeLook(question, cheapest, request, constants),
+    rejected: answer.rejected,
+    isCalibrated: question.profile !== undefined,
+  };
+}
+
+function constantsFor(
+  question: ServingSizing,
+  accelerator: Parameters<typeof deriveCalibration>[1],
+): InferenceConstants | Impossible {
+  if (question.profile === undefined) return fittedInference;
+  const reading = readProfile(question.profile);
+  if (reading.kind === "refused") return impossible(reading.reason, "a profile that `headroom calibrate` wrote");
+  return calibratedInference(deriveCalibration(reading.profile, accelerator).training);
+}
+
+function planRow(plan: EndpointPlan): ServingPlanRow {
+  const { replica, latency, replicaCount, acceleratorCount, requestsPerSPerReplica } = plan;
+  const { costPerHour, costPerMillionOutputTokens } = plan;
+  return {
+    layout: replica.layout,
+    replicaCount,
+    acceleratorCount,
+    requestsPerSPerReplica,
+    ttftMs: latency.ttftMs,
+    tpotMs: latency.tpotMs,
+    costPerHour,
+    costPerMillionOutputTokens,
+  };
+}
+
+function closeLook(
+  question: ServingSizing,
+  { replica, replicaCount, latency }: EndpointPlan,
+  request: RequestShape,
+  k: InferenceConstants,
+): ServingReport["best"] {
+  const state = openLoop(replica, request, question.requestsPerS / replicaCount, k);
+  const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request, k);
+  return {
+    memory: servingMemory(replica),
+    batch,
+    batchLimit: batchLimit(replica, request, k),
+    step: decodeStep(replica, batch, meanContext(request), k),
+    tpotIntervalMs: interval80(replica, latency.tpotMs, k),
+    coldStart: coldStart(replica, {
+      provisioningS: 0,
+      imageGb: 0,
+      imageGbPerS: 1,
+      weightsGbPerS: question.weightsGbPerS,
+      simultaneousReplicas: 1,
+      storageGbPerS: Number.POSITIVE_INFINITY,
+      hostLinkGbPerS: replica.accelerator.year >= 2022 ? 63 : 31,
+      acceleratorsPerNode: 8,
+      isCompiledBefore: false,
+    }),
+  };
+}
+
+/** The layout that came nearest is the one whose reason is about latency, else the first. */
+function nothingServes(question: ServingSizing, rejected: ServingReport["rejected"]): Impossible {
+  const reached = rejected.find(({ reason }) => reason.startsWith("an idle replica")) ?? rejected.at(-1);
+  const what = `no layout on ${question.accelerator} serves this within the promise`;
+  if (reached === undefined) return impossible(what, "a layout to look at");
+  const { tensor, pipeline } = reached.layout;
+  return impossible(what, `tensor ${tensor}, pipeline ${pipeline}: ${reached.reason}`);
+}
