@@ -2,6 +2,7 @@ import type { Scenario } from "../scenario-file.ts";
 import { playArmada } from "./armada.ts";
 import { playKai } from "./kai.ts";
 import { playKueueQuota } from "./kueue-quota.ts";
+import { playKueueTopology } from "./kueue-topology.ts";
 import { playVolcano } from "./volcano.ts";
 
 /** Plays a scenario and returns how it came out otherwise than expected. */
@@ -12,5 +13,6 @@ export const dialects: ReadonlyMap<string, Player> = new Map<string, Player>([
   ["kai", playKai],
   ["kueue-classic-hierarchical", playKueueQuota],
   ["kueue-fair-sharing", playKueueQuota],
+  ["kueue-tas", playKueueTopology],
   ["volcano-capacity", playVolcano],
 ]);

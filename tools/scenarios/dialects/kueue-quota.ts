@@ -123,12 +123,16 @@ function teamOf(queue: Queue, unit: number) {
     name: queue.name,
     parent: queue.parent,
     guarantee: amounts(queue.quota, queue.quotaByFlavor),
-    limit: amounts(queue.limit, queue.limitByFlavor),
+    borrowingLimit: beyond(amounts(queue.limit, queue.limitByFlavor), amounts(queue.quota, queue.quotaByFlavor)),
     lendingLimit: amounts(queue.lendingLimit, queue.lendingLimitByFlavor),
     weight: queue.weight ?? 1,
     preemption,
   };
 }
+
+/** The dialect states a limit as quota and borrowing limit together. */
+const beyond = (limits: Quotas, quotas: Quotas): Quotas =>
+  Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit - (quotas[name] ?? 0)]));
 
 function compare(stage: Stage, { expected, pendingJobs }: QuotaScenario, names: ReadonlyMap<string, string>): string[] {
   const victims: Record<string, string> = {};

@@ -16,6 +16,7 @@ const presetList = [
       overGuarantee: "idle",
       usageHalfLifeMs: null,
     },
+    fabric: { choose: "fewest", leastFreeWithoutWish: false, balanced: false },
     elastic: { grow: "last" },
   },
   /** Strict order of submission; the head blocks. */
@@ -123,6 +124,16 @@ const presetList = [
       lazy: false,
       checkpointTimeoutMs: 0,
     },
+  },
+  /** Kueue's topology-aware placement: the fewest domains, then the tightest; least free capacity for work without wishes. */
+  {
+    name: "kueue-topology",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place"],
+    fabric: { choose: "fewest", leastFreeWithoutWish: true, balanced: false },
   },
   /** Kueue without fair sharing: victims by priority and by hierarchical advantage. */
   {

@@ -9,6 +9,7 @@ import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place.ts";
 import { nodeOrder } from "./scores/node-order.ts";
+import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { growingAttempt } from "./request.ts";
 
@@ -20,6 +21,10 @@ export interface Candidate {
 
 export function placeWithWishes(world: World, found: PlacementClass, { type, layer }: Where): readonly WorkerAllocation[] | null {
   const candidates = candidatesOn(found, { type, layer });
+  if (world.rules.fabric.choose === "fewest" || found.spec.fabric?.slices !== undefined) {
+    const chosen = fewestDomains(world, found, candidates);
+    return chosen === null ? null : assign(world, found, { candidates: chosen, layer });
+  }
   for (const choice of fabricChoices(world, found, candidates)) {
     const workers = assign(world, found, { candidates: choice, layer });
     if (workers !== null) return workers;

@@ -32,8 +32,9 @@ export interface Where {
 }
 
 /** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoWishes({ rules: { placement } }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
-  if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
+function hasNoWishes({ rules: { placement, fabric } }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
+  const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
+  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
   return !isGrowth && gang.shareMilli === undefined && (placement === "pack" || placement === "spread");
 }
 

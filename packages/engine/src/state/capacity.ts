@@ -96,6 +96,9 @@ export class Capacity {
   /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
   fleetEpoch = 0;
 
+  /** Grows whenever a node joins or changes: where nodes lie in the fabric may have changed. */
+  nodesEpoch = 0;
+
   slot(id: NodeId): NodeSlot {
     const slot = this.#slots.get(id);
     invariant(slot !== undefined, `no node ${id}`);
@@ -123,6 +126,7 @@ export class Capacity {
     type.slots.push(slot);
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
+    this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
   }
@@ -148,6 +152,7 @@ export class Capacity {
     type.slots[old.position] = slot;
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
+    this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
   }

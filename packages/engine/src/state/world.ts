@@ -10,6 +10,7 @@ import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
+import { FabricIndex } from "./fabric-index.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
@@ -65,6 +66,7 @@ export interface World {
   readonly queue: Queue;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
+  readonly fabric: FabricIndex;
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
   /** Ended workloads that are still kept, oldest end first. */
@@ -111,6 +113,7 @@ export function indexState(state: State): World {
     queue,
     teamUse,
     timers,
+    fabric: new FabricIndex(state),
     recent: { workload: null, attempt: null },
     endedKept: [],
     endedDropped: 0,

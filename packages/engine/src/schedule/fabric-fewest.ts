@@ -1,0 +1,65 @@
+/** Places in the fabric by the fewest domains (`fabric/place-workers.ts`): how many workers of a request go to which candidate. */
+import { placeWorkers } from "../fabric/place-workers.ts";
+import type { FabricRequest, FabricRoom } from "../fabric/place-workers.ts";
+import type { DomainRange } from "../fabric/domain-tree.ts";
+import type { SiteFabric } from "../state/fabric-index.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
+import type { Candidate } from "./place-wishes.ts";
+import { growingAttempt } from "./request.ts";
+
+/** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
+export function fewestDomains(world: World, found: PlacementClass, candidates: readonly Candidate[]): readonly Candidate[] | null {
+  const { rules, fabric, capacity } = world;
+  const byNode = new Map(candidates.map((candidate) => [candidate.slot.node.id, candidate]));
+  for (const site of fabric.sites(capacity.nodesEpoch)) {
+    const request = requestIn(site, found);
+    const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
+    const room: FabricRoom = { leaves: leavesFor(world, { site, found, request }), capacityOf };
+    const policy = { usesRemnants: rules.fabric.leastFreeWithoutWish, balances: rules.fabric.balanced };
+    const outcome = placeWorkers(site.tree, request, policy, room);
+    if (outcome.kind !== "placed") continue;
+    return outcome.portions.map(({ leaf, workers }) => ({
+      slot: (byNode.get(site.nodes[leaf] as never) as Candidate).slot,
+      fits: workers,
+    }));
+  }
+  return null;
+}
+
+function requestIn({ tree: { levels } }: SiteFabric, { spec, workers, isGrowth }: PlacementClass): FabricRequest {
+  const { within, prefer, slices = [] } = spec.fabric ?? {};
+  // A level that the site does not have is one beyond its levels: nothing fits there.
+  const level = (name: string | undefined): number | null => {
+    if (name === undefined) return null;
+    const index = levels.indexOf(name);
+    return index < 0 ? levels.length : index;
+  };
+  return {
+    workers,
+    required: level(within),
+    preferred: level(prefer),
+    // Further workers come one at a time; which slice they complete is not asked.
+    slices: isGrowth ? [] : slices.map((slice) => ({ level: level(slice.within) as number, workers: slice.workers })),
+  };
+}
+
+interface Where {
+  readonly site: SiteFabric;
+  readonly found: PlacementClass;
+  readonly request: FabricRequest;
+}
+
+/** All of the site, or the required domain in which the gang runs already. */
+function leavesFor(world: World, { site, found, request }: Where): DomainRange {
+  const all = { first: 0, end: site.tree.leafCount };
+  const node = growingAttempt(world, found)?.workers[0]?.node;
+  const leaf = node === undefined ? undefined : site.leafOf.get(node);
+  const { required } = request;
+  if (required === null || leaf === undefined || required >= site.tree.levels.length) return all;
+  for (let domain = 0; domain < site.tree.domainCount(required); domain++) {
+    const leaves = site.tree.leavesOf(required, domain);
+    if (leaf >= leaves.first && leaf < leaves.end) return leaves;
+  }
+  return all;
+}
