@@ -82,6 +82,11 @@ function layoutOf(tensor: number, pipeline: number, attentionData: number, exper
   return { tensor, pipeline, attentionData, expert };
 }
 
+/** Architectures by the name that a row gives. */
+export interface KnownModels {
+  readonly get: (name: string) => ModelArchitecture | undefined;
+}
+
 interface Setting {
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
@@ -89,7 +94,7 @@ interface Setting {
   readonly request: RequestShape;
 }
 
-function settingOf(row: Row, models: ReadonlyMap<string, ModelArchitecture>): Setting | string {
+function settingOf(row: Row, models: KnownModels): Setting | string {
   const accelerator = acceleratorOf(row);
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
   const model = models.get(row["model"] ?? "");
@@ -206,7 +211,7 @@ function measuredOf(row: Row): Outcome | undefined {
 }
 
 /** A row as something to predict, the reason why the model does not answer, or nothing where nothing was measured. */
-export function readRow(row: Row, models: ReadonlyMap<string, ModelArchitecture>): Case | Abstention | undefined {
+export function readRow(row: Row, models: KnownModels): Case | Abstention | undefined {
   const measured = measuredOf(row);
   if (measured === undefined) return undefined;
   const id = row["id"] ?? "";

@@ -3,38 +3,12 @@
  * published measurements. `--leave-out` fits the constants again without each accelerator and without each source and
  * scores what was left out; `--refit` prints constants fitted to the file. Only rows with `score` 1 count unless `--all`.
  */
-import { existsSync, readFileSync } from "node:fs";
-import path from "node:path";
 import { parseArgs } from "node:util";
 
 import { fittedInference } from "../../packages/perf/src/index.ts";
-import { parseCsv } from "./inference-csv.ts";
+import { readCases } from "./inference-cases.ts";
 import { fit, leaveOut, spreadsOf } from "./inference-fit.ts";
-import { architectureOf } from "./inference-models.ts";
-import { readRow } from "./inference-rows.ts";
-import type { Abstention, Case } from "./inference-rows.ts";
 import { abstentionTable, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
-
-const root = path.resolve(import.meta.dirname, "../..");
-
-/** The table of architectures: beside the measurements, else among the shared data. */
-function modelsFile(measurements: string): string | undefined {
-  const shared = process.env["HEADROOM_SHARED"] ?? path.join(root, "../shared");
-  const places = [path.dirname(measurements), path.join(shared, "data/inference")];
-  return places.map((place) => path.join(place, "models.csv")).find((file) => existsSync(file));
-}
-
-function readCases(file: string, isAll: boolean): { cases: Case[]; abstentions: Abstention[] } {
-  const table = modelsFile(file);
-  if (table === undefined) throw new Error("There is no models.csv beside the measurements or in ../shared.");
-  const models = new Map(parseCsv(readFileSync(table, "utf8")).map((row) => [row["model"] ?? "", architectureOf(row)]));
-  const rows = parseCsv(readFileSync(file, "utf8")).filter((row) => isAll || row["score"] === "1");
-  const outcomes = rows.map((row) => readRow(row, models)).filter((outcome) => outcome !== undefined);
-  return {
-    cases: outcomes.filter((outcome) => "predict" in outcome),
-    abstentions: outcomes.filter((outcome) => "reason" in outcome),
-  };
-}
 
 function main(): void {
   const { values, positionals } = parseArgs({

@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { fittedInference as k } from "../constants-inference.ts";
+import { expertsTouched, stepTime } from "./forward.ts";
+import type { StepWork } from "./forward.ts";
+import { buildReplica } from "./replica.ts";
+import type { BuiltReplica } from "./replica.ts";
+import { layout, replicaOf } from "./testing/replicas.ts";
+
+const replicas: readonly BuiltReplica[] = [
+  replicaOf("llama-3-8b", "RTX-4090", layout(1), "fp8"),
+  replicaOf("llama-3-70b", "H100", layout(8)),
+  replicaOf("llama-3-70b", "A100", layout(4, { pipeline: 2 })),
+  replicaOf("gpt-oss-120b", "B200", layout(1), "mxfp4"),
+  replicaOf("deepseek-v3", "H200", layout(8), "fp8"),
+  replicaOf("deepseek-v3", "GB200", layout(1, { attentionData: 32, expert: 32 }), "nvfp4"),
+  replicaOf("glm-5", "B200", layout(8), "fp8"),
+  replicaOf("qwen3.5-397b-a17b", "B200", layout(8), "fp8"),
+];
+
+const anyReplica = fc.constantFrom(...replicas);
+const anyWork: fc.Arbitrary<StepWork> = fc.record({
+  decodeSequences: fc.integer({ min: 0, max: 4096 }),
+  decodeContext: fc.integer({ min: 1, max: 200_000 }),
+  promptTokens: fc.integer({ min: 0, max: 65_536 }),
+  promptContext: fc.integer({ min: 1, max: 100_000 }),
+  promptsEnding: fc.integer({ min: 0, max: 64 }),
+});
+
+function withAccelerator(replica: BuiltReplica, change: Partial<BuiltReplica["accelerator"]>): BuiltReplica {
+  return buildReplica({ ...replica, accelerator: { ...replica.accelerator, ...change } });
+}
+
+describe("the time of a step", () => {
+  it("is the sum of its parts, none of them negative", () => {
+    fc.assert(
+      fc.property(anyReplica, anyWork, (replica, work) => {
+        const { totalMs, ...parts } = stepTime(replica, work, k);
+        const values = Object.values(parts);
+        expect(values.every((value) => value >= 0)).toBe(true);
+        expect(values.reduce((sum, value) => sum + value, 0)).toBeCloseTo(totalMs, 9);
+      }),
+    );
+  });
+
+  it("never grows with more bandwidth, faster matrices or a faster link", () => {
+    fc.assert(
+      fc.property(anyReplica, anyWork, fc.double({ min: 1, max: 20, noNaN: true }), (replica, work, factor) => {
+        const { memoryGbPerS, denseTflops, scaleUp, scaleOutGbPerS } = replica.accelerator;
+        const before = stepTime(replica, work, k).totalMs;
+        const faster = Object.fromEntries(Object.entries(denseTflops).map(([name, rate]) => [name, rate * factor]));
+        const changes: Partial<BuiltReplica["accelerator"]>[] = [
+          { memoryGbPerS: memoryGbPerS * factor },
+          { denseTflops: faster },
+          { scaleUp: { ...scaleUp, gbPerS: scaleUp.gbPerS * factor }, scaleOutGbPerS: scaleOutGbPerS * factor },
+        ];
+        for (const change of changes) {
+          expect(stepTime(withAccelerator(replica, change), work, k).totalMs).toBeLessThanOrEqual(before + 1e-9);
+        }
+      }),
+    );
+  });
+
+  it("grows with every kind of work", () => {
+    fc.assert(
+      fc.property(anyReplica, anyWork, fc.integer({ min: 1, max: 1000 }), (replica, work, more) => {
+        const before = stepTime(replica, work, k).totalMs;
+        for (const name of ["decodeSequences", "decodeContext", "promptTokens", "promptContext"] as const) {
+          const after = stepTime(replica, { ...work, [name]: work[name] + more }, k).totalMs;
+          expect(after).toBeGreaterThanOrEqual(before - 1e-9);
+        }
+      }),
+    );
+  });
+
+  it("of one sequence on a large model is at least the time that its weights take to stream", () => {
+    const replica = replicaOf("llama-3-70b", "H100", layout(4));
+    const work = { decodeSequences: 1, decodeContext: 1, promptTokens: 0, promptContext: 0, promptsEnding: 0 };
+    const weightsMs = (70.55e9 * 2) / 4 / 3350e6;
+    const { totalMs } = stepTime(replica, work, k);
+    expect(totalMs).toBeGreaterThan(weightsMs);
+    expect(totalMs).toBeLessThan(2 * weightsMs);
+  });
+});
+
+describe("experts touched", () => {
+  it("are those of one token for one, and all of them for many", () => {
+    expect(expertsTouched(256, 8, 1)).toBeCloseTo(8, 9);
+    expect(expertsTouched(256, 8, 10_000)).toBeCloseTo(256, 6);
+  });
+
+  // With 32 tokens that each draw 8 of 256, an expert is missed with (1 - 1/32)^32 = 0.362.
+  it("follow the chance that an expert is missed", () => {
+    expect(expertsTouched(256, 8, 32)).toBeCloseTo(256 * (1 - (31 / 32) ** 32), 9);
+  });
+});
