@@ -19,7 +19,7 @@ const stepMin = 0.01;
 const roundsMax = 30;
 
 /** The middle of every range: what is known before any measurement. */
-export function unmeasuredConstants(): InferenceConstants {
+function unmeasuredConstants(): InferenceConstants {
   const entries = names.map((name) => [
     name,
     (inferenceConstants[name].range[0] + inferenceConstants[name].range[1]) / 2,

@@ -1,30 +1,23 @@
 import {
   batchLimit,
-  buildReplica,
   closedLoop,
-  currentEngine,
   decodeStep,
   disaggregatedLoop,
-  findAccelerator,
   ignorance,
   meanContext,
-  numberFormats,
   obstacles,
-  servingFormats,
+  openLoop,
   staticBatch,
 } from "../../packages/perf/src/index.ts";
 import type {
-  Accelerator,
   BuiltReplica,
   InferenceConstants,
-  ModelArchitecture,
-  NumberFormat,
   RequestShape,
   ServingLayout,
   SteadyState,
 } from "../../packages/perf/src/index.ts";
-
-export type Row = Readonly<Record<string, string>>;
+import { layoutOf, numberIn, rowLayout, settingOf } from "./inference-setting.ts";
+import type { KnownModels, Row, Setting } from "./inference-setting.ts";
 
 /** What a row measured, or what the model says about it. */
 export interface Outcome {
@@ -50,67 +43,6 @@ export interface Abstention {
   readonly reason: string;
 }
 
-const numberIn = (row: Row, column: string): number | undefined => {
-  const text = row[column];
-  return text === undefined || text === "" ? undefined : Number(text);
-};
-
-/** "H100-SXM (power cap)" is an H100 whose clocks are limited: decoding is bound by memory and hardly notices. */
-function acceleratorOf(row: Row): Accelerator | undefined {
-  return findAccelerator((row["gpu"] ?? "").replace(/ \(.*\)$/, ""));
-}
-
-function formatOf(text: string | undefined): NumberFormat | undefined {
-  const named = text === "fp4" ? "nvfp4" : text?.split(" ")[0];
-  return numberFormats.find((format) => format === named);
-}
-
-/** Quantised checkpoints carry their format in the name ("nvidia/Llama-3.1-8B-Instruct-FP8"). */
-function formatInName(model: string): NumberFormat | undefined {
-  return numberFormats.find((format) => model.toLowerCase().endsWith(`-${format}`));
-}
-
-function engineOf(row: Row): BuiltReplica["engine"] {
-  // Engines of 2023: vLLM before CUDA graphs.
-  const isGraphCaptured = !(row["engine_version"] ?? "").startsWith("2023");
-  const isKernelFused = row["engine"] === "tensorrt-llm";
-  const isPromptMixed = row["engine"] !== "sglang";
-  return { ...currentEngine, isGraphCaptured, isKernelFused, isPromptMixed };
-}
-
-function layoutOf(tensor: number, pipeline: number, attentionData: number, expert: number): ServingLayout {
-  return { tensor, pipeline, attentionData, expert };
-}
-
-/** Architectures by the name that a row gives. */
-export interface KnownModels {
-  readonly get: (name: string) => ModelArchitecture | undefined;
-}
-
-interface Setting {
-  readonly accelerator: Accelerator;
-  readonly model: ModelArchitecture;
-  readonly replica: (layout: ServingLayout) => BuiltReplica;
-  readonly request: RequestShape;
-}
-
-function settingOf(row: Row, models: KnownModels): Setting | string {
-  const accelerator = acceleratorOf(row);
-  if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
-  const model = models.get(row["model"] ?? "");
-  if (model === undefined) return `architecture of "${row["model"]}" is not known`;
-  const weights = formatOf(row["precision"]) ?? formatInName(row["model"] ?? "");
-  if (weights === undefined) return "precision is not stated";
-  const promptTokens = numberIn(row, "isl");
-  if (promptTokens === undefined) return "prompt length is not stated";
-  const formats = servingFormats(weights, formatOf(row["kv_precision"]));
-  const engine = engineOf(row);
-  const replica = (layout: ServingLayout): BuiltReplica =>
-    buildReplica({ model, accelerator, formats, layout, engine });
-  const request = { promptTokens, outputTokens: numberIn(row, "osl") ?? 1, prefixHitShare: 0 };
-  return { accelerator, model, replica, request };
-}
-
 const workerPattern = /^P(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\) D(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\)$/;
 
 function outcomeOf(state: SteadyState): Outcome {
@@ -133,10 +65,7 @@ function disaggregated(row: Row, setting: Setting, concurrency: number): Predict
   };
   const found = reasonAgainst(group.prefill, setting.request) ?? reasonAgainst(group.decode, setting.request);
   if (found !== undefined) return found;
-  return (k) => {
-    const state = disaggregatedLoop(group, setting.request, concurrency, k);
-    return outcomeOf(state);
-  };
+  return (k) => outcomeOf(disaggregatedLoop(group, setting.request, concurrency, k));
 }
 
 /** Requests that an offline run has in flight: such benchmarks queue one to a few thousand requests at the start. */
@@ -159,48 +88,59 @@ function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | u
   return found?.message ?? ignorance(replica)[0]?.message;
 }
 
+/**
+ * Requests that arrive at a rate and, where the row says how many an engine may run at once, no more than that. A rate
+ * above what the replica takes fills it.
+ */
+function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: number): Prediction {
+  const { request } = setting;
+  return (k) => {
+    const state = openLoop(replica, request, rate, k);
+    if (state.kind === "overloaded" || state.batch > most) return outcomeOf(closedLoop(replica, request, most, k));
+    return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS, ttftMs: state.firstToken.totalMs };
+  };
+}
+
+function decodeOnly(replica: BuiltReplica, request: RequestShape): Prediction {
+  return (k) => {
+    const batch = batchLimit(replica, request, k);
+    return { tokensPerS: (1000 * batch) / decodeStep(replica, batch, meanContext(request), k).totalMs };
+  };
+}
+
+function online(row: Row, replica: BuiltReplica, setting: Setting): Prediction | string {
+  const concurrency = numberIn(row, "batch_or_concurrency");
+  const rate = numberIn(row, "request_rate_rps");
+  if (rate !== undefined) return arriving(replica, setting, rate, concurrency ?? offlineRequests);
+  if (concurrency === undefined) return "load is not stated";
+  return (k) => outcomeOf(closedLoop(replica, setting.request, concurrency, k));
+}
+
 function predictionOf(row: Row, setting: Setting): Prediction | string {
   const concurrency = numberIn(row, "batch_or_concurrency");
-  if (row["mode"] === "disagg" && row["kind"] === "online_concurrency") {
+  const kind = row["kind"] ?? "";
+  if (row["mode"] === "disagg" && kind.startsWith("online")) {
     return concurrency === undefined ? "load is not stated" : disaggregated(row, setting, concurrency);
   }
-  const [tp, pp, dp, ep] = ["tp", "pp", "dp", "ep"].map((column) => numberIn(row, column));
-  const layout = layoutOf(tp ?? 1, pp ?? 1, dp ?? 1, ep ?? 1);
+  const layout = rowLayout(row);
   const replica = setting.replica(layout);
   const found = reasonAgainst(replica, setting.request);
   if (found !== undefined) return found;
-  switch (row["kind"]) {
-    case "offline_max_throughput":
-      return offline(setting, layout);
-    case "disagg_decode":
-      return (k) => {
-        const batch = batchLimit(replica, setting.request, k);
-        const step = decodeStep(replica, batch, meanContext(setting.request), k);
-        return { tokensPerS: (1000 * batch) / step.totalMs };
-      };
-    case "static_batch":
-    case "single_request_fit":
-      if (concurrency === undefined) return "batch is not stated";
-      return (k) => {
-        const state = staticBatch(replica, setting.request, concurrency, k);
-        return outcomeOf(state);
-      };
-    case "online_concurrency":
-    case "online_trace":
-      if (concurrency === undefined) return "load is not stated";
-      return (k) => {
-        const state = closedLoop(replica, setting.request, concurrency, k);
-        return outcomeOf(state);
-      };
-    default:
-      return `measurements of kind "${row["kind"]}" are not modelled`;
+  if (kind.startsWith("online")) return online(row, replica, setting);
+  if (kind.startsWith("offline")) return offline(setting, layout);
+  if (kind === "disagg_decode") return decodeOnly(replica, setting.request);
+  if (kind === "static_batch" || kind === "single_request_fit") {
+    if (concurrency === undefined) return "batch is not stated";
+    return (k) => outcomeOf(staticBatch(replica, setting.request, concurrency, k));
   }
+  return `measurements of kind "${kind}" are not modelled`;
 }
 
 function measuredOf(row: Row): Outcome | undefined {
   const isTail = (column: string): boolean => row[column]?.startsWith("p9") === true;
   const tpotMs = isTail("tpot_stat") ? undefined : numberIn(row, "tpot_ms");
-  const tokensPerS = numberIn(row, "output_tok_s_total");
+  const perGpu = numberIn(row, "output_tok_s_per_gpu");
+  const tokensPerS = numberIn(row, "output_tok_s_total") ?? (perGpu && perGpu * (numberIn(row, "n_gpus") ?? 1));
   const ttftMs = isTail("ttft_stat") ? undefined : numberIn(row, "ttft_ms");
   if (tpotMs === undefined && tokensPerS === undefined) return undefined;
   return {

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 
 import { fittedInference as k } from "../constants-inference.ts";
 import { coldStart } from "./cold-start.ts";
+import { planDisaggregated } from "./disaggregated-endpoint.ts";
+import type { DisaggregatedPlan } from "./disaggregated-endpoint.ts";
 import { planEndpoint } from "./endpoint.ts";
 import type { EndpointQuestion } from "./endpoint.ts";
 import { obstacles } from "./feasibility.ts";
@@ -21,6 +23,8 @@ const question: EndpointQuestion = {
   objective: { ttftMs: 1500, tpotMs: 40, share: 0.95 },
   pricePerAcceleratorHour: 2.5,
 };
+
+const relaxed = { ttftMs: 5000, tpotMs: 40, share: 0.95 };
 
 describe("an endpoint", () => {
   const answer = planEndpoint(question, k);
@@ -63,6 +67,41 @@ describe("an endpoint", () => {
     const reasons = impossible.rejected.map(({ reason }) => reason).join("\n");
     expect(reasons).toMatch(/an idle replica reaches \d+ ms and \d+\.\d ms/);
     expect(reasons).toMatch(/weights per accelerator leave no room for a cache/);
+  });
+});
+
+describe("an endpoint with prompts and answers apart", () => {
+  const layouts = { prefill: layout(2), decode: layout(4) };
+  const plan = (change: Partial<EndpointQuestion> = {}): DisaggregatedPlan => {
+    const answer = planDisaggregated({ ...question, ...change }, layouts, k);
+    if (answer.kind !== "plan") throw new Error(answer.reason);
+    return answer;
+  };
+
+  it("keeps the objective, and one worker fewer of either kind would not", () => {
+    const found = plan({ requestsPerS: 100 });
+    expect(found.latency.ttftMs).toBeLessThanOrEqual(question.objective.ttftMs);
+    expect(found.latency.tpotMs).toBeLessThanOrEqual(question.objective.tpotMs);
+    expect(found.acceleratorCount).toBe(found.prefillCount * 2 + found.decodeCount * 4);
+    expect(found.costPerHour).toBeCloseTo(found.acceleratorCount * 2.5, 9);
+    // With a rate that is higher by one worker's share, another worker is needed.
+    const more = plan({ requestsPerS: 100 * (1 + 1 / found.decodeCount + 1 / found.prefillCount) });
+    expect(more.prefillCount).toBeGreaterThan(found.prefillCount);
+    expect(more.decodeCount).toBeGreaterThan(found.decodeCount);
+  });
+
+  it("needs prefill for long prompts and decode for long answers", () => {
+    const plain = plan();
+    const prompts = plan({ request: { ...question.request, promptTokens: 12_000 }, objective: relaxed });
+    const answers = plan({ request: { ...question.request, outputTokens: 4000 } });
+    expect(prompts.prefillCount).toBeGreaterThan(2 * plain.prefillCount);
+    expect(answers.decodeCount).toBeGreaterThan(2 * plain.decodeCount);
+    expect(answers.prefillCount).toBe(plain.prefillCount);
+  });
+
+  it("says what an idle worker takes where the objective is out of reach", () => {
+    const answer = planDisaggregated({ ...question, objective: { ...relaxed, tpotMs: 1 } }, layouts, k);
+    expect(answer.kind === "impossible" && answer.reason).toMatch(/an idle decode worker takes \d+\.\d ms per token/);
   });
 });
 

@@ -7,6 +7,7 @@
 export * from "./abstention.ts";
 export * from "./batching.ts";
 export * from "./cold-start.ts";
+export * from "./disaggregated-endpoint.ts";
 export * from "./disaggregation.ts";
 export * from "./endpoint.ts";
 export * from "./feasibility.ts";

@@ -57,6 +57,16 @@ function waitingForPlace(places: number, busy: number): number {
   return utilisation ** Math.sqrt(2 * (places + 1)) / (1 - utilisation);
 }
 
+/** Mean wait for the prompts before one's own as in M/D/1 (Pollaczek and Khinchine): own time, share that is busy. */
+export function promptWaitMs(ownMs: number, busyShare: number): number {
+  return (busyShare * ownMs) / (2 * (1 - busyShare));
+}
+
+/** How many mean waits lie below the wait of a promised share: exponential (Kleinrock, Queueing Systems I, 1975, §5). */
+export function waitingTail(share: number): number {
+  return Math.max(1, -Math.log(1 - share));
+}
+
 /**
  * The steady state at a request rate. The batch follows from Little's law; prompts queue for the engine as in M/D/1
  * (Pollaczek and Khinchine), behind the step in progress; a full cache lets requests wait for a place.
@@ -82,7 +92,7 @@ export function openLoop(
   const tpotMs = tokenMs(replica, request, { batch, promptShare }, k);
   const own = promptLatencyMs(replica, request, batch, k);
   const stepMs = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const queueMs = (promptShare * own) / (2 * (1 - promptShare)) + stepMs / 2;
+  const queueMs = promptWaitMs(own, promptShare) + stepMs / 2;
   const admissionMs = (1000 * waitingForPlace(limit, batch)) / requestsPerS;
   return {
     kind: "steady",
@@ -102,8 +112,7 @@ export interface LatencyQuantile {
 }
 
 /**
- * Quantiles of the two latencies in a steady state. Waiting has an exponential tail (Kleinrock, Queueing Systems I, 1975, §5),
- * and the number that runs beside a request is Poisson about its mean, as in a system of many servers.
+ * Quantiles of the two latencies in a steady state. Waiting has an exponential tail, and the number that runs beside a request is Poisson about its mean, as in a system of many servers.
  */
 export function latencyQuantile(
   replica: BuiltReplica,
@@ -115,7 +124,7 @@ export function latencyQuantile(
   if (state.kind === "overloaded") return undefined;
   const promptShare = (load.requestsPerS * promptMs(replica, request, k)) / 1000;
   const batch = Math.min(state.batchLimit, state.batch + normalQuantile(load.share) * Math.sqrt(state.batch));
-  const tail = Math.max(1, -Math.log(1 - load.share));
+  const tail = waitingTail(load.share);
   const { admissionMs, queueMs, promptMs: ownMs, frontEndMs } = state.firstToken;
   const tpotMs = tokenMs(replica, request, { batch: Math.max(state.batch, batch), promptShare }, k);
   return { ttftMs: (admissionMs + queueMs) * tail + ownMs + frontEndMs, tpotMs };

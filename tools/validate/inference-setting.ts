@@ -1,0 +1,114 @@
+import {
+  buildReplica,
+  currentEngine,
+  findAccelerator,
+  numberFormats,
+  servingFormats,
+} from "../../packages/perf/src/index.ts";
+import type {
+  Accelerator,
+  BuiltReplica,
+  ModelArchitecture,
+  NumberFormat,
+  RequestShape,
+  ServingEngine,
+  ServingLayout,
+} from "../../packages/perf/src/index.ts";
+
+export type Row = Readonly<Record<string, string>>;
+
+/** Architectures by the name that a row gives. */
+export interface KnownModels {
+  readonly get: (name: string) => ModelArchitecture | undefined;
+}
+
+/** What a row says about the machine, the model and the request. */
+export interface Setting {
+  readonly accelerator: Accelerator;
+  readonly model: ModelArchitecture;
+  readonly replica: (layout: ServingLayout) => BuiltReplica;
+  readonly request: RequestShape;
+}
+
+export function numberIn(row: Row, column: string): number | undefined {
+  const text = row[column];
+  const value = text === undefined || text === "" ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** "H100-SXM (power cap)" is an H100 whose clocks are limited: decoding is bound by memory and hardly notices. */
+function acceleratorOf(row: Row): Accelerator | undefined {
+  return findAccelerator((row["gpu"] ?? "").replace(/ \(.*\)$/, ""));
+}
+
+/** Other words for formats: what NVIDIA's tools call FP4, and the names of weight-only four-bit methods. */
+const formatWords: Readonly<Record<string, NumberFormat>> = {
+  fp4: "nvfp4",
+  awq: "int4",
+  gptq: "int4",
+  w4a16: "int4",
+  float16: "fp16",
+  bfloat16: "bf16",
+  fp8_e4m3: "fp8",
+};
+
+function formatOf(text: string | undefined): NumberFormat | undefined {
+  const word = (text ?? "").toLowerCase().split(" ")[0] ?? "";
+  return formatWords[word] ?? numberFormats.find((format) => format === word);
+}
+
+/** Quantised checkpoints carry their format in the name ("nvidia/Llama-3.1-8B-Instruct-FP8"). */
+function formatInName(model: string): NumberFormat | undefined {
+  return formatOf(model.split("-").at(-1));
+}
+
+/**
+ * Engines that launch every kernel of a decoding step from Python: vLLM before 0.2.6 of December 2023, which brought CUDA
+ * graphs, and plain PyTorch.
+ */
+function isEager(engine: string, version: string): boolean {
+  if (/transformers|deepspeed|pytorch|eager/.test(engine)) return true;
+  return engine.includes("vllm") && /^(2023|0\.1\.|0\.2\.[0-5]($|\D))/.test(version);
+}
+
+function engineOf(row: Row): ServingEngine {
+  const engine = (row["engine"] ?? "").toLowerCase();
+  return {
+    ...currentEngine,
+    isGraphCaptured: !isEager(engine, row["engine_version"] ?? ""),
+    isKernelFused: /tensorrt|trt/.test(engine),
+    isPromptMixed: !engine.includes("sglang"),
+  };
+}
+
+export function layoutOf(tensor: number, pipeline: number, attentionData: number, expert: number): ServingLayout {
+  return { tensor, pipeline, attentionData, expert };
+}
+
+/** The layout of a row; accelerators that it does not give to a dimension share every matrix. */
+export function rowLayout(row: Row): ServingLayout {
+  const [tensor, pipeline = 1, attentionData = 1, expert = 1] = ["tp", "pp", "dp", "ep"].map((column) =>
+    numberIn(row, column),
+  );
+  const rest = (numberIn(row, "n_gpus") ?? 1) / (pipeline * attentionData);
+  return layoutOf(tensor ?? Math.max(1, Math.round(rest)), pipeline, attentionData, expert);
+}
+
+/** What a row is about, or what is missing in it. */
+export function settingOf(row: Row, models: KnownModels): Setting | string {
+  const accelerator = acceleratorOf(row);
+  if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
+  const model = models.get(row["model"] ?? "");
+  if (model === undefined) return `architecture of "${row["model"]}" is not known`;
+  const weights = formatOf(row["precision"]) ?? formatInName(row["model"] ?? "");
+  if (weights === undefined) return "precision is not stated";
+  const promptTokens = numberIn(row, "isl");
+  if (promptTokens === undefined) return "prompt length is not stated";
+  const outputTokens = numberIn(row, "osl");
+  if (outputTokens === undefined && row["kind"] !== "disagg_decode") return "output length is not stated";
+  const formats = servingFormats(weights, formatOf(row["kv_precision"]));
+  const engine = engineOf(row);
+  const replica = (layout: ServingLayout): BuiltReplica =>
+    buildReplica({ model, accelerator, formats, layout, engine });
+  return { accelerator, model, replica, request: { promptTokens, outputTokens: outputTokens ?? 1, prefixHitShare: 0 } };
+}
