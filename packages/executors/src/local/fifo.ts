@@ -16,17 +16,45 @@ export interface WorkerPipe {
 
 export type WorkerPipes = Readonly<Record<LogStream, WorkerPipe>>;
 
-/** One pair for each directory. */
-export async function createPipes(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
-  const pathsOf = (workerDir: string): Record<LogStream, string> => ({
-    stdout: path.join(workerDir, ".stdout"),
-    stderr: path.join(workerDir, ".stderr"),
-  });
-  await makeFifos(workerDirs.flatMap((workerDir) => Object.values(pathsOf(workerDir))));
-  return workerDirs.map((workerDir) => {
-    const { stdout, stderr } = pathsOf(workerDir);
-    return { stdout: openPipe(stdout), stderr: openPipe(stderr) };
-  });
+/** open(2), Linux on every architecture that Node runs on: holds a file without being one of its users. Node does not name it. */
+const O_PATH = 0o10_000_000;
+
+/**
+ * Makes pipes, and makes them again of the same FIFOs once nobody uses those any more: Node has no mkfifo(3) of its own, and
+ * a process for it costs as much as starting a worker. A FIFO whose ends are all closed is empty (pipe(7)).
+ */
+export class PipeSource {
+  /** FIFOs that have no name and no user; opened through /proc/self/fd, each gives a fresh pipe. */
+  readonly #spare: number[] = [];
+  readonly #used: number[] = [];
+
+  /** One pair for each directory, in which the FIFOs have their names for the moment in which they are made. */
+  async pipesFor(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
+    const missingCount = workerDirs.length * 2 - this.#spare.length;
+    if (missingCount > 0) await this.#make(path.join(workerDirs[0] ?? "", ".pipe"), missingCount);
+    return workerDirs.map(() => ({ stdout: this.#open(), stderr: this.#open() }));
+  }
+
+  /** To be called when the ends of all pipes are closed, here and everywhere else. */
+  recycle(): void {
+    this.#spare.push(...this.#used.splice(0));
+  }
+
+  async #make(prefix: string, count: number): Promise<void> {
+    const names = Array.from({ length: count }, (_, index) => prefix + index);
+    await makeFifos(names);
+    for (const name of names) {
+      this.#spare.push(openSync(name, O_PATH));
+      unlinkSync(name);
+    }
+  }
+
+  #open(): WorkerPipe {
+    const fifo = this.#spare.pop();
+    if (fifo === undefined) throw new Error("a pipe is missing");
+    this.#used.push(fifo);
+    return openPipe(`/proc/self/fd/${fifo}`);
+  }
 }
 
 export function closeWriters(pipes: WorkerPipes): void {
@@ -38,11 +66,9 @@ function openPipe(fifo: string): WorkerPipe {
   // A reader that does not wait may be opened first; with it there, opening the writer does not wait either (fifo(7)).
   const readerFd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
   const writerFd = openSync(fifo, constants.O_WRONLY);
-  unlinkSync(fifo);
   return { reader: new Socket({ fd: readerFd, readable: true, writable: false }), writerFd };
 }
 
-/** Node has no mkfifo(3) of its own; POSIX has the command. */
 async function makeFifos(paths: readonly string[]): Promise<void> {
   const child = spawn("mkfifo", ["-m", "600", "--", ...paths], { stdio: ["ignore", "ignore", "inherit"] });
   const code = await new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@
 import type { WorkerExit } from "@headroom/engine";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { environmentMarkOf, ringBell, workerDirOf, writeRecord } from "./attempt-files.ts";
-import { createPipes } from "./fifo.ts";
+import type { PipeSource } from "./fifo.ts";
 import { chooseFreePort } from "./free-port.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { readChildrenCpuMs } from "./process-table.ts";
@@ -22,6 +22,7 @@ export class Gang {
   readonly ended: Promise<ExitRecord>;
   readonly #attemptDir: string;
   readonly #launch: LaunchRecord;
+  readonly #pipes: PipeSource;
   readonly #workers: WorkerProcess[] = [];
   readonly #exits: WorkerExit[] = [];
   readonly #cpuMs: number[];
@@ -32,14 +33,21 @@ export class Gang {
   #settledCount = 0;
   #killAtMs: number | null = null;
   #killTimer: NodeJS.Timeout | null = null;
+  #leftNothing = false;
 
-  constructor(attemptDir: string, launch: LaunchRecord) {
+  constructor(attemptDir: string, launch: LaunchRecord, pipes: PipeSource) {
     this.#attemptDir = attemptDir;
     this.#launch = launch;
+    this.#pipes = pipes;
     this.#cpuMs = launch.environments.map(() => 0);
     const { promise, resolve } = Promise.withResolvers<ExitRecord>();
     this.ended = promise;
     this.#resolveEnded = resolve;
+  }
+
+  /** Once it has ended: whether all that it started is gone, and no stranger holds on to its output. */
+  get leftNothing(): boolean {
+    return this.#leftNothing;
   }
 
   /** By rank, as far as they were spawned. */
@@ -54,7 +62,7 @@ export class Gang {
   async start(): Promise<void> {
     const masterPort = await chooseFreePort(this.#launch.attemptId);
     const workerDirs = this.#launch.environments.map((_, worker) => workerDirOf(this.#attemptDir, worker));
-    const pipes = await createPipes(workerDirs);
+    const pipes = await this.#pipes.pipesFor(workerDirs);
     for (const [index, environment] of this.#launch.environments.entries()) {
       const own = pipes[index];
       if (own === undefined) throw new Error(`no pipes for worker ${index}`);
@@ -116,8 +124,10 @@ export class Gang {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
     // The engine is about to give the accelerators to somebody else: nothing that this gang started may still hold them.
-    await killSurvivors(this.identities, environmentMarkOf(this.#attemptDir), SURVIVOR_TIMEOUT_MS);
-    await Promise.all(this.#workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
+    const gone = await killSurvivors(this.identities, environmentMarkOf(this.#attemptDir), SURVIVOR_TIMEOUT_MS);
+    const closed = await Promise.all(this.#workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
+    this.#leftNothing = gone && closed.every(Boolean);
+    if (this.#leftNothing) this.#pipes.recycle();
     const usage = this.#workers.map(({ index }) => ({
       worker: index,
       cpuMs: this.#cpuMs[index] ?? 0,

@@ -1,11 +1,7 @@
 /** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
 import { makeDirectory } from "../make-directory.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
@@ -13,7 +9,6 @@ import {
   progressFileOf,
   readRecord,
   supervisorLastWords,
-  supervisorLogOf,
   syncDirectory,
   workerDirOf,
   writeRecord,
@@ -24,6 +19,7 @@ import type { AttemptMonitor } from "./attempt-monitor.ts";
 import { attemptDirName, taskDirName } from "./attempt-names.ts";
 import { isAlive } from "./process-table.ts";
 import type { StartSlots } from "./start-slots.ts";
+import { SupervisorPool } from "./supervisor-pool.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
 
@@ -37,17 +33,13 @@ export interface LauncherSetup {
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
-const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
-/** What a process needs to end; more means that the machine is too busy to wait for it. */
-const LEAVE_TIMEOUT_MS = 2_000;
-
 export class Launcher {
   readonly #setup: LauncherSetup;
-  /** Supervisors of this process that have not ended, by the name of their attempt's directory. */
-  readonly #children = new Map<string, ChildProcess>();
+  readonly #supervisors: SupervisorPool;
 
   constructor(setup: LauncherSetup) {
     this.#setup = setup;
+    this.#supervisors = new SupervisorPool(path.join(setup.homeDir, "cache"));
   }
 
   async launch(effect: LaunchGang): Promise<void> {
@@ -86,25 +78,17 @@ export class Launcher {
   }
 
   /** Supervisors that have recorded the end of their attempt are as good as gone; the others go on. */
-  async close(): Promise<void> {
-    const leaving = [...this.#children].filter(([name]) => {
-      return inspectAttempt(path.join(this.#setup.attemptsDir, name), this.#setup.bootId).kind === "ended";
-    });
-    const gone = leaving.map(([, child]) => new Promise((left) => child.once("exit", left)));
-    // The timer also keeps the event loop alive, which the children do not.
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, LEAVE_TIMEOUT_MS);
-    await Promise.race([Promise.all(gone), timeout]);
-    clearTimeout(timer);
+  close(): Promise<void> {
+    return this.#supervisors.close((attemptDir) => inspectAttempt(attemptDir, this.#setup.bootId).kind === "ended");
   }
 
   async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {
     const name = path.basename(attemptDir);
     const seen = inspectAttempt(attemptDir, this.#setup.bootId);
-    if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#children.has(name)) {
+    if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#supervisors.holds(attemptDir)) {
       if (!(await this.#setup.slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(attemptDir, effect);
-      this.#startSupervisor(attemptDir, effect);
+      this.#supervisors.assign(attemptDir, (how) => this.#supervisorLeft(name, effect, how));
     }
     this.#setup.monitor.track(name);
   }
@@ -143,48 +127,19 @@ export class Launcher {
     await syncDirectory(this.#setup.attemptsDir);
   }
 
-  #startSupervisor(attemptDir: string, effect: LaunchGang): void {
-    const name = path.basename(attemptDir);
-    const log = openSync(supervisorLogOf(attemptDir), "a", 0o600);
-    try {
-      const child = spawn(process.execPath, [supervisorPath, attemptDir], {
-        cwd: attemptDir,
-        detached: true,
-        stdio: ["ignore", log, log],
-        // The compiled form of the supervisor's files is kept: it halves the start and the memory of each.
-        env: {
-          PATH: process.env["PATH"] ?? "/usr/bin:/bin",
-          NODE_COMPILE_CACHE: path.join(this.#setup.homeDir, "cache"),
-        },
-      });
-      this.#children.set(name, child);
-      const ended = (how: string): void => {
-        this.#children.delete(name);
-        this.#setup.slots.release(name);
-        this.#supervisorEnded(name, effect, how);
-      };
-      child.once("error", (error) => ended(error.message));
-      child.once("exit", (code, signal) => ended(signal ?? `exit code ${String(code)}`));
-      child.unref();
-    } finally {
-      closeSync(log);
-    }
-  }
-
-  /** Its end is in the directory, unless it ended before it claimed the attempt. */
-  #supervisorEnded(name: string, effect: LaunchGang, how: string): void {
+  /** Its end is in the directory, unless the supervisor ended before it claimed the attempt. */
+  #supervisorLeft(name: string, effect: LaunchGang, how: string): void {
     const attemptDir = path.join(this.#setup.attemptsDir, name);
+    this.#setup.slots.release(name);
     try {
-      if (inspectAttempt(attemptDir, this.#setup.bootId).kind === "unclaimed") {
+      const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+      if (seen.kind === "unclaimed") {
         voidAttempt(attemptDir, `Its supervisor did not start (${how}).${supervisorLastWords(attemptDir)}`);
       }
       this.#setup.monitor.notice(name);
     } catch (error) {
-      this.#giveUp(
-        name,
-        effect,
-        `Its supervisor did not start (${how}), and ${error instanceof Error ? error.message : String(error)}.`,
-      );
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#giveUp(name, effect, `Its supervisor did not start (${how}), and ${reason}.`);
     }
   }
 

@@ -30,11 +30,12 @@ export function readBootId(): string {
 export function readStat(pid: number | "self"): ProcessStat | null {
   let text: string;
   try {
-    text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // Read as UTF-8, for which Node has a short way: every end of an attempt reads hundreds of these. What is not, a name, is
+    // not looked at: it is in brackets and may itself hold brackets and spaces, so fields count from the last closing one.
+    text = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return null;
   }
-  // The name is in brackets and may itself hold brackets and spaces, so fields count from the last closing bracket.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const at = (field: number): number => Number(fields[field - 3]);
   return {

@@ -84,13 +84,19 @@ export class WorkerProcess {
     if (!this.#settled) signalGroup(this.identity.pid, "SIGKILL");
   }
 
-  /** Waits for the end of both streams; a process that escaped with one of them is not waited for beyond the timeout. */
-  async closeLogs(timeoutMs: number): Promise<void> {
+  /**
+   * Waits for the end of both streams; a process that escaped with one of them is not waited for beyond the timeout. Whether
+   * they ended by themselves.
+   */
+  async closeLogs(timeoutMs: number): Promise<boolean> {
+    let ended = true;
     const timer = setTimeout(() => {
+      ended = false;
       for (const { reader } of Object.values(this.#pipes)) reader.destroy();
     }, timeoutMs);
     await Promise.all(this.#logs);
     clearTimeout(timer);
+    return ended;
   }
 
   #gate(): Writable | null {

@@ -28,7 +28,10 @@ export function groupRuns(leaderPid: number): boolean {
 /** What still runs of an attempt: by the sessions and groups of its workers, and by the environment they handed on. */
 export function findSurvivors(workers: readonly ProcessIdentity[], environmentMark: string): ProcessStat[] {
   const own = new Set<number>();
+  // Where no worker was started, nothing says how old its processes are.
+  let oldestTicks = workers.length === 0 ? 0 : Infinity;
   for (const worker of workers) {
+    oldestTicks = Math.min(oldestTicks, worker.startTicks);
     // While a group or session exists its number is not given to a new process: a stranger under it means it is gone.
     const holder = readStat(worker.pid);
     if (holder === null || holder.startTicks === worker.startTicks) own.add(worker.pid);
@@ -36,6 +39,8 @@ export function findSurvivors(workers: readonly ProcessIdentity[], environmentMa
   return runningProcesses().filter(
     (stat) =>
       stat.pid !== process.pid &&
+      // What was there before the workers was not started by them, and its environment need not be read.
+      stat.startTicks >= oldestTicks &&
       (own.has(stat.session) || own.has(stat.group) || wasStartedWith(stat.pid, environmentMark)),
   );
 }

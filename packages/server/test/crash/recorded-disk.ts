@@ -129,6 +129,8 @@ export class RecordedDisk {
     const { path: name, flags, descriptor, enter, exit } = call;
     let node = this.#find(name);
     if (node === undefined) {
+      // Reading changes nothing, and may see what another process's call has made before that call has returned.
+      if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) return;
       if (!flags.has("O_CREAT")) throw new Error(`${name} is opened before it was made`);
       node = { kind: "file", changes: [], syncs: [], size: 0 };
       this.#add(name, node, { enter, exit });

@@ -1,0 +1,157 @@
+/** One supervisor after several attempts: what carries over, which is nothing, and when it is not used again. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { attemptId, workloadId } from "@headroom/engine";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { readRecord, supervisorLogOf, workerDirOf, writeRecord } from "./attempt-files.ts";
+import { isAlive, readBootId } from "./process-table.ts";
+import type { ProcessIdentity } from "./process-table.ts";
+import { SupervisorPool } from "./supervisor-pool.ts";
+
+let home: string;
+let pool: SupervisorPool;
+let count = 0;
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), "headroom-pool-"));
+  pool = new SupervisorPool(path.join(home, "cache"));
+});
+afterEach(async () => {
+  await pool.close(() => false);
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A launch record of one worker, as the launcher writes it. */
+function recorded(run: string): string {
+  count += 1;
+  const attemptDir = path.join(home, `w${count}.1`);
+  mkdirSync(workerDirOf(attemptDir, 0), { recursive: true });
+  writeRecord(attemptDir, "launch.json", {
+    version: 1,
+    attemptId: attemptId(`w${count}.1`),
+    workloadId: workloadId(`w${count}`),
+    sequence: count,
+    bootId: readBootId(),
+    run,
+    workingDir: attemptDir,
+    checkpointDir: attemptDir,
+    graceTimeoutMs: 10_000,
+    log: { fileMaxBytes: 1_000_000, filesKept: 2 },
+    environments: [
+      { PATH: process.env["PATH"] ?? "", HEADROOM_PROGRESS_FILE: path.join(attemptDir, "progress.jsonl") },
+    ],
+  });
+  return attemptDir;
+}
+
+const assigned = (attemptDir: string): Promise<string> => new Promise((left) => pool.assign(attemptDir, left));
+
+async function ran(run: string): Promise<string> {
+  const attemptDir = recorded(run);
+  await assigned(attemptDir);
+  return attemptDir;
+}
+
+function supervisorOf(attemptDir: string): ProcessIdentity {
+  const claim = readRecord(attemptDir, "claim.json");
+  if (claim?.kind !== "supervised") throw new Error("no supervisor has claimed it");
+  return claim.supervisor;
+}
+
+function stdoutOf(attemptDir: string): string {
+  const directory = workerDirOf(attemptDir, 0);
+  const files = readdirSync(directory).filter((name) => name.startsWith("stdout"));
+  return files.map((name) => readFileSync(path.join(directory, name), "utf8")).join("");
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const isRunning = (attemptDir: string): boolean => existsSync(path.join(attemptDir, "running.json"));
+
+it("one supervisor takes one attempt after the other, and nothing of one is seen in the next", async () => {
+  const first = await ran("echo one; pwd; exit 3");
+  const second = await ran("echo two; pwd; ls worker-0");
+  expect(supervisorOf(second)).toEqual(supervisorOf(first));
+  expect([stdoutOf(first), stdoutOf(second)]).toEqual([`one\n${first}\n`, expect.stringMatching(`^two\n${second}\n`)]);
+  expect([first, second].map((dir) => readRecord(dir, "exit.json"))).toMatchObject([
+    { kind: "exited", exits: [{ kind: "exited", worker: 0, code: 3 }] },
+    { kind: "exited", exits: [{ kind: "exited", worker: 0, code: 0 }] },
+  ]);
+  expect([first, second].map((dir) => existsSync(supervisorLogOf(dir)))).toEqual([false, true]);
+  expect(readdirSync(workerDirOf(second, 0)).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+it("two attempts at once have two supervisors, and both are used again", async () => {
+  const waits = recorded("while [ ! -e go ]; do sleep 0.02; done");
+  const waited = assigned(waits);
+  const short = await ran("exit 0");
+  mkdirSync(path.join(waits, "go"));
+  await waited;
+  const next = [recorded("exit 0"), recorded("exit 0")];
+  await Promise.all(next.map(assigned));
+  const before = [waits, short].map((dir) => supervisorOf(dir).pid);
+  expect(before[0]).not.toBe(before[1]);
+  expect(new Set(next.map((dir) => supervisorOf(dir).pid))).toEqual(new Set(before));
+});
+
+it("a stop reaches the attempt that a supervisor holds now, and no earlier one", async () => {
+  const first = await ran("exit 0");
+  writeRecord(first, "stop.json", { version: 1, requestedAtMs: 0, graceTimeoutMs: 0, reason: "cancelled" });
+  const second = recorded("trap 'exit 7' TERM; while :; do sleep 0.02; done");
+  const left = assigned(second);
+  await until(() => isRunning(second));
+  const supervisor = supervisorOf(second);
+  expect(supervisor).toEqual(supervisorOf(first));
+  process.kill(supervisor.pid, "SIGURG");
+  writeRecord(second, "stop.json", { version: 1, requestedAtMs: 0, graceTimeoutMs: 60_000, reason: "cancelled" });
+  process.kill(supervisor.pid, "SIGURG");
+  await left;
+  expect(readRecord(second, "exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 7 }] });
+});
+
+it("one that dies is told with the attempt that it held, and what it said is found there", async () => {
+  const first = await ran("exit 0");
+  const second = recorded("exec sleep 600");
+  const left = assigned(second);
+  await until(() => isRunning(second));
+  expect(supervisorOf(second)).toEqual(supervisorOf(first));
+  process.kill(supervisorOf(second).pid, "SIGABRT");
+  expect(await left).toBe("SIGABRT");
+  expect([existsSync(supervisorLogOf(first)), existsSync(supervisorLogOf(second))]).toEqual([false, true]);
+  for (const { pid } of readRecord(second, "workers.json")?.workers ?? []) process.kill(pid, "SIGKILL");
+  const third = await ran("exit 0");
+  expect(supervisorOf(third)).not.toEqual(supervisorOf(first));
+});
+
+it("after an attempt that left somebody with its output, the next has a supervisor of its own", async () => {
+  // In a session and with an environment of its own, a process cannot be told to be of this attempt.
+  const first = await ran("setsid env -i sleep 600 & echo $! > pid");
+  const stranger = Number(readFileSync(path.join(first, "pid"), "utf8"));
+  process.kill(stranger, "SIGKILL");
+  const second = await ran("exit 0");
+  expect(supervisorOf(second)).not.toEqual(supervisorOf(first));
+});
+
+it("an attempt whose directory was removed meanwhile takes its supervisor's log with it: the next has another one", async () => {
+  const first = await ran("exit 0");
+  const before = supervisorOf(first);
+  rmSync(first, { recursive: true });
+  const second = await ran("exit 0");
+  expect(supervisorOf(second)).not.toEqual(before);
+  await until(() => !isAlive(before));
+});
+
+it("idle ones end when the pool closes; the ones that work go on, and end with their attempt", async () => {
+  const idle = supervisorOf(await ran("exit 0"));
+  const other = new SupervisorPool(path.join(home, "cache"));
+  const works = recorded("while [ ! -e go ]; do sleep 0.02; done");
+  other.assign(works, () => {});
+  await until(() => isRunning(works));
+  await Promise.all([pool.close(() => false), other.close(() => false)]);
+  expect([isAlive(idle), isAlive(supervisorOf(works))]).toEqual([false, true]);
+  mkdirSync(path.join(works, "go"));
+  await until(() => !isAlive(supervisorOf(works)));
+  expect(readRecord(works, "exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 0 }] });
+});
