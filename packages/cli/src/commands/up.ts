@@ -21,6 +21,10 @@ export const upCommand = defineCommand<UpOptions>({
       flags: "--slots <count>",
       description: "accelerators to declare where none are found (default: the cores, at most 8)",
     },
+    {
+      flags: "--nodes <count>",
+      description: "declare this machine as so many nodes, each with --slots accelerators, to try a fleet on",
+    },
   ],
   async run(context, { options }) {
     const { runUp } = await import("../up/run-up.ts");

@@ -19,17 +19,22 @@ export interface UpOptions {
   readonly host?: string;
   readonly hostName?: readonly string[];
   readonly slots?: string;
+  readonly nodes?: string;
 }
 
 /** The highest TCP port. */
 const PORT_MAX = 65_535;
 /** As many indices as one node's accelerators may have. */
 const SLOTS_MAX = 1_024;
+/** One machine runs the work of all of them: more only make it slow. */
+const NODES_MAX = 1_024;
 
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
   const { terminal, home } = context;
   const port = wholeNumber("--port", options.port, PORT_MAX);
   const slotCount = wholeNumber("--slots", options.slots, SLOTS_MAX);
+  const nodeCount = wholeNumber("--nodes", options.nodes, NODES_MAX);
+  if (nodeCount === 0) throw new CliError("--nodes must be at least 1: a fleet is not empty", exitCode.usage);
   const build = options.console
     ? await withProgress(terminal.stderr, "Building the console", buildConsole())
     : { directory: null, problem: null };
@@ -45,7 +50,10 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       ...(port === undefined ? {} : { port }),
       ...(options.host === undefined ? {} : { host: options.host }),
       hostNames: options.hostName ?? [],
-      ...(slotCount === undefined ? {} : { local: { slotCount } }),
+      local: {
+        ...(slotCount === undefined ? {} : { slotCount }),
+        ...(nodeCount === undefined ? {} : { nodeCount }),
+      },
     }),
   );
   const client = await clientOf({ baseUrl: plane.url, token: plane.token ?? undefined });

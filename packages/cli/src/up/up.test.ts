@@ -90,6 +90,21 @@ it("refuses a second control plane on the directory, a port in use and a port th
   expect((await command("list")).code).toBe(0);
 });
 
+it("declares this machine as several nodes to try a fleet on", async () => {
+  await up("--nodes", "3").saying(ready);
+  const { items } = JSON.parse((await command("nodes", "--json")).stdout) as {
+    readonly items: readonly {
+      readonly id: string;
+      readonly acceleratorCount: number;
+      readonly acceleratorType: string;
+    }[];
+  };
+  const shown = items.map((node) => [/-\d$/.exec(node.id)?.[0], node.acceleratorCount, node.acceleratorType]);
+  expect(shown).toEqual(["-1", "-2", "-3"].map((suffix) => [suffix, 2, "slot"]));
+  const none = up("--nodes", "0");
+  expect(await none.ended).toBe(2);
+});
+
 it("is reached under the names that it was given, and under no other", async () => {
   const [, port = ""] = await up("--host-name", "proxy.example").saying(ready);
   const statusFor = (host: string) =>

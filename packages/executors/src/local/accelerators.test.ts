@@ -73,6 +73,18 @@ describe("the machine as nodes", () => {
     });
   });
 
+  it("is declared as several nodes, which share it evenly, whatever is in it", () => {
+    const options = { nodeName: "laptop", nodeCount: 3, slotCount: 8 };
+    const { nodes, pools, devices } = describeMachine({ ...machine, cores: 4 }, [nvidia("H200", 0)], options);
+    expect(nodes.map(({ id }) => id)).toEqual(["laptop-1", "laptop-2", "laptop-3"]);
+    expect(nodes[2]).toMatchObject({
+      acceleratorCount: 8,
+      coresMilli: 1_333,
+      memoryMib: Math.floor(machine.memoryMib / 3),
+    });
+    expect([pools.map(({ acceleratorType }) => acceleratorType), devices.size]).toEqual([["slot"], 0]);
+  });
+
   it("is a node for each type otherwise, which keep the vendor's numbers and share what they stand on", () => {
     const found = [nvidia("T400", 0), nvidia("A6000", 1), nvidia("A6000", 2), nvidia("A6000", 3)];
     const { nodes, pools, devices } = describeMachine(machine, found, { nodeName: "desk" });

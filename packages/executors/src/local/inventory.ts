@@ -36,7 +36,8 @@ export function readMachine(): Machine {
 
 /**
  * A pool has one accelerator type, and so has a node: a machine with two types (a workstation with a second card for its
- * display) is two nodes, which share its cores and memory in proportion to their accelerators.
+ * display) is two nodes, which share its cores and memory in proportion to their accelerators. A machine that is declared
+ * as several nodes is shared by them evenly.
  */
 export function describeMachine(
   machine: Machine,
@@ -44,13 +45,15 @@ export function describeMachine(
   options: Omit<LocalExecutorOptions, "homeDir">,
 ): LocalInventory {
   const site = { name: siteName(options.siteName ?? "local"), fabricLevels: [] };
-  const groups = groupByType(found);
+  const nodeCount = options.nodeCount ?? 1;
+  const groups = nodeCount === 1 ? groupByType(found) : [];
   if (groups.length === 0) {
     const count = options.slotCount ?? Math.min(machine.cores, SLOT_COUNT_DEFAULT_MAX);
     groups.push({ type: options.slotType ?? SLOT_TYPE, count, devices: null });
   }
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   const suffixes = groups.map(({ type }, position) => (position === 0 ? "" : `-${type}`));
+  const name = options.nodeName ?? machine.name;
   const pools = groups.map(({ type, count }, position): Pool => ({
     name: poolOf(options, suffixes[position]),
     site: site.name,
@@ -59,21 +62,26 @@ export function describeMachine(
     priceMicroUsdPerHour: 0,
   }));
   const share = (amount: number, count: number): number =>
-    groups.length === 1 ? amount : Math.floor((amount * count) / total);
-  const nodes = groups.map(({ count }, position) => ({
-    id: nodeId(`${options.nodeName ?? machine.name}${suffixes[position] ?? ""}`),
-    pool: poolOf(options, suffixes[position]),
-    fabric: [],
-    acceleratorCount: count,
-    coresMilli: share(machine.cores * 1000, count),
-    memoryMib: share(machine.memoryMib, count),
-  }));
+    Math.floor((groups.length === 1 ? amount : (amount * count) / total) / nodeCount);
+  const nodes = groups.flatMap(({ count }, position) =>
+    nodeNames(`${name}${suffixes[position] ?? ""}`, nodeCount).map((id) => ({
+      id: nodeId(id),
+      pool: poolOf(options, suffixes[position]),
+      fabric: [],
+      acceleratorCount: count,
+      coresMilli: share(machine.cores * 1000, count),
+      memoryMib: share(machine.memoryMib, count),
+    })),
+  );
   const devices = new Map<NodeId, NodeDevices>();
-  for (const [position, node] of nodes.entries()) {
-    const own = groups[position]?.devices;
-    if (own) devices.set(node.id, own);
+  for (const [position, { devices: own }] of groups.entries()) {
+    if (own !== null) devices.set(nodeId(`${name}${suffixes[position] ?? ""}`), own);
   }
   return { sites: [site], pools, nodes, devices };
+}
+
+function nodeNames(name: string, nodeCount: number): string[] {
+  return nodeCount === 1 ? [name] : Array.from({ length: nodeCount }, (_, index) => `${name}-${index + 1}`);
 }
 
 function poolOf(options: Omit<LocalExecutorOptions, "homeDir">, suffix: string | undefined): PoolName {

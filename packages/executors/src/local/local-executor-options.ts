@@ -8,7 +8,12 @@ export interface LocalExecutorOptions {
   readonly poolName?: string;
   /** Default: the machine's host name. */
   readonly nodeName?: string;
-  /** How many accelerators to declare where none are found. Default: the cores, at most 8. */
+  /**
+   * Declares the machine as so many nodes, each with `slotCount` declared accelerators, and does not look for real ones: a
+   * fleet to try things on, on a laptop. Default 1.
+   */
+  readonly nodeCount?: number;
+  /** How many accelerators to declare (on each node) where none are found. Default: the cores, at most 8. */
   readonly slotCount?: number;
   /** Their type. Default `slot`. */
   readonly slotType?: string;
