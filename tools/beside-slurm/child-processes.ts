@@ -1,0 +1,62 @@
+/** Processes that a measurement starts: all of them are known, and none of them outlives it. */
+import type { ChildProcess } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { CpuAccount } from "./cpu-account.ts";
+
+/** A daemon that was asked to end and does not is killed after this. */
+const END_TIMEOUT_MS = 15_000;
+const POLL_MS = 100;
+
+export interface Daemon {
+  readonly name: string;
+  readonly child: ChildProcess;
+}
+
+export interface DaemonCommand {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly env: NodeJS.ProcessEnv;
+  readonly logFile: string;
+}
+
+/** The shell puts itself into the account before it becomes the daemon. */
+export function startDaemon({ name, command, env, logFile }: DaemonCommand, { procsFile }: CpuAccount): Daemon {
+  const log = openSync(logFile, "a", 0o600);
+  const script = procsFile === null ? 'exec "$@"' : `echo $$ > '${procsFile}'; exec "$@"`;
+  const child = spawn("/bin/sh", ["-c", script, name, ...command], { env, stdio: ["ignore", log, log] });
+  closeSync(log);
+  return { name, child };
+}
+
+/** One after the other, the last started first. */
+export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
+  for (const { child } of daemons.toReversed()) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), END_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}
+
+/** Asks until the answer is yes; says what was waited for when it takes too long. */
+export async function until(what: string, timeoutMs: number, isSo: () => Promise<boolean> | boolean): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${Math.round(timeoutMs / 1000)} s`);
+    await delay(POLL_MS);
+  }
+}
+
+const executeFile = promisify(execFile);
+
+/** The standard output of a command that must succeed. */
+export async function output(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const { stdout } = await executeFile(file, args, { env, maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
+}

@@ -1,0 +1,63 @@
+/** What is measured on either side, and how it is told. */
+export interface ArrayRequest {
+  readonly jobCount: number;
+  readonly nodeCount: number;
+  readonly slotsPerNode: number;
+  /** What each job runs, under `/bin/sh` on both sides. */
+  readonly command: string;
+}
+
+export interface Measurement {
+  readonly side: string;
+  readonly jobCount: number;
+  /** From the release of the held array to the moment in which its last end is seen. */
+  readonly elapsedMs: number;
+  /** Of all processes of the side, the jobs' own among them; `null` where the machine does not let it be counted. */
+  readonly cpuMs: number | null;
+  /** Over the last minute, when it began. */
+  readonly loadBefore: number;
+}
+
+/** How often either side is asked whether it is done: the resolution of what is measured. */
+export const POLL_MS = 250;
+/** Far above what 10,000 jobs take on a slow machine with others at work. */
+export const ARRAY_TIMEOUT_MS = 1_800_000;
+
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((left, right) => left - right);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+export interface Row {
+  readonly side: string;
+  readonly runs: number;
+  readonly jobs: number;
+  readonly seconds: number;
+  readonly jobsPerSecond: number;
+  readonly cpuMsPerJob: number | null;
+  readonly loadBefore: string;
+}
+
+/** Medians over the runs of one side. */
+export function summarise(side: string, all: readonly Measurement[]): Row | null {
+  const own = all.filter((measurement) => measurement.side === side);
+  const [first] = own;
+  if (first === undefined) return null;
+  const seconds = median(own.map(({ elapsedMs }) => elapsedMs)) / 1000;
+  const cpu = own.flatMap(({ cpuMs, jobCount }) => (cpuMs === null ? [] : [cpuMs / jobCount]));
+  return {
+    side,
+    runs: own.length,
+    jobs: first.jobCount,
+    seconds: rounded(seconds, 2),
+    jobsPerSecond: rounded(first.jobCount / seconds, 1),
+    cpuMsPerJob: cpu.length === 0 ? null : rounded(median(cpu), 2),
+    loadBefore: own.map(({ loadBefore }) => loadBefore.toFixed(1)).join(", "),
+  };
+}
+
+export function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
