@@ -16,6 +16,7 @@ const presetList = [
       overGuarantee: "idle",
       usageHalfLifeMs: null,
     },
+    backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
     fabric: { choose: "fewest", leastFreeWithoutWish: false, balanced: false },
     elastic: { grow: "last" },
   },
@@ -23,6 +24,24 @@ const presetList = [
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
   /** Order of submission; starts whatever fits. Large gangs can starve: that is what it measures. */
   { name: "fifo-skip", order: ["submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
+  /** EASY backfill: order of submission, the head's start is protected (Lifka, JSSPP 1995). */
+  {
+    name: "easy",
+    order: ["submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
+  },
+  /** Conservative backfill: the starts of the first hundred are protected. */
+  {
+    name: "conservative",
+    order: ["submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    backfill: { reserve: "all", depth: 100, assumedWalltimeMs: 24 * 3_600_000 },
+  },
   /** Shortest walltime first; the head blocks. */
   { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
   /** KAI-Scheduler's rounds: allocate, consolidation, reclaim, preempt, stale-gang eviction. */

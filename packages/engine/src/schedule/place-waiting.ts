@@ -6,6 +6,7 @@
 import type { Batch } from "../batch.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { Reservations } from "./backfill/reservations.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
 import { findPlacement, fitsEmptyFleet, isHeldByLimit } from "./place.ts";
 import { start } from "./start.ts";
@@ -19,17 +20,23 @@ export function placeWaiting(batch: Batch): void {
 }
 
 function startWhatFits(batch: Batch): void {
-  const { world } = batch;
-  const stopAtHead = world.rules.whenHeadBlocked === "stop";
+  const { world, nowMs } = batch;
+  const { whenHeadBlocked, backfill } = world.rules;
+  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs);
+  const most = backfill.reserve === "head" ? 1 : backfill.depth;
   const order = roundOrder(world, classesToAsk(world));
   for (let head = order.first(); head !== null; head = order.first()) {
-    if (!isClosed(world, head)) placeFrom(batch, head);
-    if (isClosed(world, head)) {
-      // A team at its limit holds up itself, not the others.
-      if (stopAtHead && !isHeldByLimit(world, head)) return;
-      order.drop(head);
-    } else order.served(head);
+    if (!isClosed(world, head) && placeFrom(batch, head, reservations)) {
+      order.served(head);
+      continue;
+    }
+    // A team at its limit holds up itself, not the others.
+    const waitsForOthers = !isHeldByLimit(world, head);
+    if (whenHeadBlocked === "stop" && waitsForOthers) break;
+    if (reservations !== null && reservations.list.length < most && waitsForOthers && !head.isGrowth) reservations.reserve(head);
+    order.drop(head);
   }
+  world.reservations = reservations?.list ?? [];
 }
 
 export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
@@ -37,7 +44,8 @@ export const isClosed = (world: World, found: PlacementClass): boolean => found.
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
 function classesToAsk(world: World): readonly PlacementClass[] {
   const { queue, rules } = world;
-  const stopAtHead = rules.whenHeadBlocked === "stop";
+  // Whoever is asked first has to be known where it blocks the others or is reserved a start.
+  const stopAtHead = rules.whenHeadBlocked === "stop" || rules.backfill.reserve !== "none";
   const open = queue.openScratch;
   let count = 0;
   for (const found of queue.classes()) {
@@ -62,9 +70,15 @@ export function couldEverFit(world: World, found: PlacementClass): boolean {
   return found.fitsFleet;
 }
 
-/** Starts the next task of the class's first workload, or closes the class. */
-function placeFrom(batch: Batch, found: PlacementClass): void {
-  const placement = findPlacement(batch.world, found);
-  if (placement === null) found.closedAt = openingOf(batch.world);
-  else start(batch, found, placement);
+/** Starts the next task of the class's first workload; false: it does not fit, and the class is closed if it is for lack of room alone. */
+function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): boolean {
+  const { world } = batch;
+  const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
+  if (placement !== null) {
+    start(batch, found, placement);
+    return true;
+  }
+  // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
+  if (reservations === null || !reservations.concern(found)) found.closedAt = openingOf(world);
+  return false;
 }

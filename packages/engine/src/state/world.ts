@@ -11,6 +11,7 @@ import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import { FabricIndex } from "./fabric-index.ts";
+import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
@@ -67,6 +68,8 @@ export interface World {
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
+  /** The protected starts of the last round that looked; what they say is true until something changes. */
+  reservations: readonly Reservation[];
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
   /** Ended workloads that are still kept, oldest end first. */
@@ -114,6 +117,7 @@ export function indexState(state: State): World {
     teamUse,
     timers,
     fabric: new FabricIndex(state),
+    reservations: [],
     recent: { workload: null, attempt: null },
     endedKept: [],
     endedDropped: 0,
