@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { CpuAccount } from "./cpu-account.ts";
@@ -10,10 +10,13 @@ import type { CpuAccount } from "./cpu-account.ts";
 /** A daemon that was asked to end and does not is killed after this. */
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
+/** As much of a log as belongs into a message, in characters. */
+const LOG_SHOWN_MAX = 1_000;
 
 export interface Daemon {
   readonly name: string;
   readonly child: ChildProcess;
+  readonly logFile: string;
 }
 
 export interface DaemonCommand {
@@ -29,7 +32,7 @@ export function startDaemon({ name, command, env, logFile }: DaemonCommand, { pr
   const script = procsFile === null ? 'exec "$@"' : `echo $$ > '${procsFile}'; exec "$@"`;
   const child = spawn("/bin/sh", ["-c", script, name, ...command], { env, stdio: ["ignore", log, log] });
   closeSync(log);
-  return { name, child };
+  return { name, child, logFile };
 }
 
 /** One after the other, the last started first. */
@@ -42,6 +45,12 @@ export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
     await ended;
     clearTimeout(timer);
   }
+}
+
+/** Throws with what it said when it has ended by itself. */
+export function assertRunning({ name, child, logFile }: Daemon): void {
+  if (child.exitCode === null && child.signalCode === null) return;
+  throw new Error(`${name} has ended: ${readFileSync(logFile, "utf8").slice(-LOG_SHOWN_MAX)}`);
 }
 
 /** Asks until the answer is yes; says what was waited for when it takes too long. */

@@ -8,7 +8,8 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createHttpClient } from "@headroom/protocol";
 import type { HeadroomClient, Workload } from "@headroom/protocol";
-import { endDaemons, startDaemon, until } from "./child-processes.ts";
+import { assertRunning, endDaemons, startDaemon, until } from "./child-processes.ts";
+import type { Daemon } from "./child-processes.ts";
 import { openCpuAccount } from "./cpu-account.ts";
 import { ARRAY_TIMEOUT_MS, POLL_MS } from "./measurement.ts";
 import type { ArrayRequest, Measurement } from "./measurement.ts";
@@ -42,7 +43,7 @@ export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal
     account,
   );
   try {
-    const client = await clientOf(home);
+    const client = await clientOf(plane, home);
     const { items: nodes } = await client.listNodes();
     if (nodes.length !== nodeCount) throw new Error(`Headroom has ${nodes.length} nodes instead of ${nodeCount}`);
     const workloadId = await submitHeld(client, request);
@@ -71,9 +72,12 @@ export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal
   }
 }
 
-async function clientOf(home: string): Promise<HeadroomClient> {
+async function clientOf(plane: Daemon, home: string): Promise<HeadroomClient> {
   const serverFile = path.join(home, "server.json");
-  await until("headroom up", START_TIMEOUT_MS, () => existsSync(serverFile));
+  await until("headroom up", START_TIMEOUT_MS, () => {
+    assertRunning(plane);
+    return existsSync(serverFile);
+  });
   const { url } = JSON.parse(readFileSync(serverFile, "utf8")) as { readonly url: string };
   return createHttpClient({
     baseUrl: url,

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { hostname, userInfo } from "node:os";
 import path from "node:path";
 import type { Daemon } from "./child-processes.ts";
-import { endDaemons, output, startDaemon, until } from "./child-processes.ts";
+import { assertRunning, endDaemons, output, startDaemon, until } from "./child-processes.ts";
 import type { CpuAccount } from "./cpu-account.ts";
 import type { ArrayRequest } from "./measurement.ts";
 
@@ -44,7 +44,7 @@ type Program = (typeof PROGRAMS)[number];
 /** Daemons lie where an ordinary user's PATH does not look. */
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
 const START_TIMEOUT_MS = 60_000;
-/** As Slurm counts an array's tasks: the highest index is one less (slurm.conf(5), MaxArraySize). */
+/** Jobs that the controller knows at once, ended ones among them (slurm.conf(5)); by default 10,000. */
 const MAX_JOB_COUNT = 50_000;
 /** Finished jobs must still be there when their states are counted. */
 const MIN_JOB_AGE_S = 3_600;
@@ -103,6 +103,7 @@ export class SlurmCluster {
     await until("slurmctld", START_TIMEOUT_MS, () => this.#succeeds("scontrol", "ping"));
     for (const node of nodes) this.#daemon("slurmd", "-D", "-c", "-N", node, "-f", this.#in("slurm.conf"));
     await until("the nodes", START_TIMEOUT_MS, async () => {
+      for (const daemon of this.#daemons) assertRunning(daemon);
       const states = (await this.call("sinfo", "--noheader", "--Node", "--format=%T")).trim().split("\n");
       return states.length === nodes.length && states.every((state) => state === "idle");
     });
@@ -179,6 +180,7 @@ function configuration({ directory, request, setup, nodes, ports }: Configuratio
     "SlurmdParameters=config_overrides",
     "ReturnToService=2",
     `MaxJobCount=${MAX_JOB_COUNT}`,
+    // One more than the highest index.
     `MaxArraySize=${request.jobCount + 1}`,
     `MinJobAge=${MIN_JOB_AGE_S}`,
     "CompleteWait=0",
