@@ -26,6 +26,8 @@ export interface TrainingRow {
   readonly isScored: boolean;
   readonly isTpu: boolean;
   readonly status: string;
+  /** Whether the row says which activations are recomputed, in terms that the model knows. */
+  readonly isRecomputationKnown: boolean;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
   readonly system: TrainingSystem;
@@ -80,16 +82,23 @@ export function readTrainingRow(fields: Fields): Reading {
     id,
     group,
     label: `${model.name} ${accelerator.name}×${count}`,
-    isScored: fields["score"] === "1",
+    isScored: fields["score"] === undefined || fields["score"] === "1",
     isTpu: accelerator.vendor === "Google",
     status: fields["status"] ?? "",
+    isRecomputationKnown: /^(?:none|full|selective|core_attn)/.test(fields["recompute"] ?? ""),
     job,
     plan,
-    system: { cluster: readCluster(fields, accelerator, count) },
+    system: { cluster: readCluster(fields, withMemory(accelerator, fields), count) },
     stepSeconds: numberIn(fields, "step_time_s"),
     memoryGib: numberIn(fields, "mem_gib_measured"),
   };
   return { kind: "row", row };
+}
+
+/** "V100-16GB" in a note: the variant with another memory. */
+function withMemory(accelerator: Accelerator, fields: Fields): Accelerator {
+  const size = new RegExp(`${fields["gpu"] ?? ""}-(\\d+)\\s?GB`).exec(fields["note"] ?? "");
+  return size === null ? accelerator : { ...accelerator, memoryGib: Number(size[1]) };
 }
 
 function readModel(fields: Fields): ModelArchitecture | string {
@@ -167,7 +176,7 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
   // Whole replicas that share less than one sequence cannot be: then several accelerators share it as tensor ranks.
   const spread = stage === 3 && free > globalBatch && fields["tp"] === "" ? free / globalBatch : 1;
   const data = free / spread;
-  const asked = numberOr(fields, "micro_batch", Math.max(1, globalBatch / (data * numberOr(fields, "grad_accum", 1))));
+  const asked = numberIn(fields, "micro_batch") ?? accumulated(fields, globalBatch / data);
   const steps = Math.max(1, Math.round(globalBatch / (data * asked)));
   const virtualStages = pipeline > 1 ? numberOr(fields, "vpp", 1) : 1;
   return {
@@ -185,6 +194,12 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
     shardCount: readShards(fields, data),
     recomputation: readRecomputation(fields["recompute"] ?? ""),
   };
+}
+
+/** A row without a micro-batch: what its accumulation steps leave, else single sequences, as long pipelines need them. */
+function accumulated(fields: Fields, perReplica: number): number {
+  const steps = numberIn(fields, "grad_accum");
+  return steps === undefined ? Math.min(1, perReplica) : Math.max(1, perReplica / steps);
 }
 
 /** "HSDP" shards inside a node; a number is the size of the sharding group; everything else shards over all replicas. */

@@ -17,20 +17,15 @@ export type TrainingConstantName =
   | "matmulShare"
   | "matmulShareFp8"
   | "matmulShareFp4"
-  | "operandPasses"
   | "attentionShare"
-  | "scoreBytes"
-  | "scoreBytesEager"
+  | "attentionTflopsEager"
   | "unfusedPasses"
   | "elementPasses"
-  | "elementPassesEager"
-  | "castPasses"
   | "routingPasses"
   | "launchUs"
   | "scaleUpShare"
   | "scaleOutShare"
-  | "tensorExposed"
-  | "pipelineExposed"
+  | "exchangeExposed"
   | "expertExposed"
   | "dataOverlap"
   | "overlapSlowdown"
@@ -38,147 +33,113 @@ export type TrainingConstantName =
 
 export const trainingConstants: Readonly<Record<TrainingConstantName, FittedConstant>> = {
   matmulShare: {
-    value: 0.85,
+    value: 0.885,
     prior: 0.85,
     range: [0.6, 1],
     unit: "share of the best measured product",
     meaning: "What 16-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp8: {
-    value: 0.8,
+    value: 0.836,
     prior: 0.8,
     range: [0.5, 1],
     unit: "share of the best measured product",
     meaning: "What 8-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp4: {
-    value: 0.7,
+    value: 0.685,
     prior: 0.7,
     range: [0.3, 1],
     unit: "share of the best measured product",
     meaning: "What 4-bit linear layers reach before their operands' traffic.",
   },
-  operandPasses: {
-    value: 1,
-    prior: 1,
-    range: [0.2, 4],
-    unit: "passes over the operands",
-    meaning: "Reads and writes of operands that arithmetic does not hide.",
-  },
   attentionShare: {
-    value: 0.6,
+    value: 0.662,
     prior: 0.6,
     range: [0.2, 1],
     unit: "share of the best measured product",
     meaning: "Rate of the products of fused attention.",
   },
-  scoreBytes: {
-    value: 1,
-    prior: 1,
-    range: [0, 8],
-    unit: "bytes per score",
-    meaning: "Exponentials of attention that tuned kernels do not hide, as memory traffic of that duration.",
-  },
-  scoreBytesEager: {
-    value: 2,
-    prior: 2,
-    range: [0, 12],
-    unit: "bytes per score",
-    meaning: "The same for kernels that do not overlap exponentials with products (FlashAttention-2).",
+  attentionTflopsEager: {
+    value: 37.7,
+    prior: 60,
+    range: [15, 250],
+    unit: "TFLOP/s",
+    meaning:
+      "Where kernels of an earlier generation run attention: the rate is the geometric mean of this and the best product.",
   },
   unfusedPasses: {
-    value: 5,
+    value: 6.82,
     prior: 5,
     range: [2, 15],
     unit: "passes over the attention matrix",
     meaning: "Softmax, mask and dropout where attention is materialised.",
   },
   elementPasses: {
-    value: 1,
+    value: 1.81,
     prior: 1,
     range: [0.3, 4],
     unit: "passes over the activations",
-    meaning: "Element-wise work with fused kernels, against each tensor read and written once.",
-  },
-  elementPassesEager: {
-    value: 1.5,
-    prior: 1.5,
-    range: [0.5, 5],
-    unit: "passes over the activations",
-    meaning: "Element-wise work of modules that run one after the other.",
-  },
-  castPasses: {
-    value: 2,
-    prior: 2,
-    range: [0.3, 8],
-    unit: "passes over the operands",
-    meaning: "Scaling, quantising and transposing operands for 8-bit and 4-bit products.",
+    meaning: "Element-wise work, against each tensor read and written once.",
   },
   routingPasses: {
-    value: 6,
+    value: 7.53,
     prior: 6,
     range: [1, 30],
     unit: "passes over the routed tokens",
     meaning: "Permuting tokens to their experts and back, padding and weighting.",
   },
   launchUs: {
-    value: 8,
+    value: 13.8,
     prior: 8,
     range: [2, 40],
     unit: "µs per kernel",
     meaning: "Host time per kernel, synchronisation with the host included.",
   },
   scaleUpShare: {
-    value: 0.75,
+    value: 0.702,
     prior: 0.75,
     range: [0.3, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives inside a scale-up domain.",
   },
   scaleOutShare: {
-    value: 0.7,
+    value: 0.851,
     prior: 0.7,
     range: [0.2, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives between nodes.",
   },
-  tensorExposed: {
-    value: 0.6,
+  exchangeExposed: {
+    value: 0.465,
     prior: 0.6,
     range: [0.05, 1],
     unit: "share of the time",
-    meaning: "Exchange among tensor ranks that is not hidden behind products.",
-  },
-  pipelineExposed: {
-    value: 0.5,
-    prior: 0.5,
-    range: [0, 1],
-    unit: "share of the time",
-    meaning: "Transfers between pipeline stages that are not hidden.",
+    meaning: "Exchange among tensor ranks and between stages that is not hidden behind products.",
   },
   expertExposed: {
-    value: 0.8,
+    value: 0.792,
     prior: 0.8,
     range: [0.1, 1],
     unit: "share of the time",
     meaning: "Exchange of routed tokens that is not hidden.",
   },
   dataOverlap: {
-    value: 0.7,
+    value: 0.666,
     prior: 0.7,
     range: [0, 1],
     unit: "share of the window",
     meaning: "Compute behind which gradients and weights can travel.",
   },
   overlapSlowdown: {
-    value: 0.15,
+    value: 0.204,
     prior: 0.15,
     range: [0, 1],
     unit: "share of the hidden time",
     meaning: "What hidden communication costs the compute that it shares units and memory with.",
   },
   jitter: {
-    value: 0.01,
+    value: 0.00611,
     prior: 0.01,
     range: [0, 0.05],
     unit: "σ of a step",
@@ -232,3 +193,19 @@ const fittedMemory: MemoryConstants = {
 export function memoryConstantValues(): MemoryConstants {
   return fittedMemory;
 }
+
+/** Width of the training model's 80% interval, in the logarithm of the step time. */
+export const intervalConstants: Readonly<Record<"spread" | "doubt", FittedConstant>> = {
+  spread: {
+    value: 0.064,
+    range: [0.02, 0.3],
+    unit: "half-width, log",
+    meaning: "What remains where nothing is doubtful: equal configurations differ by 5.6% between publications.",
+  },
+  doubt: {
+    value: 0.63,
+    range: [0, 1.5],
+    unit: "half-width per share of the step",
+    meaning: "Doubt about the part of a step that is exchange, waiting, routing and launching.",
+  },
+};

@@ -11,18 +11,19 @@ export * from "./catalogue/hugging-face.ts";
 export * from "./catalogue/model.ts";
 export * from "./catalogue/models.ts";
 export * from "./catalogue/node.ts";
+export * from "./catalogue/nodes.ts";
 export * from "./catalogue/number-format.ts";
 export * from "./constants.ts";
+export * from "./training/feasibility.ts";
+export * from "./training/interval.ts";
 export * from "./training/job.ts";
 export * from "./training/memory.ts";
+export * from "./training/search/best.ts";
+export * from "./training/search/space.ts";
 export * from "./training/step.ts";
 export * from "./constants-inference.ts";
 export * from "./inference/index.ts";
-export {
-  deriveCalibration,
-  type Calibration,
-  type ServingCalibration,
-} from "./calibration/derive.ts";
+export { deriveCalibration, type Calibration, type ServingCalibration } from "./calibration/derive.ts";
 export { acceleratorOfDevice } from "./calibration/device-names.ts";
 export { readProfile, type CalibrationProfile, type ProfileReading } from "./calibration/profile.ts";
 export * from "./failures/checkpoint-interval.ts";
@@ -42,4 +43,7 @@ export * from "./storage/demand.ts";
 export * from "./storage/tiers.ts";
 export { answerSizing, type SizingAnswer, type SizingQuestion } from "./sizing/answer.ts";
 export * from "./sizing/failures.ts";
+export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
+export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";
+export { describePlan, sizeTraining, type TrainingReport, type TrainingSizing } from "./sizing/training.ts";

@@ -14,8 +14,13 @@ export interface Links {
   readonly cluster: Cluster;
 }
 
-/** One hop inside a scale-up domain, and one between nodes (NCCL's tuning tables: 4 to 7 µs and 10 to 20 µs). */
-const nearLatency = 5e-6;
+/**
+ * Start of a collective and each further rank of its ring: small all-reduces inside a node take 40, 48 and 75 µs on 2, 4 and 8
+ * ranks (nccl-tests on A100, VIA-Research/vTrain@f8dda84 trace/a100), half of it per direction.
+ */
+const startLatency = 15e-6;
+const nearLatency = 3e-6;
+/** A hop between nodes (NCCL's tuning table for InfiniBand: 10 to 20 µs). */
 const farLatency = 15e-6;
 
 export function linksOf(cluster: Cluster, constants: TrainingConstants, scaleUpShare: number | undefined): Links {
@@ -51,7 +56,7 @@ export function groupOf(links: Links, count: number, stride: number): Group {
 export function gatherSeconds(links: Links, group: Group, bytes: number): number {
   if (group.count <= 1) return 0;
   const { nearCount, farCount } = group;
-  const near = ((nearCount - 1) / nearCount) * (bytes / links.nearBytes) + (nearCount - 1) * nearLatency;
+  const near = ((nearCount - 1) / nearCount) * (bytes / links.nearBytes) + startLatency + (nearCount - 1) * nearLatency;
   if (farCount <= 1) return near;
   const share = bytes / nearCount;
   const far = (((farCount - 1) / farCount) * share * group.oversubscription) / links.farBytes;
@@ -70,7 +75,7 @@ export function reduceSeconds(links: Links, group: Group, bytes: number): number
 export function dispatchSeconds(links: Links, group: Group, tokenBytes: number, copies: number): number {
   if (group.count <= 1) return 0;
   const { nearCount, farCount } = group;
-  const near = (((nearCount - 1) / nearCount) * copies * tokenBytes) / links.nearBytes + nearLatency;
+  const near = (((nearCount - 1) / nearCount) * copies * tokenBytes) / links.nearBytes + startLatency;
   if (farCount <= 1) return near;
   const wanted = (farCount - 1) * (1 - (1 - 1 / farCount) ** copies);
   return near + (wanted * tokenBytes * group.oversubscription) / links.farBytes + farLatency;
@@ -79,5 +84,5 @@ export function dispatchSeconds(links: Links, group: Group, tokenBytes: number, 
 /** A message to the neighbour at a distance of `stride` accelerators. */
 export function sendSeconds(links: Links, bytes: number, stride: number): number {
   const isNear = stride < links.domainCount;
-  return isNear ? bytes / links.nearBytes + nearLatency : bytes / links.farBytes + farLatency;
+  return isNear ? bytes / links.nearBytes + startLatency : bytes / links.farBytes + farLatency;
 }

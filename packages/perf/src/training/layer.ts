@@ -34,8 +34,11 @@ export interface LayerWork {
   readonly constants: TrainingConstants;
 }
 
-/** Kernels of one layer's forward pass: projections, attention, norms, residuals, activation; the casts come on top. */
-const kernelsPerLayer = 20;
+/**
+ * Kernels of one layer's forward pass: projections, attention, norms, residuals, activation. Modules that run one after the
+ * other launch biases, casts, masks and transpositions by themselves: about twice as many.
+ */
+const kernelsPerLayer = { fused: 20, compiled: 20, eager: 40 } as const;
 /** Router, sort, permutation, exchange and un-permutation of a layer with experts. */
 const kernelsOfRouting = 60;
 /** Per local expert: products, casts and copies that are launched one expert at a time. */
@@ -112,8 +115,7 @@ function attentionCore(work: LayerWork): { forward: number; backward: number } {
   const flops = (2 * tokens * positions * (queryWidth(attention) + valueWidth(attention))) / plan.tensor;
   if (job.software.attention === "flash") {
     // Blocks above the diagonal are skipped; backward recomputes the scores: five products instead of two.
-    const scores = (tokens * positions * attention.headCount) / plan.tensor / 2;
-    const forward = flops / 2 / rates.attentionFlops + (rates.scoreBytes * scores) / rates.memoryBytes;
+    const forward = flops / 2 / rates.attentionFlops;
     return { forward, backward: 2.5 * forward };
   }
   const matrixBytes = (2 * tokens * positions * attention.headCount) / plan.tensor;
@@ -138,10 +140,13 @@ function castsPerToken(work: LayerWork, ffnWidth: number): number {
   return 2 * model.hidden + valueWidth(model.attention) / tensor + ffnWidth;
 }
 
+/** A cast reads 16 bits and writes 8 or fewer. */
+const castBytes = 3;
+
 function elementSeconds(work: LayerWork, ffnWidth: number): number {
-  const { rates, constants } = work;
+  const { rates } = work;
   const tokens = tokensPerRank(work.job, work.plan);
-  const cast = rates.isNarrow ? 3 * constants.castPasses * castsPerToken(work, ffnWidth) : 0;
+  const cast = rates.isNarrow ? castBytes * castsPerToken(work, ffnWidth) : 0;
   return (tokens * (2 * rates.elementPasses * elementsPerToken(work, ffnWidth) + cast)) / rates.memoryBytes;
 }
 
@@ -187,7 +192,11 @@ interface Extra {
 export function denseLayerTime(work: LayerWork): LayerTime {
   const { model } = work.job;
   const width = model.ffnHidden / work.plan.tensor;
-  return layerTime(work, feedForward(work, width), { ffnWidth: width, routing: 0, kernels: kernelsPerLayer });
+  return layerTime(work, feedForward(work, width), {
+    ffnWidth: width,
+    routing: 0,
+    kernels: kernelsPerLayer[work.job.software.stack],
+  });
 }
 
 function feedForward(work: LayerWork, width: number): { forward: number; backward: number } {
@@ -214,7 +223,7 @@ export function expertLayerTime(work: LayerWork): LayerTime {
     {
       ffnWidth: experts.ffnHidden * (experts.perToken / plan.tensor) + experts.sharedFfnHidden / plan.tensor,
       routing: bytes / rates.memoryBytes,
-      kernels: kernelsPerLayer + kernelsOfRouting + kernelsPerExpert * localCount,
+      kernels: kernelsPerLayer[work.job.software.stack] + kernelsOfRouting + kernelsPerExpert * localCount,
     },
   );
 }

@@ -1,3 +1,4 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
 import {
   attentionParameters,
   denseLayerParameters,
@@ -41,6 +42,17 @@ const gatheredLayers = 2;
 const logitBytes = 8;
 /** Softmax, dropout mask and dropped-out scores of unfused attention (arXiv 2205.05198, eq. 1). */
 const scoreBytes = 5;
+
+/** How far a peak lies from the estimate in most runs; closer to the limit than this nobody can tell without trying. */
+const doubt = 1.1;
+
+export type FitVerdict = "fits" | "tight" | "does not fit";
+
+export function fitVerdict(memory: MemoryEstimate, accelerator: Accelerator): FitVerdict {
+  const available = accelerator.memoryGib * 2 ** 30;
+  if (memory.peakBytes > available * doubt) return "does not fit";
+  return memory.peakBytes * doubt > available ? "tight" : "fits";
+}
 
 export function estimateMemory(
   job: TrainingJob,

@@ -1,6 +1,7 @@
 import {
   attentionParameters,
   denseLayerParameters,
+  expertLayerCount,
   expertLayerParameters,
   kvCacheWidth,
   queryWidth,
@@ -91,15 +92,37 @@ function reducedBytes(job: TrainingJob): number {
   return job.software.stack === "fused" ? job.precision.gradientBytes : 2;
 }
 
+function workOf(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem, constants: TrainingConstants): StepWork {
+  const rates = ratesOf(job, system, constants);
+  const links = linksOf(system.cluster, constants, system.calibration?.scaleUpEfficiency);
+  return { job, plan, rates, constants, system, links, parameters: parametersPerRank(job, plan) };
+}
+
+/**
+ * Seconds of one micro-batch over all layers and the head, without what depends on stages, replicas and sharding: no plan with
+ * the same tensor, context and expert ranks and micro-batch is faster. Bounds of the search rest on it.
+ */
+export function wholeModelSeconds(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  system: TrainingSystem,
+  constants: TrainingConstants = trainingConstantValues(),
+): number {
+  const bare: ParallelPlan = { ...plan, zeroStage: 1, recomputation: "none" };
+  const work = workOf(job, bare, system, constants);
+  const expertLayers = expertLayerCount(job.model);
+  const dense = expertLayers < job.model.layerCount ? partTime(work, denseLayerTime(work), false).total : 0;
+  const expert = expertLayers > 0 ? partTime(work, expertLayerTime(work), true).total : 0;
+  return (job.model.layerCount - expertLayers) * dense + expertLayers * expert + headPart(work).total;
+}
+
 export function estimateStep(
   job: TrainingJob,
   plan: ParallelPlan,
   system: TrainingSystem,
   constants: TrainingConstants = trainingConstantValues(),
 ): StepEstimate {
-  const rates = ratesOf(job, system, constants);
-  const links = linksOf(system.cluster, constants, system.calibration?.scaleUpEfficiency);
-  const work: StepWork = { job, plan, rates, constants, system, links, parameters: parametersPerRank(job, plan) };
+  const work = workOf(job, plan, system, constants);
   const dense = partTime(work, denseLayerTime(work), false);
   const expert = job.model.experts === undefined ? dense : partTime(work, expertLayerTime(work), true);
   const head = headPart(work);
@@ -155,7 +178,7 @@ function partTime(work: StepWork, layer: LayerTime, hasExperts: boolean): PartTi
   const recomputation = secondsOf(again);
   const backward = secondsOf(layer.backward) + recomputation;
   const passes = plan.recomputation === "full" ? 3 : plan.recomputation === "partial" ? 2.5 : 2;
-  const tensor = tensorSeconds(work, hasExperts) * passes * constants.tensorExposed;
+  const tensor = tensorSeconds(work, hasExperts) * passes * exposedShare(work);
   const context = contextSeconds(work, layer, rates.attentionFlops);
   const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
   const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, { forward, backward }) : 0;
@@ -199,6 +222,11 @@ function headPart(work: StepWork): PartTime {
     forwardSeconds: forward,
     backwardSeconds: backward,
   };
+}
+
+/** Only fused and compiled stacks run products beside the exchange that belongs to them; modules wait for it. */
+function exposedShare(work: StepWork): number {
+  return work.job.software.stack === "eager" ? 1 : work.constants.exchangeExposed;
 }
 
 /** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one where experts follow. */
@@ -262,11 +290,13 @@ function stateSeconds(work: StepWork, window: { readonly forward: number; readon
   const stride = plan.tensor * (plan.zeroStage === 3 ? plan.shardCount : 1);
   const group = groupOf(links, replicas, stride);
   const held = plan.zeroStage === 3 ? parameters.total / plan.shardCount : parameters.dense;
-  const gradients = gatherSeconds(links, group, reducedBytes(job) * held);
+  // Sharded gradients cannot be accumulated where they arise: they travel with every micro-batch (ZeRO, arXiv 1910.02054).
+  const times = plan.zeroStage === 2 ? microBatchCount(job, plan) : 1;
+  const gradients = times * gatherSeconds(links, group, reducedBytes(job) * held);
   const second = plan.zeroStage === 0 || plan.zeroStage === 3 ? reducedBytes(job) : job.precision.weightBytes;
   const weights = gatherSeconds(links, group, second * held);
   const exposed =
-    Math.max(0, gradients - constants.dataOverlap * window.backward) +
+    Math.max(0, gradients - times * constants.dataOverlap * window.backward) +
     Math.max(0, weights - constants.dataOverlap * window.forward);
   return exposed + constants.overlapSlowdown * (gradients + weights - exposed);
 }
@@ -290,9 +320,9 @@ function hidingPasses(plan: ParallelPlan, microBatches: number): number {
 
 /** Activations to the next stage and gradients back, per micro-batch and chunk of layers. */
 function transferSeconds(work: StepWork): number {
-  const { job, plan, links, constants } = work;
+  const { job, plan, links } = work;
   if (plan.pipeline === 1) return 0;
   const bytes = (2 * tokensPerRank(job, plan) * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
   const stride = plan.tensor * plan.context * plan.data;
-  return 2 * plan.virtualStages * constants.pipelineExposed * sendSeconds(links, bytes, stride);
+  return 2 * plan.virtualStages * exposedShare(work) * sendSeconds(links, bytes, stride);
 }

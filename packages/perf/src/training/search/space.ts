@@ -1,0 +1,159 @@
+import type { ParallelPlan, PipelineSchedule, Recomputation, TrainingJob, TrainingSystem } from "../job.ts";
+
+/** How many accelerators take part, and which of the choices are open. Everything that is allowed is searched. */
+export interface SearchSpace {
+  readonly acceleratorCount: number;
+  readonly tensors: readonly number[];
+  readonly pipelines: readonly number[];
+  readonly contexts: readonly number[];
+  readonly experts: readonly number[];
+  readonly microBatchMax: number;
+  readonly schedules: readonly PipelineSchedule[];
+  readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
+  /** From the fastest to the most frugal: each costs time and saves memory against the one before. */
+  readonly recomputations: readonly Recomputation[];
+}
+
+/** Tokens per context rank below which ring attention's blocks are too small to hide its transfers. */
+const contextTokensMin = 1024;
+
+export function divisorsOf(value: number): readonly number[] {
+  const small: number[] = [];
+  const large: number[] = [];
+  for (let divisor = 1; divisor * divisor <= value; divisor += 1) {
+    if (value % divisor !== 0) continue;
+    small.push(divisor);
+    if (divisor * divisor !== value) large.unshift(value / divisor);
+  }
+  return [...small, ...large];
+}
+
+/** Every layout of `acceleratorCount` accelerators that the shape of the model admits. */
+export function wholeSpace(job: TrainingJob, system: TrainingSystem, acceleratorCount: number): SearchSpace {
+  const { model } = job;
+  const { attention } = model;
+  const divisors = divisorsOf(acceleratorCount);
+  const ffnHidden = model.ffnHidden > 0 ? model.ffnHidden : (model.experts?.sharedFfnHidden ?? 0);
+  const kv = attention.kind === "latent" ? 1 : attention.kvHeadCount;
+  const isShared = (tensor: number): boolean =>
+    attention.headCount % tensor === 0 && (kv % tensor === 0 || tensor % kv === 0) && ffnHidden % tensor === 0;
+  return {
+    acceleratorCount,
+    tensors: divisors.filter(isShared),
+    pipelines: divisors.filter((pipeline) => pipeline <= model.layerCount),
+    contexts: divisors.filter(
+      (context) =>
+        context === 1 || (job.sequenceLength % (2 * context) === 0 && job.sequenceLength / context >= contextTokensMin),
+    ),
+    experts: model.experts === undefined ? [1] : divisorsOf(model.experts.count),
+    microBatchMax: job.globalBatch,
+    schedules: ["1f1b", "interleaved", "zero-bubble"],
+    zeroStages: [1, 2, 3],
+    recomputations:
+      job.software.attention === "flash" ? ["none", "partial", "full"] : ["none", "selective", "partial", "full"],
+    ...(system.cluster.node.accelerator.scaleUp.kind === "torus" ? { schedules: ["1f1b"] } : {}),
+  };
+}
+
+/** The choices that fix how long a layer takes on one micro-batch. */
+export interface LayerChoice {
+  readonly tensor: number;
+  readonly context: number;
+  readonly expert: number;
+  readonly microBatch: number;
+}
+
+export function layerChoices(job: TrainingJob, space: SearchSpace): readonly LayerChoice[] {
+  const batches = divisorsOf(job.globalBatch).filter((batch) => batch <= space.microBatchMax);
+  return space.tensors.flatMap((tensor) =>
+    space.contexts
+      .filter((context) => space.acceleratorCount % (tensor * context) === 0)
+      .flatMap((context) =>
+        space.experts.flatMap((expert) => batches.map((microBatch) => ({ tensor, context, expert, microBatch }))),
+      ),
+  );
+}
+
+/** How the rest of the accelerators is divided between stages and replicas, and what each stage keeps. */
+export interface StageChoice {
+  readonly pipeline: number;
+  readonly data: number;
+  readonly virtualStages: number;
+  readonly schedule: PipelineSchedule;
+  readonly microBatchCount: number;
+}
+
+export function stageChoices(job: TrainingJob, space: SearchSpace, choice: LayerChoice): readonly StageChoice[] {
+  const rest = space.acceleratorCount / (choice.tensor * choice.context);
+  return space.pipelines.flatMap((pipeline) => {
+    if (rest % pipeline !== 0) return [];
+    const data = rest / pipeline;
+    const microBatchCount = job.globalBatch / (data * choice.microBatch);
+    const isWhole = Number.isSafeInteger(microBatchCount);
+    const ranks = choice.tensor * choice.context * data;
+    if (!isWhole || ranks % choice.expert !== 0) return [];
+    return schedulesOf(job, space, pipeline, microBatchCount).map((chunks) => ({
+      ...chunks,
+      pipeline,
+      data,
+      microBatchCount,
+    }));
+  });
+}
+
+function schedulesOf(
+  job: TrainingJob,
+  space: SearchSpace,
+  pipeline: number,
+  microBatchCount: number,
+): readonly { readonly virtualStages: number; readonly schedule: PipelineSchedule }[] {
+  if (pipeline === 1) return [{ virtualStages: 1, schedule: "1f1b" }];
+  const chunked = space.schedules.includes("interleaved") && microBatchCount % pipeline === 0;
+  const perStage = Math.ceil(job.model.layerCount / pipeline);
+  const chunkCounts = chunked
+    ? divisorsOf(perStage).filter((chunks) => chunks > 1 && chunks * pipeline <= job.model.layerCount)
+    : [];
+  return [
+    ...space.schedules
+      .filter((schedule) => schedule !== "interleaved")
+      .map((schedule) => ({ virtualStages: 1, schedule })),
+    ...chunkCounts.map((virtualStages) => ({ virtualStages, schedule: "interleaved" as const })),
+  ];
+}
+
+/** Shardings of the state: over all replicas, and for ZeRO-3 also inside the node (HSDP). */
+export function shardChoices(
+  space: SearchSpace,
+  stage: StageChoice,
+  perNode: number,
+): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
+  return space.zeroStages.flatMap((zeroStage) => {
+    if (zeroStage >= 2 && (stage.pipeline > 1 || stage.data === 1)) return [];
+    const whole = { zeroStage, shardCount: stage.data };
+    const isHybrid = zeroStage === 3 && stage.data > perNode && stage.data % perNode === 0;
+    return isHybrid ? [whole, { zeroStage, shardCount: perNode }] : [whole];
+  });
+}
+
+/** A complete plan from its parts. */
+export function planOf(
+  layer: LayerChoice,
+  stage: StageChoice,
+  shards: Pick<ParallelPlan, "zeroStage" | "shardCount">,
+  recomputation: Recomputation,
+): ParallelPlan {
+  return {
+    tensor: layer.tensor,
+    pipeline: stage.pipeline,
+    context: layer.context,
+    data: stage.data,
+    expert: layer.expert,
+    virtualStages: stage.virtualStages,
+    schedule: stage.schedule,
+    microBatch: layer.microBatch,
+    sequenceParallel: layer.tensor > 1,
+    zeroStage: shards.zeroStage,
+    shardCount: shards.shardCount,
+    recomputation,
+  };
+}

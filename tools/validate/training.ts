@@ -1,0 +1,114 @@
+/**
+ * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--json]`: the training model against measurements.
+ * Rows with `score` 1 are scored for time (all rows where the file has no such column). `--leave-out` fits the constants
+ * again without each source group and scores the group with them; `--refit` prints the constants fitted to all rows.
+ */
+import { readFileSync } from "node:fs";
+import {
+  estimateMemory,
+  estimateStep,
+  fitVerdict,
+  type ParallelPlan,
+  trainingConstants,
+  trainingConstantValues,
+  type TrainingConstants,
+} from "@headroom/perf";
+import { parseCsv } from "./inference-csv.ts";
+import { fitConstants } from "./training-fit.ts";
+import {
+  memoryScoreOf,
+  memoryText,
+  reasonCounts,
+  sectionOf,
+  sectionText,
+  type MemoryScore,
+  type Scored,
+} from "./training-report.ts";
+import { readTrainingRow, type Reading, type TrainingRow } from "./training-rows.ts";
+
+const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
+const files = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+
+function readRows(file: string): readonly Reading[] {
+  return parseCsv(readFileSync(file, "utf8")).map(readTrainingRow);
+}
+
+function scoredWith(rows: readonly TrainingRow[], constants: TrainingConstants): readonly Scored[] {
+  return rows.map((row) => ({ row, estimate: estimateStep(row.job, row.plan, row.system, constants) }));
+}
+
+/** Every source group predicted with constants that were fitted without it. */
+function leftOut(rows: readonly TrainingRow[]): readonly Scored[] {
+  const groups = [...new Set(rows.map((row) => row.group))];
+  return groups.flatMap((group) => {
+    const constants = fitConstants(rows.filter((row) => row.group !== group));
+    return scoredWith(
+      rows.filter((row) => row.group === group),
+      constants,
+    );
+  });
+}
+
+/** A row that does not say what it recomputes fits if it fits with full recomputation. */
+function judgedPlan(row: TrainingRow): ParallelPlan {
+  return row.isRecomputationKnown ? row.plan : { ...row.plan, recomputation: "full" };
+}
+
+function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
+  const measured = rows.filter((row) => row.memoryGib !== undefined && row.status !== "oom");
+  const errors = measured.map(
+    (row) => estimateMemory(row.job, row.plan).first.bytes / 2 ** 30 / (row.memoryGib ?? Number.NaN) - 1,
+  );
+  const isCalled = (row: TrainingRow): boolean =>
+    fitVerdict(estimateMemory(row.job, judgedPlan(row)), row.system.cluster.node.accelerator) === "does not fit";
+  return memoryScoreOf(
+    errors,
+    rows.filter((row) => row.status === "oom").map(isCalled),
+    rows.filter((row) => row.status === "ok").map(isCalled),
+  );
+}
+
+function main(): void {
+  if (files.length === 0) {
+    process.stderr.write("usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--json]\n");
+    process.exitCode = 2;
+    return;
+  }
+  const readings = files.flatMap(readRows);
+  const rows = readings.flatMap((reading) => (reading.kind === "row" ? [reading.row] : []));
+  const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
+  const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
+  const onGpus = timed.filter((row) => !row.isTpu);
+  const sections = [sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues()))];
+  if (flags.has("--leave-out")) {
+    const scored = leftOut(timed);
+    const isTpu = ({ row }: Scored): boolean => row.isTpu;
+    sections.push(sectionOf("Left out: constants fitted without the group, all rows", scored));
+    if (onGpus.length > 0)
+      sections.push(
+        sectionOf(
+          "Left out, GPU rows",
+          scored.filter((one) => !isTpu(one)),
+        ),
+      );
+    if (onGpus.length < timed.length) sections.push(sectionOf("Left out, TPU rows", scored.filter(isTpu)));
+  }
+  const memory = memoryScore(rows);
+  const constants = flags.has("--refit") ? fitConstants(timed) : undefined;
+  const abstained = reasonCounts(unreadable);
+  if (flags.has("--json")) {
+    process.stdout.write(
+      `${JSON.stringify({ sections, memory, abstained, ...(constants ? { constants } : {}) }, null, 2)}\n`,
+    );
+    return;
+  }
+  process.stdout.write(sections.map(sectionText).join("\n"));
+  process.stdout.write(`\n${memoryText(memory)}`);
+  for (const { reason, rows: count } of abstained) process.stdout.write(`abstained: ${count} rows of ${reason}\n`);
+  for (const [name, value] of Object.entries(constants ?? {})) {
+    const unit = trainingConstants[name as keyof typeof trainingConstants].unit;
+    process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${unit}\n`);
+  }
+}
+
+main();
