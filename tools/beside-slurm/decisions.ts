@@ -37,7 +37,7 @@ class Scheduler {
   receive(inputs: readonly Input[]): Ready {
     this.#nowMs += 1;
     const ready = this.engine.receive(inputs, this.#nowMs);
-    // The text and the chain are made when they are asked for, which a journal does for every group.
+    // The chain is written out when it is read, which a journal does for every group.
     if (ready.group !== null) this.eventCount += ready.group.chain === "" ? 0 : ready.group.count;
     this.engine.advance();
     this.roundCount += 1;
