@@ -1,8 +1,107 @@
 import { exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
 import type { NetworkOptions } from "../size/size-network.ts";
+import type { ServingOptions } from "../size/size-serving.ts";
 import type { StorageOptions } from "../size/size-storage.ts";
+import type { TrainingOptions } from "../size/size-training.ts";
+
+const tierOptions: readonly OptionDefinition[] = [
+  { flags: "--tier <name>", description: "compare with a published tier", repeatable: true },
+  {
+    flags: "--offer <rates>",
+    description: "compare with capacity=…,read=…,write=…,operations=…,clients=…",
+    repeatable: true,
+  },
+];
+
+const modelOptions: readonly OptionDefinition[] = [
+  { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
+  { flags: "--accelerator <name>", description: "as the catalogue or people call it: H100, B200-SXM, MI300X …" },
+  { flags: "--profile <file>", description: "what `headroom calibrate` wrote for it", complete: "file" },
+  { flags: "--price <USD>", description: "per accelerator and hour" },
+];
+
+const trainingOptions: readonly OptionDefinition[] = [
+  ...modelOptions,
+  { flags: "--gpus <count>", description: "accelerators" },
+  { flags: "--gpus-per-node <count>", description: "accelerators per node (default: of the usual server)" },
+  { flags: "--node-network <GB/s>", description: "all network ports of a node together, per direction" },
+  { flags: "--oversubscription <ratio>", description: "down to up at the leaves (default: non-blocking)" },
+  { flags: "--sequence <tokens>", description: "tokens per sequence (default: 4096)" },
+  { flags: "--batch <sequences>", description: "sequences per optimizer step" },
+  { flags: "--tokens <count>", description: "tokens of the whole run: 15T" },
+  { flags: "--precision <format>", description: "bf16 (default), fp8, mxfp8, nvfp4 …: operands of the linear layers" },
+  {
+    flags: "--stack <name>",
+    description: "fused (default; Megatron), eager (PyTorch FSDP), compiled (JAX)",
+    complete: ["fused", "eager", "compiled"],
+  },
+  { flags: "--plan <widths>", description: "tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the best)" },
+  { flags: "--rate <number>", description: "failures per 1,000 node-days (default: 3.79, Llama 3's)" },
+  { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
+  { flags: "--overlapped", description: "checkpoints are written while the job computes" },
+  { flags: "--checkpoint-rate <GB/s>", description: "storage takes a checkpoint at this rate (default: 100)" },
+  ...tierOptions,
+  jsonOption,
+];
+
+const trainCommand = defineCommand<TrainingOptions>({
+  name: "train",
+  summary: "Plan, step time, memory, scaling, failures and storage of a training run",
+  details: `Examples:
+  headroom size train --model llama-3-70b --accelerator H100 --gpus 512 --batch 1024 --sequence 8192 --tokens 15T --price 2.5
+  headroom size train --model ./config.json --accelerator B200 --gpus 64 --batch 512 --plan tp=4,pp=2,mb=2 --precision fp8`,
+  options: trainingOptions,
+  async run(context, { options }) {
+    const { runSizeTraining } = await import("../size/size-training.ts");
+    return runSizeTraining(context, options, "train");
+  },
+});
+
+const finetuneCommand = defineCommand<TrainingOptions>({
+  name: "finetune",
+  summary: "The same for fine-tuning, with adapters (LoRA) or in full",
+  details: `Examples:
+  headroom size finetune --model llama-3-8b --accelerator H100 --gpus 1 --batch 16 --sequence 2048 --stack eager
+  headroom size finetune --model llama-3-70b --accelerator H100 --gpus 16 --batch 64 --full`,
+  options: [
+    { flags: "--lora-rank <rank>", description: "rank of the adapters (default: 16)" },
+    { flags: "--full", description: "every parameter instead of adapters" },
+    ...trainingOptions,
+  ],
+  async run(context, { options }) {
+    const { runSizeTraining } = await import("../size/size-training.ts");
+    return runSizeTraining(context, options, "finetune");
+  },
+});
+
+const serveCommand = defineCommand<ServingOptions>({
+  name: "serve",
+  summary: "Replicas, latency and cost of an endpoint under traffic",
+  details: `Examples:
+  headroom size serve --model llama-3-70b --accelerator H100 --weights fp8 --requests 20 --prompt 2000 --output 300 --price 2.5
+  headroom size serve --model deepseek-v3 --accelerator H200 --weights fp8 --requests 5 --ttft 2s --tpot 50ms --layout tp=8,ep=8`,
+  options: [
+    ...modelOptions,
+    { flags: "--weights <format>", description: "bf16 (default), fp8, mxfp4, nvfp4, int4 …" },
+    { flags: "--kv <format>", description: "format of the cache (default: what such weights come with)" },
+    { flags: "--prompt <tokens>", description: "mean prompt (default: 1000)" },
+    { flags: "--output <tokens>", description: "mean answer (default: 250)" },
+    { flags: "--prefix-hits <share>", description: "share of the prompt that is in the cache already (default: 0%)" },
+    { flags: "--requests <rate>", description: "requests per second" },
+    { flags: "--ttft <duration>", description: "promised time to the first token (default: 1s)" },
+    { flags: "--tpot <duration>", description: "promised time per further token (default: 50ms)" },
+    { flags: "--share <share>", description: "share of requests that keep both (default: 95%)" },
+    { flags: "--layout <widths>", description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)" },
+    { flags: "--weight-rate <GB/s>", description: "a starting node reads weights at this rate (default: 5)" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runSizeServing } = await import("../size/size-serving.ts");
+    return runSizeServing(context, options);
+  },
+});
 
 const networkCommand = defineCommand<NetworkOptions>({
   name: "network",
@@ -60,12 +159,7 @@ Examples:
     { flags: "--image <bytes>", description: "starts: container image per node (default: 20GB)" },
     { flags: "--files <count>", description: "starts: files that a process opens (default: 5000)" },
     { flags: "--start <duration>", description: "starts: all must be read in this time (default: 5m)" },
-    { flags: "--tier <name>", description: "compare with a published tier", repeatable: true },
-    {
-      flags: "--offer <rates>",
-      description: "compare with capacity=…,read=…,write=…,operations=…,clients=…",
-      repeatable: true,
-    },
+    ...tierOptions,
     jsonOption,
   ],
   async run(context, { options }) {
@@ -109,9 +203,11 @@ Examples:
 export const sizeCommand = defineCommand({
   name: "size",
   summary: "What will it take: time, memory, network, storage, failures, before anyone buys or waits",
-  commands: [networkCommand, storageCommand, failuresCommand],
+  commands: [trainCommand, finetuneCommand, serveCommand, networkCommand, storageCommand, failuresCommand],
   run(context) {
-    context.note("Say what to size: network, storage or failures. `headroom size --help` says more.");
+    context.note(
+      "Say what to size: train, finetune, serve, network, storage or failures. `headroom size --help` says more.",
+    );
     return Promise.resolve(exitCode.usage);
   },
 });

@@ -45,7 +45,7 @@ export async function runSizeStorage(context: CommandContext, options: StorageOp
   if (request.datasets.length + request.checkpoints.length + request.starts.length === 0) {
     throw new CliError("nothing to store: give --sample, --parameters or --checkpoint, or --image", exitCode.usage);
   }
-  const report = perf.sizeStorage(request, await tiersOf(options));
+  const report = perf.sizeStorage(request, await storageTiers(options));
   if (options.json === true) context.print(JSON.stringify(report, null, 2));
   else context.print(...storageLines(report, context));
   return report.verdicts.every(({ verdict }) => verdict.isEnough) ? exitCode.ok : exitCode.unsatisfied;
@@ -109,7 +109,8 @@ function startsOf(options: StorageOptions, gpus: number, stateBytes: number): St
   ];
 }
 
-async function tiersOf(options: StorageOptions): Promise<StorageTier[]> {
+/** Published tiers by name and offers as stated, to compare a demand with. */
+export async function storageTiers(options: Pick<StorageOptions, "tier" | "offer">): Promise<StorageTier[]> {
   const perf = await import("@headroom/perf");
   const named = (options.tier ?? []).map((name) => {
     const tier = perf.findTier(name);

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { TrainingReport } from "@headroom/perf";
 import { afterAll, describe, expect, it } from "vitest";
 import { headroom, type Said } from "../testing/recorded-terminal.ts";
 
@@ -47,6 +48,119 @@ describe("size network", () => {
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await size(...args);
     expect([code, stderr.includes(message) ? message : stderr]).toEqual([2, message]);
+  });
+});
+
+describe("size train and finetune", () => {
+  const llama = ["--model", "llama-3-70b", "--accelerator", "H100", "--gpus", "512", "--batch", "1024"];
+
+  it("tells plan, time, memory, scaling and what the run costs", async () => {
+    const { code, stdout } = await size("train", ...llama, "--sequence", "8192", "--tokens", "15T", "--price", "2.5");
+    expect(code).toBe(0);
+    for (const part of ["plan (best found)", "matrix products", "activations", "ACCELERATORS", "undisturbed", "$"]) {
+      expect(stdout).toContain(part);
+    }
+  });
+
+  it("answers with parts that add up", async () => {
+    const answer = JSON.parse((await size("train", ...llama, "--json")).stdout) as TrainingReport;
+    const sum = (parts: object): number => Object.values(parts).reduce((total, part) => total + Number(part), 0);
+    expect(sum(answer.step.breakdown)).toBeCloseTo(answer.step.seconds, 9);
+    expect(sum(answer.memory.breakdown) / answer.memory.peakBytes).toBeCloseTo(1, 9);
+    expect(answer.memory.peakBytes).toBeLessThanOrEqual(answer.memory.usableBytes);
+    const { tensor, pipeline, context, data } = answer.plan;
+    expect(tensor * pipeline * context * data).toBe(512);
+  });
+
+  it("takes a config.json, a plan and a profile", async () => {
+    const config = {
+      model_type: "llama",
+      num_hidden_layers: 32,
+      hidden_size: 4096,
+      num_attention_heads: 32,
+      num_key_value_heads: 8,
+      intermediate_size: 14_336,
+      vocab_size: 128_256,
+    };
+    writeFileSync(path.join(folder, "config.json"), JSON.stringify(config));
+    const given = ["--model", "config.json", "--gpus", "8", "--batch", "64", "--plan", "tp=2,mb=1,recompute=full"];
+    const plain = await size("train", ...given, "--accelerator", "H200", "--json");
+    const calibrated = await size("train", ...given, "--profile", example, "--json");
+    const [before, after] = [plain, calibrated].map(({ stdout }) => JSON.parse(stdout) as TrainingReport);
+    expect(before).toMatchObject({ isPlanGiven: true, isCalibrated: false, plan: { tensor: 2, data: 4 } });
+    expect(after).toMatchObject({ isCalibrated: true, accelerator: "H200-SXM" });
+    expect(after?.step.seconds).not.toBe(before?.step.seconds);
+  });
+
+  it("adapters need less than everything", async () => {
+    const small = [
+      "--model",
+      "llama-3-8b",
+      "--accelerator",
+      "H100",
+      "--gpus",
+      "1",
+      "--batch",
+      "16",
+      "--stack",
+      "eager",
+    ];
+    const lora = await size("finetune", ...small);
+    expect([lora.code, lora.stdout]).toEqual([0, expect.stringContaining("one accelerator")]);
+    const full = await size("finetune", ...small, "--full");
+    expect([full.code, full.stderr]).toEqual([
+      3,
+      expect.stringMatching(/needs at least .* GiB.*Nearest that works: \d+/),
+    ]);
+  });
+
+  it.each([
+    [
+      ["--model", "llama-3-8g", "--accelerator", "H100"],
+      "there is no model preset llama-3-8g. Nearest that works: llama-3-8b",
+    ],
+    [["--model", "llama-3-8b", "--accelerator", "H10"], "the catalogue has no accelerator H10"],
+    [["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=3"], "do not divide 64 accelerators"],
+    [
+      ["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=64,mb=1"],
+      "does not divide the 32 attention heads",
+    ],
+  ])("what cannot be gets a reason and what could: %j", async (args, message) => {
+    const { code, stderr } = await size("train", ...args, "--gpus", "64", "--batch", "64");
+    expect([code, stderr.includes(message) ? message : stderr]).toEqual([3, message]);
+  });
+
+  it.each([
+    [["train"], "--model is needed"],
+    [["train", "--model", "llama-3-8b", "--accelerator", "H100", "--gpus", "0"], "--gpus: expected a whole number"],
+    [["train", "--model", "none.json", "--accelerator", "H100"], "none.json cannot be read"],
+    [["serve", "--model", "llama-3-8b", "--accelerator", "H100"], "--requests is needed"],
+    [["serve", "--model", "llama-3-8b", "--accelerator", "H100", "--weights", "int3"], "--weights: expected one of"],
+  ])("refuses %j", async (args, message) => {
+    const { stderr } = await size(...args);
+    expect(stderr.includes(message) ? message : stderr).toBe(message);
+  });
+});
+
+describe("size serve", () => {
+  const chat = ["--model", "llama-3-70b", "--accelerator", "H100", "--weights", "fp8", "--prompt", "2000"];
+
+  it("compares layouts, the cheapest first", async () => {
+    const { code, stdout } = await size("serve", ...chat, "--requests", "20", "--price", "2.5");
+    expect(code).toBe(0);
+    expect(stdout).toContain("PER M TOKENS");
+    expect(stdout).toContain("cold start");
+  });
+
+  it("says what an idle replica reaches when the promise cannot be kept", async () => {
+    const { code, stderr } = await size("serve", ...chat, "--requests", "20", "--ttft", "1ms");
+    expect([code, stderr]).toEqual([3, expect.stringContaining("an idle replica reaches")]);
+  });
+
+  it("says what it does not know", async () => {
+    const tpu = ["--model", "llama-3-8b", "--accelerator", "TPU v5p", "--requests", "1"];
+    const { code, stderr } = await size("serve", ...tpu);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("The model does not know")]);
   });
 });
 

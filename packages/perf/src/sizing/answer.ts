@@ -2,15 +2,22 @@ import { fabricCounts } from "../network/fabric-counts.ts";
 import type { FabricCounts, FabricImpossible, FabricRequest } from "../network/fabric-request.ts";
 import type { StorageTier } from "../storage/axes.ts";
 import { sizeFailures, type FailureReport, type FailureSizing } from "./failures.ts";
+import { sizeServing, type ServingReport, type ServingSizing, type Unknown } from "./serving.ts";
 import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.ts";
+import { sizeTraining, type TrainingReport, type TrainingSizing } from "./training.ts";
 
 /** A question to the model: the one door for the CLI, the API and the console. */
 export type SizingQuestion =
+  | { readonly kind: "training"; readonly training: TrainingSizing }
+  | { readonly kind: "serving"; readonly serving: ServingSizing }
   | { readonly kind: "network"; readonly network: FabricRequest }
   | { readonly kind: "storage"; readonly storage: StorageSizing; readonly tiers: readonly StorageTier[] }
   | { readonly kind: "failures"; readonly failures: FailureSizing };
 
 export type SizingAnswer =
+  | TrainingReport
+  | ServingReport
+  | Unknown
   | ({ readonly kind: "network" } & Omit<FabricCounts, "kind" | "request">)
   | ({ readonly kind: "storage" } & StorageReport)
   | ({ readonly kind: "failures" } & FailureReport)
@@ -18,6 +25,10 @@ export type SizingAnswer =
 
 export function answerSizing(question: SizingQuestion): SizingAnswer {
   switch (question.kind) {
+    case "training":
+      return sizeTraining(question.training);
+    case "serving":
+      return sizeServing(question.serving);
     case "network": {
       const answer = fabricCounts(question.network);
       if (answer.kind === "impossible") return answer;

@@ -15,6 +15,13 @@ export interface Impossible {
 /** A preset's name, or a config.json of Hugging Face with a name for it. */
 export type ModelChoice = string | { readonly name: string; readonly config: unknown };
 
+/** Some of the fields, as they come from outside: what is undefined was not stated. */
+export type Given<Fields> = { readonly [Key in keyof Fields]?: Fields[Key] | undefined };
+
+export function stated<Fields>(given: Given<Fields>): Partial<Fields> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+}
+
 export function impossible(reason: string, nearest: string): Impossible {
   return { kind: "impossible", reason, nearest };
 }

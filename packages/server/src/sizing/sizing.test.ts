@@ -37,6 +37,26 @@ describe("POST /v1/sizing", () => {
     expect(failures).toMatchObject({ kind: "failures", mttfSeconds: expect.closeTo(11_131, 0) });
   });
 
+  it("plans training runs and endpoints", async () => {
+    const training = { model: "llama-3-8b", accelerator: "H100", acceleratorCount: 64, sequenceLength: 8192 };
+    const train = await live.client.size({
+      kind: "training",
+      training: { ...training, globalBatch: 128, tokens: 1e12 },
+    });
+    expect(train).toMatchObject({ kind: "training", nodeCount: 8, run: { days: expect.any(Number) } });
+    const serving = {
+      model: "llama-3-8b",
+      accelerator: "H100",
+      promptTokens: 1000,
+      outputTokens: 200,
+      requestsPerS: 50,
+    };
+    const serve = await live.client.size({ kind: "serving", serving });
+    expect(serve).toMatchObject({ kind: "serving", plans: expect.arrayContaining([expect.anything()]) });
+    const tpu = await live.client.size({ kind: "serving", serving: { ...serving, accelerator: "TPU v5p" } });
+    expect(tpu).toMatchObject({ kind: "unknown", reasons: [expect.stringContaining("TPU")] });
+  });
+
   it("leaves the journal as it was", async () => {
     const before = (await live.client.status()).sequence;
     await live.client.size({ kind: "network", network: { nodeCount: 8 } });

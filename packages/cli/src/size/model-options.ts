@@ -1,0 +1,50 @@
+/** Options that say which model on which accelerator, for training and serving alike. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { ModelChoice, NumberFormat } from "@headroom/perf";
+import { CliError, exitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+
+/** A preset's name, or the path of a config.json: whatever ends in `.json` is a file. */
+export async function modelChoice(context: CommandContext, given: string | undefined): Promise<ModelChoice> {
+  const model = needed(given, "--model", "llama-3-8b");
+  if (!model.endsWith(".json")) return model;
+  const folder = path.basename(path.dirname(path.resolve(context.terminal.workingDirectory, model)));
+  return { name: folder, config: await jsonFile(context, model) };
+}
+
+export function needed(value: string | undefined, option: string, example: string): string {
+  if (value !== undefined) return value;
+  throw new CliError(`${option} is needed, for example ${option} ${example}`, exitCode.usage);
+}
+
+export async function jsonFile(context: CommandContext, file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
+  } catch {
+    throw new CliError(`${file} cannot be read`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${file} is not JSON`);
+  }
+}
+
+/** The accelerator as named, else the one that the profile was measured on. */
+export async function acceleratorName(given: string | undefined, profile: unknown): Promise<string> {
+  if (given !== undefined) return given;
+  const perf = await import("@headroom/perf");
+  const reading = perf.readProfile(profile);
+  const found =
+    reading.kind === "profile" ? perf.acceleratorOfDevice(reading.profile.deviceName, perf.accelerators) : undefined;
+  return found?.name ?? needed(undefined, "--accelerator", "H100");
+}
+
+export async function numberFormat(text: string | undefined, option: string): Promise<NumberFormat> {
+  const { numberFormats } = await import("@headroom/perf");
+  const found = numberFormats.find((format) => format === (text ?? "bf16"));
+  if (found !== undefined) return found;
+  throw new CliError(`${option}: expected one of ${numberFormats.join(", ")}`, exitCode.usage);
+}

@@ -1,0 +1,149 @@
+/** `headroom size serve`: replicas, latency and cost of an endpoint under traffic. */
+import type { ServingPlanRow, ServingReport, ServingSizing } from "@headroom/perf";
+import { exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { pairLines, tableLines } from "../output/table.ts";
+import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
+import { acceleratorName, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
+import { given, percentText, positive, significant } from "./quantities.ts";
+
+export interface ServingOptions {
+  readonly model?: string;
+  readonly accelerator?: string;
+  readonly weights?: string;
+  readonly kv?: string;
+  readonly prompt?: string;
+  readonly output?: string;
+  readonly prefixHits?: string;
+  readonly requests?: string;
+  readonly ttft?: string;
+  readonly tpot?: string;
+  readonly share?: string;
+  readonly price?: string;
+  readonly layout?: string;
+  readonly profile?: string;
+  readonly weightRate?: string;
+  readonly json?: true;
+}
+
+const tokensMax = 100_000_000;
+
+export async function runSizeServing(context: CommandContext, options: ServingOptions): Promise<ExitCode> {
+  const perf = await import("@headroom/perf");
+  const answer = perf.sizeServing(await questionOf(context, options));
+  if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+  if (answer.kind === "serving") {
+    if (options.json !== true) context.print(...servingLines(answer, context));
+    return exitCode.ok;
+  }
+  if (options.json !== true) {
+    context.note(
+      answer.kind === "unknown"
+        ? `The model does not know: ${answer.reasons.join("; ")}.`
+        : `${answer.reason}. Nearest: ${answer.nearest}.`,
+    );
+  }
+  return exitCode.unsatisfied;
+}
+
+async function questionOf(context: CommandContext, options: ServingOptions): Promise<ServingSizing> {
+  const tokens = (text: string, what: string): number => wholeNumber(text, what, { min: 1, max: tokensMax });
+  const share = (text: string | undefined, what: string, otherwise: number): number =>
+    given(text, (value) => rate(value, what) / 10_000, otherwise);
+  const profile = options.profile === undefined ? undefined : await jsonFile(context, options.profile);
+  return {
+    model: await modelChoice(context, options.model),
+    accelerator: await acceleratorName(options.accelerator, profile),
+    weights: await numberFormat(options.weights, "--weights"),
+    kv: options.kv === undefined ? undefined : await numberFormat(options.kv, "--kv"),
+    promptTokens: given(options.prompt, (text) => tokens(text, "--prompt"), 1000),
+    outputTokens: given(options.output, (text) => tokens(text, "--output"), 250),
+    prefixHitShare: share(options.prefixHits, "--prefix-hits", 0),
+    requestsPerS: positive(needed(options.requests, "--requests", "20"), "--requests"),
+    ttftMs: given(options.ttft, (text) => duration(text, "--ttft"), 1000),
+    tpotMs: given(options.tpot, (text) => duration(text, "--tpot"), 50),
+    share: share(options.share, "--share", 0.95),
+    pricePerAcceleratorHour: given(options.price, (text) => positive(text, "--price"), 0),
+    layout: given(options.layout, layoutOf, undefined),
+    profile,
+    weightsGbPerS: given(options.weightRate, (text) => positive(text, "--weight-rate"), 5),
+  };
+}
+
+function layoutOf(text: string): ServingPlanRow["layout"] {
+  const found = settings(text, "--layout", ["tp", "pp", "dp", "ep"]);
+  const width = (key: string): number =>
+    given(found.get(key), (value) => wholeNumber(value, `--layout: ${key}`, { min: 1, max: 4096 }), 1);
+  return { tensor: width("tp"), pipeline: width("pp"), attentionData: width("dp"), expert: width("ep") };
+}
+
+const layoutText = ({ tensor, pipeline, attentionData, expert }: ServingPlanRow["layout"]): string =>
+  [
+    ["tp", tensor],
+    ["pp", pipeline],
+    ["dp", attentionData],
+    ["ep", expert],
+  ]
+    .filter(([, width]) => Number(width) > 1)
+    .map(([name, width]) => `${name}${width}`)
+    .join(" ") || "one accelerator";
+
+function servingLines(
+  { model, accelerator, plans, best, rejected, isCalibrated }: ServingReport,
+  context: CommandContext,
+) {
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [
+    { title: "LAYOUT" },
+    ...["REPLICAS", "GPUS", "REQ/S EACH", "TTFT", "TPOT", "PER HOUR", "PER M TOKENS"].map(right),
+  ];
+  const money = (value: number): string => (value > 0 ? `$${significant(value)}` : "");
+  const rows = plans.map((plan) => [
+    layoutText(plan.layout),
+    String(plan.replicaCount),
+    String(plan.acceleratorCount),
+    significant(plan.requestsPerSPerReplica),
+    `${significant(plan.ttftMs)} ms`,
+    `${significant(plan.tpotMs)} ms`,
+    money(plan.costPerHour),
+    money(plan.costPerMillionOutputTokens),
+  ]);
+  const { memory, step, tpotIntervalMs, coldStart } = best;
+  const share = (bytes: number): string => percentText(bytes / memory.totalBytes);
+  return [
+    `${model.name} on ${accelerator}${isCalibrated ? ", calibrated" : ""}; the cheapest first`,
+    ...tableLines(columns, rows, context.terminal.stdout, context.paint),
+    "",
+    ...pairLines(
+      [
+        ["of the first", `${significant(best.batch)} sequences at once (${significant(best.batchLimit)} fit)`],
+        [
+          "memory",
+          `weights ${share(memory.weightBytes)}, cache ${share(memory.kvCacheBytes)}, ` +
+            `step ${share(memory.activationBytes)}, runtime ${share(memory.runtimeBytes)}, kept free ${share(memory.unusedBytes)}`,
+        ],
+        ["step", stepText(step)],
+        ["80% interval", `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per token`],
+        [
+          "cold start",
+          `${significant(coldStart.totalS)} s (weights ${significant(coldStart.weightsS)}, engine ${significant(coldStart.engineS)})`,
+        ],
+      ],
+      context.paint,
+    ),
+    ...rejected.map(({ layout, reason }) => context.paint("dim", `not ${layoutText(layout)}: ${reason}`)),
+  ];
+}
+
+function stepText(step: ServingReport["best"]["step"]): string {
+  const parts = [
+    ["weights", step.linearMs],
+    ["experts", step.expertMs],
+    ["attention", step.attentionMs],
+    ["exchange", step.exchangeMs],
+    ["kernel floors", step.floorMs],
+    ["host", step.hostMs],
+  ] as const;
+  const named = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${significant(ms)}`);
+  return `${significant(step.totalMs)} ms: ${named.join(", ")}`;
+}

@@ -1,0 +1,133 @@
+/** `headroom size train` and `headroom size finetune`: plan, time, memory, failures and storage of a training run. */
+import type { ParallelPlan, TrainingSizing } from "@headroom/perf";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { duration, settings, wholeNumber } from "../simulate/amount-options.ts";
+import { acceleratorName, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
+import { given, positive, quantity } from "./quantities.ts";
+import { storageTiers } from "./size-storage.ts";
+import { trainingLines } from "./training-text.ts";
+
+export interface TrainingOptions {
+  readonly model?: string;
+  readonly accelerator?: string;
+  readonly gpus?: string;
+  readonly gpusPerNode?: string;
+  readonly nodeNetwork?: string;
+  readonly oversubscription?: string;
+  readonly sequence?: string;
+  readonly batch?: string;
+  readonly tokens?: string;
+  readonly precision?: string;
+  readonly stack?: string;
+  readonly loraRank?: string;
+  readonly full?: true;
+  readonly plan?: string;
+  readonly profile?: string;
+  readonly price?: string;
+  readonly rate?: string;
+  readonly restart?: string;
+  readonly overlapped?: true;
+  readonly checkpointRate?: string;
+  readonly tier?: readonly string[];
+  readonly offer?: readonly string[];
+  readonly json?: true;
+}
+
+export type TrainingKind = "train" | "finetune";
+
+const acceleratorsMax = 1_048_576;
+const batchMax = 10_000_000;
+const sequenceMax = 100_000_000;
+
+export async function runSizeTraining(
+  context: CommandContext,
+  options: TrainingOptions,
+  kind: TrainingKind,
+): Promise<ExitCode> {
+  const perf = await import("@headroom/perf");
+  const answer = perf.sizeTraining(await questionOf(context, options, kind));
+  if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+  if (answer.kind === "impossible") {
+    if (options.json !== true) context.note(`${answer.reason}. Nearest that works: ${answer.nearest}.`);
+    return exitCode.unsatisfied;
+  }
+  if (options.json !== true) context.print(...(await trainingLines(answer, context)));
+  return answer.memory.peakBytes > answer.memory.usableBytes ? exitCode.unsatisfied : exitCode.ok;
+}
+
+async function questionOf(
+  context: CommandContext,
+  options: TrainingOptions,
+  kind: TrainingKind,
+): Promise<TrainingSizing> {
+  const count = (text: string, what: string, max: number): number => wholeNumber(text, what, { min: 1, max });
+  const oversubscription = given(options.oversubscription, (text) => positive(text, "--oversubscription"), undefined);
+  const profile = options.profile === undefined ? undefined : await jsonFile(context, options.profile);
+  return {
+    model: await modelChoice(context, options.model),
+    accelerator: await acceleratorName(options.accelerator, profile),
+    acceleratorCount: count(needed(options.gpus, "--gpus", "64"), "--gpus", acceleratorsMax),
+    acceleratorsPerNode: given(options.gpusPerNode, (text) => count(text, "--gpus-per-node", 1024), undefined),
+    nodeNetworkGbPerS: given(options.nodeNetwork, (text) => positive(text, "--node-network"), undefined),
+    fabric: oversubscription === undefined ? undefined : { leafOversubscription: oversubscription },
+    sequenceLength: given(options.sequence, (text) => count(text, "--sequence", sequenceMax), 4096),
+    globalBatch: count(needed(options.batch, "--batch", "512"), "--batch", batchMax),
+    tokens: given(options.tokens, (text) => quantity(text, "--tokens"), undefined),
+    method: methodOf(options, kind),
+    format: await numberFormat(options.precision, "--precision"),
+    stack: stackOf(options.stack),
+    plan: given(options.plan, planOf, undefined),
+    profile,
+    pricePerAcceleratorHour: given(options.price, (text) => positive(text, "--price"), 0),
+    perThousandNodeDays: given(options.rate, (text) => positive(text, "--rate"), undefined),
+    restartSeconds: given(options.restart, (text) => duration(text, "--restart") / 1000, 300),
+    checkpointOverlapped: options.overlapped === true,
+    checkpointGbPerS: given(options.checkpointRate, (text) => positive(text, "--checkpoint-rate"), 100),
+    tiers: await storageTiers(options),
+  };
+}
+
+/** Rank of the adapters where nothing else is said: what most published recipes take. */
+const usualRank = 16;
+
+function methodOf({ full, loraRank }: TrainingOptions, kind: TrainingKind): TrainingSizing["method"] {
+  if (kind === "train" || full === true) return { kind: "full" };
+  const rank = given(loraRank, (text) => wholeNumber(text, "--lora-rank", { min: 1, max: 65_536 }), usualRank);
+  return { kind: "lora", rank };
+}
+
+function stackOf(text = "fused"): TrainingSizing["stack"] {
+  if (text === "fused" || text === "eager" || text === "compiled") return text;
+  throw new CliError("--stack: expected fused, eager or compiled", exitCode.usage);
+}
+
+const planKeys = ["tp", "pp", "cp", "dp", "ep", "vpp", "mb", "zero", "recompute"];
+const recomputations = ["none", "selective", "partial", "full"] as const;
+
+/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: what is left out follows or is usual. */
+function planOf(text: string): Partial<ParallelPlan> {
+  const found = settings(text, "--plan", planKeys);
+  const width = (key: string): number | undefined =>
+    given(found.get(key), (value) => wholeNumber(value, `--plan: ${key}`, { min: 1, max: acceleratorsMax }), undefined);
+  const zero = found.get("zero");
+  const zeroStage = ([0, 1, 2, 3] as const).find((stage) => String(stage) === zero);
+  const recompute = found.get("recompute");
+  const recomputation = recomputations.find((known) => known === recompute);
+  if (zero !== undefined && zeroStage === undefined) throw new CliError("--plan: zero is 0, 1, 2 or 3", exitCode.usage);
+  if (recompute !== undefined && recomputation === undefined) {
+    throw new CliError(`--plan: recompute is ${recomputations.join(", ")}`, exitCode.usage);
+  }
+  const all = {
+    tensor: width("tp"),
+    pipeline: width("pp"),
+    context: width("cp"),
+    data: width("dp"),
+    expert: width("ep"),
+    virtualStages: width("vpp"),
+    microBatch: width("mb"),
+    zeroStage,
+    recomputation,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Partial<ParallelPlan>;
+}

@@ -1,0 +1,119 @@
+/** A training report for people: what it takes, where the time and the memory go, how it scales. */
+import type { TrainingReport } from "@headroom/perf";
+import type { CommandContext } from "../command.ts";
+import { shortDuration } from "../output/amounts.ts";
+import { pairLines, tableLines } from "../output/table.ts";
+import { percentText, significant } from "./quantities.ts";
+
+const gib = 2 ** 30;
+
+export async function trainingLines(report: TrainingReport, context: CommandContext): Promise<string[]> {
+  const { describePlan } = await import("@headroom/perf");
+  const { memory, failures } = report;
+  const pairs = pairLines(
+    [
+      ["model", modelText(report)],
+      ["on", `${report.nodeCount} nodes of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`],
+      [report.isPlanGiven ? "plan (given)" : "plan (best found)", describePlan(report.plan)],
+      ["step", `${significant(report.step.seconds)} s`],
+      [
+        "throughput",
+        `${significant(report.tokensPerS)} tokens/s, ${significant(report.tokensPerSPerAccelerator)} per accelerator, ` +
+          `${percentText(report.modelFlopsShare)} of the peak`,
+      ],
+      ["memory", `${significant(memory.peakBytes / gib)} GiB of ${significant(memory.usableBytes / gib)} usable`],
+      [
+        "failures",
+        `every ${shortDuration(failures.mttfSeconds * 1000)}; save every ` +
+          `${shortDuration(failures.chosen.intervalSeconds * 1000)}; goodput ${percentText(failures.goodputShare)}`,
+      ],
+      ...runPairs(report),
+    ],
+    context.paint,
+  );
+  return [
+    ...pairs,
+    "",
+    ...breakdownLines(report, context),
+    "",
+    ...scalingLines(report, context),
+    ...warningLines(report, context),
+  ];
+}
+
+function modelText({ model }: TrainingReport): string {
+  const { name, parameterCount, activeParameterCount } = model;
+  const active = activeParameterCount < parameterCount ? `, ${significant(activeParameterCount / 1e9)}B active` : "";
+  return `${name}, ${significant(parameterCount / 1e9)}B parameters${active}`;
+}
+
+function runPairs({ run }: TrainingReport): [string, string][] {
+  if (run === undefined) return [];
+  const cost = run.cost > 0 ? `, $${significant(run.cost)}` : "";
+  return [
+    [
+      "run",
+      `${significant(run.days)} days (${significant(run.undisturbedDays)} undisturbed), ` +
+        `${significant(run.acceleratorHours)} GPU-hours${cost}`,
+    ],
+  ];
+}
+
+const stepNames: Readonly<Record<keyof TrainingReport["step"]["breakdown"], string>> = {
+  matmul: "matrix products",
+  attention: "attention",
+  elements: "element-wise",
+  routing: "routing to experts",
+  launch: "kernel launches",
+  recomputation: "recomputation",
+  tensorExchange: "tensor exchange",
+  contextExchange: "context exchange",
+  expertExchange: "expert exchange",
+  stageTransfer: "between stages",
+  bubble: "pipeline bubble",
+  stateExchange: "gradients and weights",
+  optimizer: "optimizer",
+  jitter: "waiting for the slowest",
+};
+
+/** Two columns beside each other: where the step's time goes, and what fills the memory. */
+function breakdownLines({ step, memory }: TrainingReport, { terminal, paint }: CommandContext): string[] {
+  const times = sorted(step.breakdown).map(([name, seconds]) => [
+    stepNames[name],
+    `${significant(seconds * 1000)} ms`,
+    percentText(seconds / step.seconds),
+  ]);
+  const bytes = sorted(memory.breakdown).map(([name, amount]) => [
+    name,
+    `${significant(amount / gib)} GiB`,
+    percentText(amount / memory.peakBytes),
+  ]);
+  const rows = Array.from({ length: Math.max(times.length, bytes.length) }, (_, index) => [
+    ...(times[index] ?? ["", "", ""]),
+    ...(bytes[index] ?? ["", "", ""]),
+  ]);
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [{ title: "STEP" }, right(""), right(""), { title: "MEMORY" }, right(""), right("")];
+  return tableLines(columns, rows, terminal.stdout, paint);
+}
+
+function sorted<Name extends string>(parts: Readonly<Record<Name, number>>): [Name, number][] {
+  const entries = Object.entries(parts) as [Name, number][];
+  return entries.filter(([, amount]) => amount > 0).toSorted((a, b) => b[1] - a[1]);
+}
+
+function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandContext): string[] {
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [right("ACCELERATORS"), right("STEP"), right("TOKENS/S"), right("EFFICIENCY")];
+  const rows = scaling.map(({ acceleratorCount, stepSeconds, tokensPerS, efficiency }) => [
+    String(acceleratorCount),
+    `${significant(stepSeconds)} s`,
+    significant(tokensPerS),
+    percentText(efficiency),
+  ]);
+  return tableLines(columns, rows, terminal.stdout, paint);
+}
+
+function warningLines({ warnings }: TrainingReport, { paint }: CommandContext): string[] {
+  return warnings.map((warning) => `${paint("yellow", "warning:")} ${warning}`);
+}

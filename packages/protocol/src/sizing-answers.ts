@@ -1,0 +1,214 @@
+/** Answers of the performance model. They may grow fields. */
+import { z } from "zod";
+import { count } from "./limits.ts";
+import { storageTier } from "./sizing-questions.ts";
+
+const numbers = <Name extends string>(...names: readonly Name[]) =>
+  z.object(Object.fromEntries(names.map((name) => [name, z.number()])) as Record<Name, z.ZodNumber>);
+
+export const networkAnswer = z
+  .object({
+    kind: z.literal("network"),
+    levels: z
+      .array(z.object({ name: z.enum(["leaf", "spine", "core", "group"]), switchCount: count, cablesDown: z.number() }))
+      .readonly(),
+    switchCount: count,
+    cableCount: z.number(),
+    nodesBelow: z.array(z.number()).readonly().meta({ description: "Nodes whose traffic stays below each level." }),
+    oversubscription: z
+      .array(z.number())
+      .readonly()
+      .meta({ description: "Of the way up from each level but the highest." }),
+    nodeCountMax: count,
+    bisectionGbPerS: z.number(),
+  })
+  .meta({ id: "NetworkAnswer" });
+
+const axisDemand = z.object({
+  name: z.string(),
+  capacityBytes: z.number(),
+  readGbPerS: z.number(),
+  writeGbPerS: z.number(),
+  operationsPerS: z.number(),
+  clientCount: z.number(),
+  dutyShare: z.number(),
+});
+
+const axisLoad = z
+  .object({
+    axis: z.enum(["capacity", "read", "write", "operations", "clients"]),
+    needed: z.number(),
+    offered: z.number().optional(),
+    load: z.number().optional().meta({ description: "needed ÷ offered; above 1 the axis starves." }),
+    cause: z.string(),
+  })
+  .meta({ id: "AxisLoad" });
+
+export const storageAnswer = z
+  .object({
+    kind: z.literal("storage"),
+    demand: axisDemand.omit({ name: true, dutyShare: true }).extend({ parts: z.array(axisDemand).readonly() }),
+    verdicts: z
+      .array(
+        z.object({
+          tier: storageTier,
+          verdict: z.object({
+            axes: z.array(axisLoad).readonly(),
+            breaksFirst: axisLoad.optional(),
+            isEnough: z.boolean(),
+            headroom: z.number().optional(),
+          }),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: "StorageAnswer" });
+
+export const failureAnswer = z
+  .object({
+    kind: z.literal("failures"),
+    mttfSeconds: z.number(),
+    failuresPerDay: z.number(),
+    intervals: z.object({ young: z.number(), daly: z.number(), availability: z.number(), best: z.number() }),
+    chosen: z.object({
+      intervalSeconds: z.number(),
+      ettr: z.number(),
+      lost: z.object({ checkpoints: z.number(), restarts: z.number(), repeatedWork: z.number() }),
+    }),
+    ettrLinear: z.number().meta({ description: "Meta's linear form (arXiv 2410.21680) at the chosen interval." }),
+    goodputShare: z.number(),
+    spares: z.object({ meanAwayCount: z.number(), spareCount: count, coverage: z.number() }),
+    domainLosses: z
+      .array(
+        z.object({
+          domain: z.string(),
+          jobsStopped: z.number(),
+          acceleratorHours: z.number(),
+          acceleratorHoursPerYear: z.number().optional(),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: "FailureAnswer" });
+
+export const impossibleAnswer = z
+  .object({ kind: z.literal("impossible"), reason: z.string(), nearest: z.string() })
+  .meta({ id: "ImpossibleAnswer", description: "What was asked for cannot be; `nearest` is what could." });
+
+export const unknownAnswer = z
+  .object({ kind: z.literal("unknown"), reasons: z.array(z.string()).readonly() })
+  .meta({ id: "UnknownAnswer", description: "The model has no ground to stand on here." });
+
+const plan = z
+  .object({
+    tensor: count,
+    pipeline: count,
+    context: count,
+    data: count,
+    expert: count,
+    virtualStages: count,
+    schedule: z.enum(["1f1b", "interleaved", "zero-bubble"]),
+    microBatch: count,
+    sequenceParallel: z.boolean(),
+    zeroStage: z.literal([0, 1, 2, 3]),
+    shardCount: count,
+    recomputation: z.enum(["none", "selective", "partial", "full"]),
+  })
+  .meta({ id: "ParallelPlan" });
+
+const stepBreakdown = numbers(
+  "matmul",
+  "attention",
+  "elements",
+  "routing",
+  "launch",
+  "recomputation",
+  "tensorExchange",
+  "contextExchange",
+  "expertExchange",
+  "stageTransfer",
+  "bubble",
+  "stateExchange",
+  "optimizer",
+  "jitter",
+).meta({ id: "StepBreakdown", description: "Seconds of one step by cause; they add up to the step." });
+
+const memoryBreakdown = numbers(
+  "weights",
+  "gradients",
+  "optimizer",
+  "gathered",
+  "activations",
+  "logits",
+  "overhead",
+).meta({ id: "MemoryBreakdown", description: "Bytes on the fullest accelerator; they add up to the peak." });
+
+export const trainingAnswer = z
+  .object({
+    kind: z.literal("training"),
+    model: z.object({ name: z.string(), parameterCount: z.number(), activeParameterCount: z.number() }),
+    accelerator: z.string(),
+    nodeCount: count,
+    plan,
+    isPlanGiven: z.boolean(),
+    isCalibrated: z.boolean(),
+    step: z.object({ seconds: z.number(), breakdown: stepBreakdown }),
+    tokensPerS: z.number(),
+    tokensPerSPerAccelerator: z.number(),
+    modelFlopsShare: z.number(),
+    memory: z.object({ peakBytes: z.number(), usableBytes: z.number(), breakdown: memoryBreakdown }),
+    failures: failureAnswer.omit({ kind: true }),
+    storage: storageAnswer.omit({ kind: true }),
+    run: z
+      .object({
+        tokens: z.number(),
+        steps: z.number(),
+        undisturbedDays: z.number(),
+        days: z.number(),
+        acceleratorHours: z.number(),
+        cost: z.number(),
+      })
+      .optional(),
+    scaling: z
+      .array(numbers("acceleratorCount", "stepSeconds", "tokensPerS", "efficiency"))
+      .readonly()
+      .meta({ description: "The same batch on fewer and more accelerators." }),
+    warnings: z.array(z.string()).readonly(),
+  })
+  .meta({ id: "TrainingAnswer" });
+
+const layout = z
+  .object({ tensor: count, pipeline: count, attentionData: count, expert: count })
+  .meta({ id: "ServingLayout" });
+
+export const servingAnswer = z
+  .object({
+    kind: z.literal("serving"),
+    model: z.object({ name: z.string(), source: z.string() }),
+    accelerator: z.string(),
+    plans: z
+      .array(
+        numbers(
+          "replicaCount",
+          "acceleratorCount",
+          "requestsPerSPerReplica",
+          "ttftMs",
+          "tpotMs",
+          "costPerHour",
+          "costPerMillionOutputTokens",
+        ).extend({ layout }),
+      )
+      .readonly()
+      .meta({ description: "From the cheapest." }),
+    best: z.object({
+      memory: numbers("weightBytes", "activationBytes", "runtimeBytes", "kvCacheBytes", "unusedBytes", "totalBytes"),
+      batch: z.number(),
+      batchLimit: z.number(),
+      step: numbers("linearMs", "expertMs", "attentionMs", "exchangeMs", "floorMs", "hostMs", "totalMs"),
+      tpotIntervalMs: numbers("low", "high"),
+      coldStart: numbers("provisioningS", "imageS", "weightsS", "engineS", "totalS"),
+    }),
+    rejected: z.array(z.object({ layout, reason: z.string() })).readonly(),
+    isCalibrated: z.boolean(),
+  })
+  .meta({ id: "ServingAnswer" });
