@@ -1,8 +1,10 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
 import type { NumberFormat } from "../catalogue/number-format.ts";
 import { fittedInference, type InferenceConstants } from "../constants-inference.ts";
 import { deriveCalibration } from "../calibration/derive.ts";
 import { readProfile } from "../calibration/profile.ts";
 import { batchLimit, decodeStep, meanContext, type RequestShape } from "../inference/batching.ts";
+import { calibratedAccelerator } from "../inference/calibrated.ts";
 import { coldStart, type ColdStart } from "../inference/cold-start.ts";
 import { planEndpoint, type EndpointPlan } from "../inference/endpoint.ts";
 import type { StepTime } from "../inference/forward.ts";
@@ -11,7 +13,6 @@ import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
 import { openLoop } from "../inference/queueing.ts";
 import { servingFormats } from "../inference/quantization.ts";
 import { currentEngine, type ServingLayout } from "../inference/replica.ts";
-import { calibratedInference } from "../inference/serve.ts";
 import {
   impossible,
   isImpossible,
@@ -84,10 +85,10 @@ export interface Unknown {
 export function sizeServing(question: ServingSizing): ServingReport | Impossible | Unknown {
   const model = resolveModel(question.model);
   if (isImpossible(model)) return model;
-  const accelerator = resolveAccelerator(question.accelerator);
+  const listed = resolveAccelerator(question.accelerator);
+  if (isImpossible(listed)) return listed;
+  const accelerator = asMeasured(question, listed);
   if (isImpossible(accelerator)) return accelerator;
-  const constants = constantsFor(question, accelerator);
-  if ("kind" in constants) return constants;
   const { promptTokens, outputTokens, prefixHitShare, requestsPerS, ttftMs, tpotMs, share } = question;
   const request: RequestShape = { promptTokens, outputTokens, prefixHitShare };
   const answer = planEndpoint(
@@ -102,7 +103,7 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
       pricePerAcceleratorHour: question.pricePerAcceleratorHour,
       ...(question.layout === undefined ? {} : { layouts: [question.layout] }),
     },
-    constants,
+    fittedInference,
   );
   if (answer.kind === "unknown") return { kind: "unknown", reasons: answer.reasons.map(({ message }) => message) };
   const cheapest = answer.kind === "plans" ? answer.plans[0] : undefined;
@@ -112,20 +113,17 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
     model: { name: model.name, source: model.source },
     accelerator: accelerator.name,
     plans: answer.plans.map(planRow),
-    best: closeLook(question, cheapest, request, constants),
+    best: closeLook(question, cheapest, request, fittedInference),
     rejected: answer.rejected,
     isCalibrated: question.profile !== undefined,
   };
 }
 
-function constantsFor(
-  question: ServingSizing,
-  accelerator: Parameters<typeof deriveCalibration>[1],
-): InferenceConstants | Impossible {
-  if (question.profile === undefined) return fittedInference;
+function asMeasured(question: ServingSizing, accelerator: Accelerator): Accelerator | Impossible {
+  if (question.profile === undefined) return accelerator;
   const reading = readProfile(question.profile);
   if (reading.kind === "refused") return impossible(reading.reason, "a profile that `headroom calibrate` wrote");
-  return calibratedInference(deriveCalibration(reading.profile, accelerator).training);
+  return calibratedAccelerator(accelerator, deriveCalibration(reading.profile, accelerator).training);
 }
 
 function planRow(plan: EndpointPlan): ServingPlanRow {

@@ -20,10 +20,10 @@ export class SizingDesk {
     if (this.#waitingCount >= WAITING_MAX) {
       throw refuse("overloaded", `${WAITING_MAX} sizing questions are waiting already; try again in a moment.`);
     }
-    this.#thread ??= new ThreadCalls(new URL("./sizing-thread.ts", import.meta.url), null);
+    const thread = this.#running();
     this.#waitingCount += 1;
     try {
-      const outcome = await this.#thread.call(question);
+      const outcome = await thread.call(question);
       if (outcome.kind === "failed") throw new Error(`the performance model failed: ${outcome.message}`);
       return outcome.answer;
     } catch (error) {
@@ -32,6 +32,17 @@ export class SizingDesk {
     } finally {
       this.#waitingCount -= 1;
     }
+  }
+
+  /** A thread that died (of a question too large for its memory, say) is replaced for the next question. */
+  #running(): ThreadCalls<SizingQuestion, SizingOutcome> {
+    if (this.#thread !== null) return this.#thread;
+    const thread = new ThreadCalls<SizingQuestion, SizingOutcome>(new URL("./sizing-thread.ts", import.meta.url), null);
+    this.#thread = thread;
+    void thread.ended().then(() => {
+      if (this.#thread === thread) this.#thread = null;
+    });
+    return thread;
   }
 
   #wasClosed(): boolean {
