@@ -4,7 +4,6 @@
  * on which somebody was asked to leave and those with an accelerator of which a part is free.
  */
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
-import { acceleratorCount } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
 import type { AttemptId, NodeId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
@@ -165,8 +164,9 @@ export class Capacity {
       slot.hold(accelerators, gang, 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
-      const count = acceleratorCount(accelerators);
-      if (count !== gang.accelerators || !slot.canKeep(accelerators)) throw wrongBooking(attempt, slot, accelerators);
+      const { bookedCount, bookedOver, coresFreeMilli, memoryFreeMib, workersFree } = slot;
+      const isOver = bookedOver || coresFreeMilli < 0 || memoryFreeMib < 0 || workersFree < 0;
+      if (isOver || bookedCount !== gang.accelerators) throw wrongBooking(attempt, slot, accelerators);
     }
   }
 

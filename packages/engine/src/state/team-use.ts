@@ -6,7 +6,7 @@ import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import type { GangSpec } from "../model/workload.ts";
-import { invariant } from "./invariant.ts";
+import { InvariantError, invariant } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
 
@@ -54,6 +54,7 @@ export class TeamUse {
   readonly #nodes = new Map<TeamName, TeamNode>();
   /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS];
+  readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
   #ordinals = 0;
   /** Grows whenever a limit may have moved up, or an eviction made room below one; a release shows in `Capacity.freedEpoch`. */
   limitEpoch = 0;
@@ -85,8 +86,10 @@ export class TeamUse {
 
   /** The position of a resource by its name; accelerator types get theirs when first named. */
   position(resource: string): number {
-    const known = this.resources.indexOf(resource);
-    return known >= 0 ? known : this.resources.push(resource) - 1;
+    const known = this.#positions.get(resource);
+    if (known !== undefined) return known;
+    this.#positions.set(resource, this.resources.length);
+    return this.resources.push(resource) - 1;
   }
 
   amountOf(gang: GangSpec, workers: number, acceleratorType: string): Amount {
@@ -104,7 +107,8 @@ export class TeamUse {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
-      invariant((at.used[ACCELERATORS_AT] ?? 0) >= 0, `team ${at.name} would hold less than nothing`);
+      // Not `invariant`: its message would be put together for every placement.
+      if ((at.used[ACCELERATORS_AT] as number) < 0) throw new InvariantError(`team ${at.name} would hold less than nothing`);
     }
   }
 
