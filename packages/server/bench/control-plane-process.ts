@@ -13,6 +13,7 @@ import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
+import { SizingDesk } from "../src/sizing/sizing-desk.ts";
 import { BusyExecutor } from "./busy-executor.ts";
 import { tellParent } from "./messages.ts";
 import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
@@ -36,6 +37,7 @@ const plane = {
   driver,
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
+  sizing: new SizingDesk(),
   log,
   version: "bench",
   startedAtMs: Date.now(),
@@ -56,6 +58,7 @@ async function answer(message: unknown): Promise<void> {
   if (message === "end") tellParent(await stop());
   if (message !== "close") return;
   await app.close();
+  await plane.sizing.close();
   await driver.close();
   await executor.close();
   process.disconnect?.();

@@ -2,8 +2,11 @@
  * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
  * They must not decide, keep or change anything; what they return never aliases the state.
  */
+export * from "./event-sentence.ts";
+export { stopReasonText } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
 export * from "./plain-text.ts";
+export * from "./policy-text.ts";
 export * from "./policy-view.ts";
 export * from "./rejection-view.ts";
 export * from "./status-view.ts";

@@ -47,3 +47,12 @@ export function acceleratorNoun(types: readonly string[], count: number): string
   const named = types.filter((type) => type !== "");
   return named.length === 0 ? noun : `${named.join(" or ")} ${noun}`;
 }
+
+/** Metrics come in all sizes: four significant digits, thousands grouped. */
+export function metricText(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1000) return grouped(Math.round(value));
+  if (magnitude === 0 || magnitude >= 0.001) return String(Number(value.toPrecision(4)));
+  return value.toExponential(2);
+}

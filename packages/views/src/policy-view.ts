@@ -4,8 +4,6 @@ import type { Engine, Policy as EnginePolicy } from "@headroom/engine";
 import type { Policy, PolicyChoice } from "@headroom/protocol";
 import { enginePolicy, policyResource } from "./wire-forms.ts";
 
-
-
 export function policyView(engine: Engine): Policy {
   return policyResource(engine.state.policy);
 }

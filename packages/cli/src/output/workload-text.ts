@@ -153,6 +153,10 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   walltimeExceeded: "its walltime was over",
   nodeDrained: "its node was drained",
   nodeLost: "a node was lost",
+  preempted: "work of higher priority in its team needed the place",
+  reclaimed: "another team took back what it may claim",
+  moved: "moved to make room",
+  incomplete: "too few workers were left",
 };
 
 function outcomeText(attempt: Attempt): string {

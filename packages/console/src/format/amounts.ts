@@ -32,12 +32,3 @@ export function percentText(part: number, whole: number): string {
   const percent = (100 * part) / whole;
   return `${percent < 100 ? Math.min(99, Math.round(percent)) : 100}%`;
 }
-
-/** Metrics come in all sizes: four significant digits, thousands grouped. */
-export function metricText(value: number): string {
-  if (!Number.isFinite(value)) return String(value);
-  const magnitude = Math.abs(value);
-  if (magnitude >= 1000) return grouped(Math.round(value));
-  if (magnitude === 0 || magnitude >= 0.001) return String(Number(value.toPrecision(4)));
-  return value.toExponential(2);
-}

@@ -1,11 +1,10 @@
 /** Everything that is recorded, as it is recorded: the newest first, each in a sentence, the whole record a click away. */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { grouped } from "@headroom/views";
+import { eventText, grouped } from "@headroom/views";
 import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../../connect/session.ts";
-import { eventText } from "../../format/event-sentence.ts";
 import { Button } from "../../parts/button.tsx";
 import { SearchInput } from "../../parts/controls.tsx";
 import { Drawer } from "../../parts/dialog.tsx";

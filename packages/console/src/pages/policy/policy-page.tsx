@@ -1,4 +1,6 @@
 import type { Policy } from "@headroom/protocol";
+import { presetPurposes } from "@headroom/engine";
+import { policyLines } from "@headroom/views";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -12,7 +14,6 @@ import { Confirm } from "../../parts/dialog.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
-import { policyLines, presetPurposes } from "./policy-text.ts";
 
 export function PolicyPage(): ReactElement {
   const client = useClient();

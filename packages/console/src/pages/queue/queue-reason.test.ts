@@ -53,6 +53,7 @@ describe("a reason in brief", () => {
         kind: "teamLimit",
         team: "t",
         acceleratorType: "A",
+        resource: "A",
         limitCount: 10,
         usedCount: 12,
         neededCount: 4,

@@ -42,6 +42,10 @@ const stopWords = {
   walltimeExceeded: "Stopped at its walltime",
   nodeDrained: "Stopped to drain a node",
   nodeLost: "A node was lost",
+  preempted: "Stopped for higher priority",
+  reclaimed: "Stopped for another team",
+  moved: "Moved to make room",
+  incomplete: "Too few workers left",
 } as const;
 
 function wordFor(attempt: Attempt): { tone: Tone; word: string } {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import type { ReactElement } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { metricText } from "../../../format/amounts.ts";
+import { metricText } from "@headroom/views";
 import { tokenColours, useThemeName } from "../../../theme/token-colours.ts";
 
 interface MetricChartProps {

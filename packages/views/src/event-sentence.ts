@@ -1,0 +1,135 @@
+/** Every event in one plain sentence, for lists of events; the whole record stands behind it. */
+import type { Event } from "@headroom/protocol";
+import { planSentence, stopReasonText } from "./eviction-text.ts";
+import { metricText, plural } from "./plain-text.ts";
+import { exitSentence } from "./workload-view.ts";
+
+export interface EventText {
+  readonly sentence: string;
+  readonly workloadId: string | null;
+  readonly nodeId: string | null;
+}
+
+export function eventText(event: Event): EventText {
+  const nodeId = "nodeId" in event ? event.nodeId : event.kind === "nodeJoined" ? event.node.id : null;
+  return { workloadId: workloadOf(event), nodeId, sentence: sentenceOf(event) };
+}
+
+function workloadOf(event: Event): string | null {
+  if (event.kind === "placePromised") return event.promise.workloadId;
+  return "workloadId" in event ? event.workloadId : null;
+}
+
+function sentenceOf(event: Event): string {
+  switch (event.kind) {
+    case "siteDefined":
+      return `Site ${event.site.name} was defined.`;
+    case "poolDefined":
+      return `Pool ${event.pool.name} was defined at ${event.pool.site}.`;
+    case "nodeJoined":
+      return `Node ${event.node.id} joined pool ${event.node.pool} with ${plural(event.node.acceleratorCount, "accelerator")}.`;
+    case "nodeChanged":
+      return `Node ${event.node.id} changed.`;
+    case "nodeLost":
+      return `Node ${event.nodeId} was lost${event.detail === "" ? "" : `: ${event.detail}`}.`;
+    case "nodeReturned":
+      return `Node ${event.nodeId} came back.`;
+    case "nodeDrainStarted":
+      return `${event.actor} began to drain node ${event.nodeId}.`;
+    case "nodeResumed":
+      return `${event.actor} put node ${event.nodeId} back to work.`;
+    case "teamDefined":
+      return `Team ${event.team.name} was defined.`;
+    case "teamRemoved":
+      return `Team ${event.team} was removed.`;
+    case "policySet":
+      return `Policy ${event.policy.name} came into force.`;
+    case "commandAnswered":
+      return `A command with key ${event.key} was answered.`;
+    default:
+      return workSentence(event);
+  }
+}
+
+type WorkEvent = Extract<
+  Event,
+  { readonly workloadId: string } | { readonly attemptId: string } | { readonly kind: "placePromised" }
+>;
+type PlaceEvent = Extract<
+  Event,
+  {
+    readonly kind:
+      | "gangShrinkRequested"
+      | "workersLeft"
+      | "gangGrown"
+      | "placePromised"
+      | "promiseWithdrawn"
+      | "evictionPlanned";
+  }
+>;
+
+function workSentence(event: WorkEvent): string {
+  switch (event.kind) {
+    case "workloadSubmitted":
+      return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
+    case "workloadStopRequested":
+      return `${event.actor} asked to stop workload ${event.workloadId}.`;
+    case "workloadEnded":
+      return `Workload ${event.workloadId} ended: ${event.phase}.`;
+    case "gangPlaced":
+      return `Attempt ${event.attemptId} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "attemptStarted":
+      return `Attempt ${event.attemptId} started.`;
+    case "attemptStopRequested":
+      return `Attempt ${event.attemptId} is being stopped: ${stopReasonText[event.reason]}.`;
+    case "attemptEnded":
+      return `Attempt ${event.attemptId} ended: ${event.outcome}${event.exit === null ? "" : `, ${exitSentence(event.exit)}`}${event.detail === "" ? "" : ` (${event.detail})`}.`;
+    case "progressRecorded":
+      return `Attempt ${event.attemptId} is at step ${stepText(event)}${metricsText(event.metrics)}.`;
+    case "checkpointRecorded":
+      return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
+    default:
+      return placeSentence(event);
+  }
+}
+
+/** What becomes of places: gangs that grow and shrink, places kept for somebody, and what is taken for whom. */
+function placeSentence(event: PlaceEvent): string {
+  switch (event.kind) {
+    case "gangShrinkRequested":
+      return `Attempt ${event.attemptId} is to go on with ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
+    case "workersLeft":
+      return `The workers of attempt ${event.attemptId} that were asked to leave have left.`;
+    case "gangGrown":
+      return `Attempt ${event.attemptId} grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "placePromised": {
+      const { attemptId, workers, growth } = event.promise;
+      const what = growth ? plural(workers.length, "further worker") : plural(workers.length, "worker");
+      return `A place for ${what} on ${nodesText(workers)} is kept for attempt ${attemptId} until those who hold it have left.`;
+    }
+    case "promiseWithdrawn":
+      return `The place kept for attempt ${event.attemptId} is given up: ${event.reason}.`;
+    case "evictionPlanned":
+      return planSentence(event);
+    default:
+      return unreachable(event);
+  }
+}
+
+/** `n1, n2`, or how many where they are more than three. */
+export function nodesText(workers: readonly { readonly node: string }[]): string {
+  const names = [...new Set(workers.map(({ node }) => node))];
+  return names.length <= 3 ? names.join(", ") : plural(names.length, "node");
+}
+
+const stepText = ({ step, totalSteps }: { readonly step: number; readonly totalSteps: number | null }): string =>
+  totalSteps === null ? `${step}` : `${step} of ${totalSteps}`;
+
+function metricsText(metrics: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(metrics).map(([name, value]) => `${name} ${metricText(value)}`);
+  return parts.length === 0 ? "" : `, ${parts.join(", ")}`;
+}
+
+function unreachable(value: never): never {
+  throw new Error(`unhandled: ${JSON.stringify(value)}`);
+}
