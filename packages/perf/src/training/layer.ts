@@ -20,10 +20,12 @@ export interface ComputeTime {
   readonly launch: number;
 }
 
-/** One layer and one micro-batch on one accelerator. */
+/** One layer and one micro-batch on one accelerator, before the host's time is counted. */
 export interface LayerTime {
   readonly forward: ComputeTime;
   readonly backward: ComputeTime;
+  /** Kernels that the forward pass launches. */
+  readonly kernels: number;
 }
 
 /** What the times of a layer depend on. */
@@ -162,24 +164,25 @@ function layerTime(work: LayerWork, ffn: { forward: number; backward: number }, 
   const around = projections(work);
   const core = attentionCore(work);
   const elements = elementSeconds(work, rest.ffnWidth);
-  const forward = around.forward + ffn.forward + core.forward + elements + rest.routing;
-  const backward = around.backward + ffn.backward + core.backward + 2 * elements + rest.routing;
+  const { routing, kernels } = rest;
+  const matmul = { forward: around.forward + ffn.forward, backward: around.backward + ffn.backward };
   return {
-    forward: {
-      matmul: around.forward + ffn.forward,
-      attention: core.forward,
-      elements,
-      routing: rest.routing,
-      launch: uncovered(rest.kernels, forward, work),
-    },
-    backward: {
-      matmul: around.backward + ffn.backward,
-      attention: core.backward,
-      elements: 2 * elements,
-      routing: rest.routing,
-      launch: uncovered(backwardKernels * rest.kernels, backward, work),
-    },
+    forward: { matmul: matmul.forward, attention: core.forward, elements, routing, launch: 0 },
+    backward: { matmul: matmul.backward, attention: core.backward, elements: 2 * elements, routing, launch: 0 },
+    kernels,
   };
+}
+
+/** The same with the host's time that neither the kernels nor `waits`, exchange that attention does not hide, cover. */
+export function withLaunches(
+  layer: LayerTime,
+  waits: { readonly forward: number; readonly backward: number },
+  work: LayerWork,
+): LayerTime {
+  const { forward, backward, kernels } = layer;
+  const launched = uncovered(kernels, secondsOf(forward) + waits.forward, work);
+  const launchedBack = uncovered(backwardKernels * kernels, secondsOf(backward) + waits.backward, work);
+  return { forward: { ...forward, launch: launched }, backward: { ...backward, launch: launchedBack }, kernels };
 }
 
 /** What a layer with experts has and a dense one has not. */
@@ -252,6 +255,7 @@ export function headTime(work: LayerWork): LayerTime {
   return {
     forward: { matmul, attention: 0, elements, routing: 0, launch: 0 },
     backward: { matmul: gradients * matmul, attention: 0, elements, routing: 0, launch: 0 },
+    kernels: 0,
   };
 }
 

@@ -22,16 +22,14 @@ interface PartSeconds {
 }
 
 /**
- * Distributes layers over stages. Where they do not divide evenly the last stage, which also has the head, gets the fewest
+ * Distributes layers over stages. Where they do not divide evenly the last stage, which also has the head, gets what is left
  * (Megatron's "account for embedding and loss in the split"). Dense layers of a mixed model lie evenly here; they are few.
  */
 export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: PartSeconds): Stages {
   const share = expertLayerCount(model) / model.layerCount;
   const layerSeconds = (1 - share) * seconds.dense + share * seconds.expert;
   const most = Math.ceil(model.layerCount / plan.pipeline);
-  const spare = most * plan.pipeline - model.layerCount;
-  const last =
-    spare === 0 ? most : Math.max(0, most - Math.min(spare, Math.max(1, Math.round(seconds.head / layerSeconds))));
+  const last = Math.max(0, model.layerCount - most * (plan.pipeline - 1));
   const withHead = last * layerSeconds + seconds.head;
   const without = most * layerSeconds;
   const isHeadSlowest = plan.pipeline === 1 || withHead > without;

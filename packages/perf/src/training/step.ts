@@ -32,6 +32,7 @@ import {
   recomputedTime,
   secondsOf,
   tokensPerRank,
+  withLaunches,
   type ComputeTime,
   type LayerTime,
   type LayerWork,
@@ -171,15 +172,17 @@ function withJitter(work: StepWork, busy: Omit<StepBreakdown, "jitter">): StepEs
   };
 }
 
-function partTime(work: StepWork, layer: LayerTime, hasExperts: boolean): PartTime {
-  const { plan, constants, rates } = work;
+function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTime {
+  const { plan, constants } = work;
+  const waits = contextSeconds(work, bare);
+  const layer = withLaunches(bare, waits, work);
   const again = recomputedTime(layer, plan);
   const forward = secondsOf(layer.forward);
   const recomputation = secondsOf(again);
   const backward = secondsOf(layer.backward) + recomputation;
   const passes = plan.recomputation === "full" ? 3 : plan.recomputation === "partial" ? 2.5 : 2;
   const tensor = tensorSeconds(work, hasExperts) * passes * exposedShare(work);
-  const context = contextSeconds(work, layer, rates.attentionFlops);
+  const context = waits.forward + waits.backward;
   const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
   const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, { forward, backward }) : 0;
   return {
@@ -238,15 +241,18 @@ function tensorSeconds(work: StepWork, hasExperts: boolean): number {
 }
 
 /** Ring attention passes keys and values round: once forward, twice backward; attention itself hides it if it is longer. */
-function contextSeconds(work: StepWork, layer: LayerTime, _flops: number): number {
+function contextSeconds(work: StepWork, layer: LayerTime): { readonly forward: number; readonly backward: number } {
   const { job, plan, links } = work;
-  if (plan.context === 1) return 0;
+  if (plan.context === 1) return { forward: 0, backward: 0 };
   const group = groupOf(links, plan.context, plan.tensor);
   const { attention } = job.model;
   const width = attention.kind === "latent" ? queryWidth(attention) + valueWidth(attention) : kvCacheWidth(attention);
   const bytes = (2 * tokensPerRank(job, plan) * width * plan.context) / plan.tensor;
   const once = gatherSeconds(links, group, bytes);
-  return Math.max(0, once - layer.forward.attention) + Math.max(0, 2 * once - layer.backward.attention);
+  return {
+    forward: Math.max(0, once - layer.forward.attention),
+    backward: Math.max(0, 2 * once - layer.backward.attention),
+  };
 }
 
 /**

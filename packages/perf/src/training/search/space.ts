@@ -124,11 +124,14 @@ function schedulesOf(
 /** Shardings of the state: over all replicas, and for ZeRO-3 also inside the node (HSDP). */
 export function shardChoices(
   space: SearchSpace,
+  choice: LayerChoice,
   stage: StageChoice,
   perNode: number,
 ): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
   return space.zeroStages.flatMap((zeroStage) => {
-    if (zeroStage >= 2 && (stage.pipeline > 1 || stage.data === 1)) return [];
+    // Context ranks hold the same weights: they share optimizer and gradients, while weights are sharded over replicas.
+    const ranks = zeroStage === 3 ? stage.data : stage.data * choice.context;
+    if (zeroStage >= 2 && (stage.pipeline > 1 || ranks === 1)) return [];
     const whole = { zeroStage, shardCount: stage.data };
     const isHybrid = zeroStage === 3 && stage.data > perNode && stage.data % perNode === 0;
     return isHybrid ? [whole, { zeroStage, shardCount: perNode }] : [whole];

@@ -1,0 +1,83 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parameterCounts } from "../catalogue/model.ts";
+import type { Recomputation } from "./job.ts";
+import { estimateMemory, fitVerdict } from "./memory.ts";
+import { acceleratorNamed, gpt175b, gptModel, jobOf, planWith, qwen3Large } from "./testing/jobs.ts";
+
+const job = jobOf(gptModel(24, 2048, 16), 2048, 512);
+const { total } = parameterCounts(job.model);
+
+describe("model states", () => {
+  it("take 18 bytes per parameter with fp32 gradients, and 6 + 12/d with a sharded optimizer", () => {
+    const states = (zeroStage: 0 | 1 | 2 | 3, data: number): number => {
+      const { weights, gradients, optimizer } = estimateMemory(job, planWith({ data, zeroStage })).first.breakdown;
+      return (weights + gradients + optimizer) / total;
+    };
+    // ZeRO (arXiv 1910.02054, §5) with gradients of 4 bytes; norms and positions aside the counts are equal.
+    expect(states(0, 8)).toBeCloseTo(18, 2);
+    expect(states(1, 8)).toBeCloseTo(6 + 12 / 8, 2);
+    expect(states(2, 8)).toBeCloseTo(2 + 16 / 8, 2);
+    expect(states(3, 8)).toBeCloseTo(18 / 8, 2);
+  });
+
+  it("of LoRA are little more than the frozen weights", () => {
+    const lora = { ...job, method: { kind: "lora" as const, rank: 16 } };
+    const { weights, gradients, optimizer } = estimateMemory(lora, planWith({})).first.breakdown;
+    expect(weights / total).toBeCloseTo(2, 5);
+    expect((gradients + optimizer) / weights).toBeLessThan(0.15);
+  });
+});
+
+describe("activations", () => {
+  it("of GPT are 32 bytes per token and hidden element and layer (34 with dropout masks, arXiv 2205.05198)", () => {
+    const { activations } = estimateMemory(job, planWith({})).first.breakdown;
+    expect(activations / (2048 * 2048 * 25)).toBeCloseTo(32, 5);
+  });
+
+  it("on the first of p stages are those of all layers under 1F1B", () => {
+    const of = (pipeline: number): number => estimateMemory(job, planWith({ pipeline })).first.breakdown.activations;
+    expect(of(4) / of(1)).toBeGreaterThan(1);
+    expect(of(4) / of(1)).toBeLessThan(1 + 4 / 24);
+  });
+
+  it("shrink from one level of recomputation to the next", () => {
+    const levels: readonly Recomputation[] = ["none", "partial", "full"];
+    const sizes = levels.map((recomputation) => estimateMemory(job, planWith({ recomputation })).peakBytes);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(new Set(sizes).size).toBe(3);
+  });
+});
+
+describe("the estimate", () => {
+  it("is the sum of its parts, and never grows with more ranks to share", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(gpt175b, qwen3Large),
+        fc.integer({ min: 0, max: 2 }),
+        fc.integer({ min: 0, max: 5 }),
+        fc.constantFrom<0 | 1 | 2 | 3>(0, 1, 2, 3),
+        (model, tensor, data, zeroStage) => {
+          const plan = (t: number, d: number): ReturnType<typeof planWith> =>
+            planWith({ tensor: 2 ** t, data: 2 ** d, zeroStage });
+          const at = (t: number, d: number): ReturnType<typeof estimateMemory> =>
+            estimateMemory(jobOf(model, 4096, 512), plan(t, d));
+          const here = at(tensor, data);
+          const sum = Object.values(here.first.breakdown).reduce((all, part) => all + part, 0);
+          expect(sum / here.first.bytes).toBeCloseTo(1, 12);
+          expect(at(tensor + 1, data).peakBytes).toBeLessThanOrEqual(here.peakBytes);
+          expect(at(tensor, data + 1).peakBytes).toBeLessThanOrEqual(here.peakBytes * (1 + 1e-12));
+        },
+      ),
+    );
+  });
+
+  it("is judged the same or better with more memory", () => {
+    const order = ["does not fit", "tight", "fits"];
+    const verdict = (memoryGib: number): number =>
+      order.indexOf(fitVerdict(estimateMemory(job, planWith({})), { ...acceleratorNamed("H100"), memoryGib }));
+    const verdicts = [16, 24, 32, 40, 48, 56, 64, 80, 141, 288].map(verdict);
+    expect(verdicts).toEqual(verdicts.toSorted((a, b) => a - b));
+    expect(new Set(verdicts).size).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,126 @@
+import { trainingConstantValues, type TrainingConstants } from "../constants.ts";
+import { searchBestPlan, type PlannedStep } from "./search/best.ts";
+import { wholeSpace } from "./search/space.ts";
+import type { TrainingJob, TrainingSystem } from "./job.ts";
+import type { StepBreakdown } from "./step.ts";
+
+/** What a larger run runs out of. */
+export type ScarceResource =
+  | "network between nodes"
+  | "links inside the domain"
+  | "micro-batches per pipeline"
+  | "size of the matrix products"
+  | "host time per kernel"
+  | "accelerator memory"
+  | "memory bandwidth"
+  | "evenness of the nodes";
+
+export interface ScalingPoint {
+  readonly acceleratorCount: number;
+  readonly globalBatch: number;
+  readonly best: PlannedStep;
+  readonly tokensPerSecond: number;
+  /** Tokens per second and accelerator against the smallest size that fits. */
+  readonly efficiency: number;
+}
+
+export interface ScalingCurve {
+  readonly kind: "strong" | "weak";
+  readonly points: readonly ScalingPoint[];
+  /** Sizes at which nothing fits. */
+  readonly tooSmall: readonly number[];
+  /** The first size whose step to the next pays less than asked, and what is to blame; undefined if all pay. */
+  readonly wall: ScalingWall | undefined;
+}
+
+export interface ScalingWall {
+  readonly acceleratorCount: number;
+  readonly nextCount: number;
+  /** Gain in tokens per second, per factor of two in accelerators. */
+  readonly gainPerDoubling: number;
+  readonly scarce: ScarceResource;
+}
+
+export interface ScalingQuestion {
+  /** `strong`: the same batch on more accelerators; `weak`: the batch grows with them, from the first size on. */
+  readonly kind: "strong" | "weak";
+  readonly acceleratorCounts: readonly number[];
+  /** A doubling pays if throughput grows at least by this factor. */
+  readonly payingGain?: number;
+  readonly constants?: TrainingConstants;
+}
+
+const usualPayingGain = 1.6;
+
+const resourceOf: Readonly<Record<keyof StepBreakdown, ScarceResource>> = {
+  matmul: "size of the matrix products",
+  attention: "size of the matrix products",
+  elements: "memory bandwidth",
+  routing: "memory bandwidth",
+  launch: "host time per kernel",
+  recomputation: "accelerator memory",
+  tensorExchange: "links inside the domain",
+  contextExchange: "network between nodes",
+  expertExchange: "network between nodes",
+  stageTransfer: "network between nodes",
+  bubble: "micro-batches per pipeline",
+  stateExchange: "network between nodes",
+  optimizer: "memory bandwidth",
+  jitter: "evenness of the nodes",
+};
+
+/** The best plan at each size, and the size from which more accelerators stop paying. */
+export function scalingCurve(job: TrainingJob, system: TrainingSystem, question: ScalingQuestion): ScalingCurve {
+  const counts = question.acceleratorCounts.toSorted((a, b) => a - b);
+  const base = counts[0] ?? 1;
+  const points: ScalingPoint[] = [];
+  const tooSmall: number[] = [];
+  for (const count of counts) {
+    const globalBatch = question.kind === "weak" ? Math.round((job.globalBatch * count) / base) : job.globalBatch;
+    const sized = { ...job, globalBatch };
+    const result = searchBestPlan(
+      sized,
+      system,
+      wholeSpace(sized, system, count),
+      question.constants ?? trainingConstantValues(),
+    );
+    if (result.kind !== "found") {
+      tooSmall.push(count);
+      continue;
+    }
+    const tokensPerSecond = (globalBatch * job.sequenceLength) / result.best.step.seconds;
+    const first = points[0];
+    const efficiency =
+      first === undefined ? 1 : tokensPerSecond / count / (first.tokensPerSecond / first.acceleratorCount);
+    points.push({ acceleratorCount: count, globalBatch, best: result.best, tokensPerSecond, efficiency });
+  }
+  return { kind: question.kind, points, tooSmall, wall: wallOf(points, question.payingGain ?? usualPayingGain) };
+}
+
+function wallOf(points: readonly ScalingPoint[], payingGain: number): ScalingWall | undefined {
+  for (const [index, point] of points.entries()) {
+    const next = points[index + 1];
+    if (next === undefined) return undefined;
+    const doublings = Math.log2(next.acceleratorCount / point.acceleratorCount);
+    const gainPerDoubling = (next.tokensPerSecond / point.tokensPerSecond) ** (1 / doublings);
+    if (gainPerDoubling >= payingGain) continue;
+    const { acceleratorCount } = point;
+    return { acceleratorCount, nextCount: next.acceleratorCount, gainPerDoubling, scarce: blame(point, next) };
+  }
+  return undefined;
+}
+
+/** The part of a step whose accelerator-seconds per token grow most between two sizes. */
+function blame(point: ScalingPoint, next: ScalingPoint): ScarceResource {
+  const perToken = (at: ScalingPoint, part: keyof StepBreakdown): number =>
+    (at.best.step.breakdown[part] * at.acceleratorCount) / at.globalBatch;
+  const parts = Object.keys(resourceOf) as (keyof StepBreakdown)[];
+  const grown = new Map<ScarceResource, number>();
+  for (const part of parts) {
+    const growth = perToken(next, part) - perToken(point, part);
+    grown.set(resourceOf[part], (grown.get(resourceOf[part]) ?? 0) + growth);
+  }
+  let worst: ScarceResource = "network between nodes";
+  for (const [resource, growth] of grown) if (growth > (grown.get(worst) ?? 0)) worst = resource;
+  return worst;
+}

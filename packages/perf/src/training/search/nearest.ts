@@ -1,0 +1,87 @@
+import { planProblems } from "../feasibility.ts";
+import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
+import { estimateMemory, fitVerdict } from "../memory.ts";
+import { searchBestPlan } from "./best.ts";
+import { divisorsOf, layerChoices, planOf, shardChoices, stageChoices, wholeSpace, type SearchSpace } from "./space.ts";
+
+const sizes = ["tensor", "pipeline", "context", "data", "expert", "virtualStages", "microBatch"] as const;
+const choices = ["zeroStage", "recomputation", "schedule", "sequenceParallel"] as const;
+
+/** Doublings between two plans, field by field, and one for each other choice that differs. */
+export function planDistance(a: ParallelPlan, b: ParallelPlan): number {
+  let distance = 0;
+  for (const field of sizes) distance += Math.abs(Math.log2(positive(a[field]) / positive(b[field])));
+  for (const field of choices) distance += a[field] === b[field] ? 0 : 1;
+  return distance;
+}
+
+const positive = (value: number): number => (Number.isFinite(value) && value >= 1 ? value : 1);
+
+/**
+ * The plan that works and differs least from one that does not: among all layouts of the accelerators that were asked for,
+ * and of all that there are if those do not admit any. Ties keep the order of the space.
+ */
+export function nearestPlan(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): ParallelPlan | undefined {
+  const available = system.cluster.nodeCount * system.cluster.node.acceleratorCount;
+  const asked = Math.min(available, Math.max(1, Math.round(positive(acceleratorCountOf(plan)))));
+  const counts = [...new Set([asked, ...divisorsOf(available).toReversed()])];
+  for (const count of counts) {
+    const found = nearestOf(job, plan, system, wholeSpace(job, system, count));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function nearestOf(
+  job: TrainingJob,
+  wanted: ParallelPlan,
+  system: TrainingSystem,
+  space: SearchSpace,
+): ParallelPlan | undefined {
+  let best: ParallelPlan | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  const open: SearchSpace = { ...space, zeroStages: [0, 1, 2, 3] };
+  const accelerator = acceleratorOf(system);
+  const consider = (plan: ParallelPlan): void => {
+    const distance = planDistance(plan, wanted);
+    if (distance >= bestDistance || fitVerdict(estimateMemory(job, plan), accelerator) === "does not fit") return;
+    [best, bestDistance] = [plan, distance];
+  };
+  for (const choice of layerChoices(job, open)) {
+    for (const stage of stageChoices(job, open, choice)) {
+      for (const shards of shardChoices(open, choice, stage, system.cluster.node.acceleratorCount)) {
+        for (const recomputation of open.recomputations) consider(planOf(choice, stage, shards, recomputation));
+      }
+    }
+  }
+  return best;
+}
+
+/** What is wrong with a plan, and what would work instead. */
+export interface PlanAdvice {
+  readonly problems: ReturnType<typeof planProblems>;
+  readonly nearest: ParallelPlan | undefined;
+  /** Where no plan of this cluster works: the next size by doubling at which one does, of the same nodes. */
+  readonly smallestCount: number | undefined;
+}
+
+const doublingMax = 14;
+
+export function advise(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): PlanAdvice {
+  const problems = planProblems(job, plan, system);
+  if (problems.length === 0) return { problems, nearest: plan, smallestCount: undefined };
+  const nearest = nearestPlan(job, plan, system);
+  return { problems, nearest, smallestCount: nearest === undefined ? smallestThatFits(job, system) : undefined };
+}
+
+/** Accelerators, in doublings of what there is, that the job would need at least; undefined where memory never suffices. */
+export function smallestThatFits(job: TrainingJob, system: TrainingSystem): number | undefined {
+  const { cluster } = system;
+  for (let doubling = 1; doubling <= doublingMax; doubling += 1) {
+    const larger = { ...system, cluster: { ...cluster, nodeCount: cluster.nodeCount * 2 ** doubling } };
+    if (searchBestPlan(job, larger).kind === "found") {
+      return larger.cluster.nodeCount * cluster.node.acceleratorCount;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,65 @@
+/**
+ * How fast the training model and its search are, on one core: the time of one evaluation as the mean over 100,000 different
+ * plans, and the searches that `docs/promises.md` names, each with the number of plans whose time was computed.
+ */
+import { searchBestPlan } from "./best.ts";
+import { estimateMemory } from "../memory.ts";
+import { estimateStep } from "../step.ts";
+import type { ParallelPlan, TrainingJob, TrainingSystem } from "../job.ts";
+import { deepSeekV3, gpt175b, gpt1t, jobOf, qwen3Large, systemOf } from "../testing/jobs.ts";
+import { layerChoices, planOf, shardChoices, stageChoices, wholeSpace } from "./space.ts";
+
+interface Search {
+  readonly name: string;
+  readonly job: TrainingJob;
+  readonly system: TrainingSystem;
+}
+
+const searches: readonly Search[] = [
+  { name: "GPT-3 175B on 512 A100", job: jobOf(gpt175b, 2048, 1536), system: systemOf("A100", 512) },
+  { name: "1T parameters on 16,384 H100", job: jobOf(gpt1t, 2048, 4096), system: systemOf("H100", 16384) },
+  { name: "1T parameters, 8k tokens", job: jobOf(gpt1t, 8192, 2048), system: systemOf("H100", 16384) },
+  { name: "DeepSeek-V3 on 2,048 H100", job: jobOf(deepSeekV3, 4096, 8192), system: systemOf("H100", 2048) },
+  { name: "Qwen3-235B on 1,024 B200", job: jobOf(qwen3Large, 4096, 4096), system: systemOf("B200", 1024) },
+];
+
+function differentPlans(search: Search, count: number): readonly ParallelPlan[] {
+  const plans: ParallelPlan[] = [];
+  const space = wholeSpace(search.job, search.system, search.system.cluster.nodeCount * 8);
+  for (const choice of layerChoices(search.job, space)) {
+    for (const stage of stageChoices(search.job, space, choice)) {
+      for (const shards of shardChoices(space, choice, stage, 8)) {
+        for (const recomputation of space.recomputations) plans.push(planOf(choice, stage, shards, recomputation));
+      }
+    }
+    if (plans.length >= count) break;
+  }
+  return plans.slice(0, count);
+}
+
+const wanted = 100_000;
+let sum = 0;
+let evaluated = 0;
+const cpuBefore = process.cpuUsage();
+while (evaluated < wanted) {
+  for (const search of searches) {
+    for (const plan of differentPlans(search, wanted / searches.length)) {
+      sum += estimateStep(search.job, plan, search.system).seconds + estimateMemory(search.job, plan).peakBytes;
+      evaluated += 1;
+    }
+  }
+}
+const { user, system } = process.cpuUsage(cpuBefore);
+const found = searches.map(({ name, job, system: on }) => {
+  const startedAt = performance.now();
+  const result = searchBestPlan(job, on);
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { name, seconds: Number(seconds.toFixed(3)), ...(result.kind === "found" ? result.effort : {}) };
+});
+const report = {
+  evaluations: evaluated,
+  us_per_evaluation: Number(((user + system) / evaluated).toFixed(2)),
+  checksum: sum > 0,
+  searches: found,
+};
+process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
