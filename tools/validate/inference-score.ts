@@ -81,7 +81,7 @@ export function quantile(numbers: readonly number[], share: number): number {
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 
-export function scoreOf(observations: readonly Observation[]): Score {
+function scoreOf(observations: readonly Observation[]): Score {
   const errors = observations.map(({ measured, predicted }) => Math.abs(predicted / measured - 1));
   return {
     count: observations.length,

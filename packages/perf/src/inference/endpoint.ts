@@ -44,8 +44,9 @@ export interface EndpointPlan {
   readonly costPerMillionOutputTokens: number;
 }
 
-/** A layout that cannot do it, and why. */
+/** A layout that cannot do it, and why: it cannot run there, or it runs and does not keep the objective. */
 export interface RejectedLayout {
+  readonly kind: "obstacle" | "objective";
   readonly layout: ServingLayout;
   readonly reason: string;
 }
@@ -105,18 +106,24 @@ export function requestsPerSWithin(
   return low;
 }
 
-function planFor(question: EndpointQuestion, layout: ServingLayout, k: InferenceConstants): EndpointPlan | string {
+function planFor(
+  question: EndpointQuestion,
+  layout: ServingLayout,
+  k: InferenceConstants,
+): EndpointPlan | RejectedLayout {
   const { model, accelerator, formats, engine, request, objective } = question;
   const plain: Replica = { model, accelerator, formats, engine, layout };
   const found: readonly Obstacle[] = obstacles(plain, request);
-  if (found.length > 0) return found.map(({ message }) => message).join("; ");
+  if (found.length > 0) {
+    return { kind: "obstacle", layout, reason: found.map(({ message }) => message).join("; ") };
+  }
   const replica = buildReplica(plain);
   const within = requestsPerSWithin(replica, request, objective, k);
-  if (within <= 0) return missedObjective(replica, question, k);
+  if (within <= 0) return { kind: "objective", layout, reason: missedObjective(replica, question, k) };
   const replicaCount = Math.max(1, Math.ceil(question.requestsPerS / within));
   const load = { requestsPerS: question.requestsPerS / replicaCount, share: objective.share };
   const latency = latencyQuantile(replica, request, load, k);
-  if (latency === undefined) return "the share of one replica is above what it can take";
+  if (latency === undefined) return { kind: "objective", layout, reason: "one replica's share is more than it takes" };
   const total = replicaCount * acceleratorCount(layout);
   const costPerHour = total * question.pricePerAcceleratorHour;
   const millionTokensPerHour = (question.requestsPerS * request.outputTokens * 3600) / 1e6;
@@ -152,7 +159,7 @@ export function planEndpoint(question: EndpointQuestion, k: InferenceConstants):
   if (unknown.length > 0) return { kind: "unknown", reasons: unknown };
   for (const layout of layouts) {
     const plan = planFor(question, layout, k);
-    if (typeof plan === "string") rejected.push({ layout, reason: plan });
+    if ("reason" in plan) rejected.push(plan);
     else plans.push(plan);
   }
   if (plans.length === 0) return { kind: "impossible", rejected };

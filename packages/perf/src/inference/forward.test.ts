@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fittedInference as k } from "../constants-inference.ts";
+import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
+import { calibratedAccelerator } from "./calibrated.ts";
 import { expertsTouched, stepTime } from "./forward.ts";
 import type { StepWork } from "./forward.ts";
 import { buildReplica } from "./replica.ts";
@@ -47,12 +49,14 @@ describe("the time of a step", () => {
   it("never grows with more bandwidth, faster matrices or a faster link", () => {
     fc.assert(
       fc.property(anyReplica, anyWork, fc.double({ min: 1, max: 20, noNaN: true }), (replica, work, factor) => {
-        const { memoryGbPerS, denseTflops, scaleUp, scaleOutGbPerS } = replica.accelerator;
+        const { memoryGbPerS, denseTflops, bestMatmulTflops, scaleUp, scaleOutGbPerS } = replica.accelerator;
         const before = stepTime(replica, work, k).totalMs;
-        const faster = Object.fromEntries(Object.entries(denseTflops).map(([name, rate]) => [name, rate * factor]));
+        const times = (rates: object): Readonly<Record<string, number>> =>
+          Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, Number(rate) * factor]));
         const changes: Partial<BuiltReplica["accelerator"]>[] = [
           { memoryGbPerS: memoryGbPerS * factor },
-          { denseTflops: faster },
+          { denseTflops: times(denseTflops), bestMatmulTflops: times(bestMatmulTflops ?? {}) },
+          { bestMatmulTflops: times(bestMatmulTflops ?? {}) },
           { scaleUp: { ...scaleUp, gbPerS: scaleUp.gbPerS * factor }, scaleOutGbPerS: scaleOutGbPerS * factor },
         ];
         for (const change of changes) {
@@ -81,6 +85,24 @@ describe("the time of a step", () => {
     const { totalMs } = stepTime(replica, work, k);
     expect(totalMs).toBeGreaterThan(weightsMs);
     expect(totalMs).toBeLessThan(2 * weightsMs);
+  });
+});
+
+describe("a measured accelerator", () => {
+  const replica = replicaOf("llama-3-8b", "H200", layout(1));
+  const work = { decodeSequences: 64, decodeContext: 2000, promptTokens: 2000, promptContext: 1000, promptsEnding: 1 };
+  const at = (calibration: Partial<AcceleratorCalibration>): number => {
+    const measured = { accelerator: "H200", matmulEfficiency: {}, ...calibration };
+    const accelerator = calibratedAccelerator(replica.accelerator, measured);
+    return stepTime(buildReplica({ ...replica, accelerator }), work, k).totalMs;
+  };
+
+  it("is the catalogue's where nothing was measured, and slower where less was", () => {
+    const before = stepTime(replica, work, k).totalMs;
+    expect(at({})).toBeCloseTo(before, 9);
+    expect(at({ matmulEfficiency: { bf16: 0.4 } })).toBeGreaterThan(before);
+    expect(at({ memoryEfficiency: 0.6 })).toBeGreaterThan(before);
+    expect(at({ matmulEfficiency: { bf16: 0.95 }, memoryEfficiency: 0.95 })).toBeLessThan(before);
   });
 });
 

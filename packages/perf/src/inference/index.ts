@@ -6,6 +6,7 @@
  */
 export * from "./abstention.ts";
 export * from "./batching.ts";
+export * from "./calibrated.ts";
 export * from "./cold-start.ts";
 export * from "./disaggregated-endpoint.ts";
 export * from "./disaggregation.ts";

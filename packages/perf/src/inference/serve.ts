@@ -1,4 +1,3 @@
-import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import { fittedInference } from "../constants-inference.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
 import { ignorance } from "./abstention.ts";
@@ -43,28 +42,6 @@ export interface ServingPrediction {
   readonly outputTokensPerS: number;
   /** The decoding step at that batch, part by part. */
   readonly step: StepTime;
-}
-
-/**
- * The constants of an accelerator that was measured. A measured rate moves the fitted one by as much as the measurement
- * differs from what the accelerators of the fit reach in the same test: the fitted rates describe real layers and are
- * lower than those of a test. The tests' usual results: best products 80% of the peak (`bestMatmulTflops` of the
- * catalogue: H100 80%, B200 78%), large copies 90% of the bandwidth, all-reduces 80% of the link (NCCL on NVLink).
- */
-export function calibratedInference(
-  calibration: AcceleratorCalibration,
-  k: InferenceConstants = fittedInference,
-): InferenceConstants {
-  const matmul = (calibration.matmulEfficiency.bf16 ?? 0.8) / 0.8;
-  const memory = (calibration.memoryEfficiency ?? 0.9) / 0.9;
-  const link = (calibration.scaleUpEfficiency ?? 0.8) / 0.8;
-  return {
-    ...k,
-    matmulEfficiency: Math.min(1, k.matmulEfficiency * matmul),
-    attentionEfficiency: Math.min(1, k.attentionEfficiency * matmul),
-    kvReadEfficiency: Math.min(1, k.kvReadEfficiency * memory),
-    linkEfficiency: Math.min(1, k.linkEfficiency * link),
-  };
 }
 
 interface LoadedState {

@@ -6,7 +6,7 @@ import { readProfile } from "../calibration/profile.ts";
 import { batchLimit, decodeStep, meanContext, type RequestShape } from "../inference/batching.ts";
 import { calibratedAccelerator } from "../inference/calibrated.ts";
 import { coldStart, type ColdStart } from "../inference/cold-start.ts";
-import { planEndpoint, type EndpointPlan } from "../inference/endpoint.ts";
+import { planEndpoint, type EndpointPlan, type RejectedLayout } from "../inference/endpoint.ts";
 import type { StepTime } from "../inference/forward.ts";
 import { interval80, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
@@ -72,7 +72,7 @@ export interface ServingReport {
     readonly tpotIntervalMs: Interval;
     readonly coldStart: ColdStart;
   };
-  readonly rejected: readonly { readonly layout: ServingLayout; readonly reason: string }[];
+  readonly rejected: readonly RejectedLayout[];
   readonly isCalibrated: boolean;
 }
 
@@ -171,7 +171,7 @@ function closeLook(
 
 /** The layout that came nearest is the one whose reason is about latency, else the first. */
 function nothingServes(question: ServingSizing, rejected: ServingReport["rejected"]): Impossible {
-  const reached = rejected.find(({ reason }) => reason.startsWith("an idle replica")) ?? rejected.at(-1);
+  const reached = rejected.find(({ kind }) => kind === "objective") ?? rejected.at(-1);
   const what = `no layout on ${question.accelerator} serves this within the promise`;
   if (reached === undefined) return impossible(what, "a layout to look at");
   const { tensor, pipeline } = reached.layout;

@@ -1,0 +1,24 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
+import type { MatrixClass } from "../catalogue/number-format.ts";
+
+/** What accelerators reach in the tests of a calibration where nobody measured them: copies as on an H200, NCCL on NVLink. */
+const usualMemoryEfficiency = 0.885;
+const usualScaleUpEfficiency = 0.8;
+
+/**
+ * The accelerator as measured. Measured products stand for the best ones; bandwidths move by as much as the measurement
+ * differs from what accelerators usually reach in the same test, since the model's own losses are relative to that.
+ */
+export function calibratedAccelerator(accelerator: Accelerator, calibration: AcceleratorCalibration): Accelerator {
+  const measured = Object.entries(calibration.matmulEfficiency) as [MatrixClass, number][];
+  const best = measured.map(([name, share]) => [name, share * (accelerator.denseTflops[name] ?? 0)] as const);
+  const memory = (calibration.memoryEfficiency ?? usualMemoryEfficiency) / usualMemoryEfficiency;
+  const link = (calibration.scaleUpEfficiency ?? usualScaleUpEfficiency) / usualScaleUpEfficiency;
+  return {
+    ...accelerator,
+    bestMatmulTflops: { ...accelerator.bestMatmulTflops, ...Object.fromEntries(best.filter(([, rate]) => rate > 0)) },
+    memoryGbPerS: accelerator.memoryGbPerS * memory,
+    scaleUp: { ...accelerator.scaleUp, gbPerS: accelerator.scaleUp.gbPerS * link },
+  };
+}
