@@ -125,5 +125,5 @@ describe.skipIf(missing !== null)("the torchrun example", () => {
     const last = await gang("broken", /(?!)/, () => {});
     expect(last.exits, last.errors).toEqual([0, 0]);
     expect([...losses("broken")].sort(([a], [b]) => a - b)).toEqual([...expected]);
-  }, 120_000);
+  });
 });
