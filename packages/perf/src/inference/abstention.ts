@@ -1,4 +1,3 @@
-import type { Accelerator } from "../catalogue/accelerator.ts";
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import type { Replica } from "./replica.ts";
 
@@ -8,17 +7,18 @@ export interface Ignorance {
   readonly message: string;
 }
 
-/** Fabrics of accelerators whose programs are compiled as a whole: its floors per layer and per step mean nothing there. */
-function isWholeProgramAccelerator(accelerator: Accelerator): boolean {
-  return accelerator.scaleUp.kind === "torus";
-}
+/**
+ * Vendors whose accelerators run kernels one after the other, from a stream or a captured graph. The floors per layer and
+ * per step describe that; accelerators whose compiler plans a whole program ahead (TPU, Trainium, Gaudi) have others.
+ */
+const kernelVendors = ["NVIDIA", "AMD"];
 
 /** What the model does not know enough about to answer; empty where it answers. */
 export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];
-  if (isWholeProgramAccelerator(accelerator)) {
-    const message = `no serving measurement of ${accelerator.name} or its like has been seen, and its compiler works otherwise`;
+  if (!kernelVendors.includes(accelerator.vendor)) {
+    const message = `no serving measurement of ${accelerator.name} or its like has been seen, and it does not run kernels as GPUs do`;
     unknown.push({ kind: "accelerator", message });
   }
   if (accelerator.denseTflops.bf16 === undefined) {

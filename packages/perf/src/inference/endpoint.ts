@@ -60,7 +60,8 @@ export type EndpointAnswer =
 /** Widths of usual deployments. */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-const searchSteps = 40;
+/** Halvings of the search for a rate: to a millionth of the largest. */
+const searchSteps = 20;
 
 /**
  * The layouts in use: tensor parallelism within the scale-up domain, two or four stages of it where that is too small, and

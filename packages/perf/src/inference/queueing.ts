@@ -17,8 +17,8 @@ export type OpenLoopState =
     }
   | { readonly kind: "overloaded"; readonly requestsPerSMax: number };
 
-/** Halvings of a search over batches or rates. */
-const searchSteps = 50;
+/** Halvings of the search for a batch: to a millionth of a sequence. */
+const searchSteps = 32;
 
 /**
  * Time per token with `batch` sequences running while prompts take `promptShare` of the engine's time: decoding gets what
@@ -34,16 +34,19 @@ function tokenMs(
   return step / Math.max(1e-9, 1 - k.prefillInterference * load.promptShare);
 }
 
-/** Requests per second that the engine finishes with `batch` sequences running: Little's law with the prompts' share. */
-function finishedPerS(replica: BuiltReplica, request: RequestShape, batch: number, k: InferenceConstants): number {
-  const step = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const prompts = k.prefillInterference * batch * promptMs(replica, request, k);
-  return (1000 * batch) / (request.outputTokens * step + prompts);
+/** Requests per second that the engine finishes by the number that runs: Little's law with the prompts' share. */
+function finishedPerS(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): (batch: number) => number {
+  const promptsMs = k.prefillInterference * promptMs(replica, request, k);
+  const context = meanContext(request);
+  return (batch) => {
+    const stepMs = decodeStep(replica, batch, context, k).totalMs;
+    return (1000 * batch) / (request.outputTokens * stepMs + batch * promptsMs);
+  };
 }
 
 /** Requests per second that a replica can take at most, every sequence that fits running. */
 export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
-  const decodeBound = finishedPerS(replica, request, batchLimit(replica, request, k), k);
+  const decodeBound = finishedPerS(replica, request, k)(batchLimit(replica, request, k));
   const own = promptMs(replica, request, k);
   return own > 0 ? Math.min(decodeBound, 1000 / own) : decodeBound;
 }
@@ -82,9 +85,10 @@ export function openLoop(
   if (requestsPerS >= most) return { kind: "overloaded", requestsPerSMax: most };
   let low = 0;
   let high = limit;
+  const finished = finishedPerS(replica, request, k);
   for (let index = 0; index < searchSteps; index += 1) {
     const middle = (low + high) / 2;
-    if (finishedPerS(replica, request, middle, k) < requestsPerS) low = middle;
+    if (finished(middle) < requestsPerS) low = middle;
     else high = middle;
   }
   const batch = high;
