@@ -7,7 +7,7 @@ import type { Effect } from "../effects.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { Findings } from "./findings.ts";
-import { compareByPolicy, heldByTeam, isUsable, keepsLimits } from "./recount.ts";
+import { amountsOf, compareByPolicy, heldByTeam, isUsable, isWithinLimits } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 
 /** Every rule that the batch broke, given the state as of its end; empty when all hold. */
@@ -43,7 +43,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { events, atM
     if (placed === undefined) continue;
     const { team, gang } = placed.spec;
     // Placing is the last thing in a batch, so what is held now is what its last placement led to.
-    const isKept = gang.accelerators === 0 || keepsLimits(state, held, { team, type, count: 0 });
+    const isKept = isWithinLimits(state, held, { team, asked: amountsOf(gang, 1, type) });
     findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
     findings.expect(
       head === null || placed.id === head.id || compareByPolicy(state.policy, placed, head) < 0,

@@ -5,6 +5,7 @@ import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
+import { ACCELERATORS_AT } from "../state/team-use.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask, heldByNode, heldByTeam, isUsable } from "./recount.ts";
@@ -41,25 +42,48 @@ function checkCapacity(findings: Findings, { state, capacity }: World): void {
 function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   const { node } = slot;
   let free = 0;
+  let coming = 0;
   for (let index = 0; index < slot.free.length * 32; index++) {
-    const isFree = ((slot.free[index >>> 5] as number) & (1 << (index & 31))) !== 0;
-    const shouldBe = index < node.acceleratorCount && !held.accelerators.has(index);
+    const exists = index < node.acceleratorCount;
+    const taken = (held.accelerators.get(index) ?? 0) + (held.promised.get(index) ?? 0);
+    const leaving = held.leaving.get(index) ?? 0;
+    const isFiled = (mask: Int32Array): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+    const isFree = exists && taken === 0;
     findings.expect(
-      isFree === shouldBe,
-      () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "free" : "taken"} and is not`,
+      isFiled(slot.free) === isFree,
+      () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "taken" : "free"} and is not`,
     );
-    if (shouldBe) free++;
+    const isComing = exists && !isFree && taken === leaving;
+    findings.expect(
+      isFiled(slot.coming) === isComing,
+      () => `accelerator ${index} of ${node.id} is filed as ${isComing ? "staying" : "coming"} and is not`,
+    );
+    if (isFree) free++;
+    if (isComing) coming++;
+    if (exists) {
+      const room = slot.room(index, "coming");
+      findings.expect(
+        room === 1000 - taken + leaving,
+        () => `accelerator ${index} of ${node.id} is filed with room for ${room}, it has ${1000 - taken + leaving}`,
+      );
+    }
   }
   const compare = (what: string, filed: number, counted: number): void =>
     findings.expect(filed === counted, () => `${node.id} is filed with ${filed} ${what}, it has ${counted}`);
   compare("free accelerators", slot.freeCount, free);
+  compare("coming accelerators", slot.comingCount, coming);
   compare("accelerators", slot.totalCount, node.acceleratorCount);
-  compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli);
-  compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib);
+  compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli - held.ahead.coresMilli);
+  compare("coming mcores", slot.coresComingMilli, held.away.coresMilli);
+  compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib - held.ahead.memoryMib);
+  compare("coming MiB", slot.memoryComingMib, held.away.memoryMib);
+  compare("coming workers", slot.workersComing, held.away.workers);
+  if (node.workersMax !== undefined)
+    compare("free workers", slot.workersFree, node.workersMax - held.workers - held.ahead.workers);
   findings.expect(
     slot.attempts.size === held.attempts.size && [...held.attempts].every((id) => slot.attempts.has(id)),
     () =>
-      `${node.id} is filed with attempts ${[...slot.attempts].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
+      `${node.id} is filed with attempts ${[...slot.attempts.keys()].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
   );
 }
 
@@ -103,12 +127,13 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
 function checkTeamUse(findings: Findings, { state, teamUse }: World): void {
   const held = heldByTeam(state);
   for (const team of state.teams.keys()) {
-    const types = new Set([...teamUse.usedByType(team).keys(), ...(held.get(team)?.keys() ?? [])]);
-    for (const type of types) {
-      const counted = held.get(team)?.get(type) ?? 0;
-      const filed = teamUse.used(team, type);
-      findings.expect(filed === counted, () => `team ${team} is filed with ${filed} ${type}, it holds ${counted}`);
-    }
+    const { used } = teamUse.node(team);
+    teamUse.resources.forEach((resource, position) => {
+      const counted = held.get(team)?.get(resource) ?? 0;
+      // Accelerators are filed in thousandths, all of them and by type.
+      const filed = (used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
+      findings.expect(filed === counted, () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`);
+    });
   }
 }
 
@@ -173,10 +198,13 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const found of queue.classes()) {
     const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
-    findings.expect(!isClosed || !couldNow(found), () => `${describe(found)} is closed and fits`);
+    const { fabric, spread, nodeSelector } = found.spec;
+    const hasWishes = fabric !== undefined || spread !== undefined;
+    const request = nodeSelector === undefined ? found : { ...found, nodeSelector };
+    findings.expect(!isClosed || hasWishes || !couldNow(request), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
     findings.expect(
-      found.fitsFleet === couldEver(found),
+      hasWishes || nodeSelector !== undefined || found.gang.shareMilli !== undefined || found.fitsFleet === couldEver(found),
       () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
     );
   }

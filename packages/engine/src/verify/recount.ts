@@ -2,12 +2,12 @@
  * What is held and what would fit, counted from the attempts and nodes alone. No index and no scheduling code is used: this
  * is the second opinion that the checks in this folder compare the engine with.
  */
-import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
-import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
+import { acceleratorIndices } from "../model/accelerator-set.ts";
+import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Node } from "../model/fleet.ts";
-import type { Attempt, GangSpec, Workload } from "../model/workload.ts";
+import type { GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { OrderKey, Policy } from "../policy/policy.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
 /** What a waiting gang asks for; a placement class and a workload's spec both are one. */
@@ -15,37 +15,83 @@ export interface GangRequest {
   readonly team: TeamName;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
+  readonly nodeSelector?: Readonly<Record<string, string>>;
 }
 
-/** What the active attempts hold of one node. */
+/** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
 export interface Held {
-  /** How often each accelerator is held: more than once is over-commitment. */
   readonly accelerators: Map<number, number>;
+  readonly leaving: Map<number, number>;
+  readonly promised: Map<number, number>;
   coresMilli: number;
   memoryMib: number;
+  workers: number;
+  /** The same for those who are asked to leave, and for promises. */
+  readonly away: { coresMilli: number; memoryMib: number; workers: number };
+  readonly ahead: { coresMilli: number; memoryMib: number; workers: number };
   readonly attempts: Set<AttemptId>;
 }
 
-const nothing = (): Held => ({ accelerators: new Map(), coresMilli: 0, memoryMib: 0, attempts: new Set() });
+const nothing = (): Held => ({
+  accelerators: new Map(),
+  leaving: new Map(),
+  promised: new Map(),
+  coresMilli: 0,
+  memoryMib: 0,
+  workers: 0,
+  away: { coresMilli: 0, memoryMib: 0, workers: 0 },
+  ahead: { coresMilli: 0, memoryMib: 0, workers: 0 },
+  attempts: new Set(),
+});
 
-export const specOf = (state: ReadonlyState, attempt: Attempt): Workload["spec"] | undefined =>
+export const specOf = (state: ReadonlyState, attempt: { readonly workloadId: WorkloadId }): Workload["spec"] | undefined =>
   state.workloads.get(attempt.workloadId)?.spec;
 
-/** What is held of every node, attempts without a workload left out (they are a finding of their own). */
+/** Thousandths of each of its accelerators that a worker of the gang takes. */
+const partMilli = (gang: GangSpec): number => gang.shareMilli ?? 1000;
+
+function addWorker(amounts: Held | Held["away"], gang: GangSpec): void {
+  amounts.coresMilli += gang.coresMilli;
+  amounts.memoryMib += gang.memoryMib;
+  amounts.workers += 1;
+}
+
+function addAccelerators(layer: Map<number, number>, gang: GangSpec, { accelerators }: WorkerAllocation): void {
+  for (const index of acceleratorIndices(accelerators)) layer.set(index, (layer.get(index) ?? 0) + partMilli(gang));
+}
+
+/** What is held and promised of every node, attempts without a workload left out (they are a finding of their own). */
 export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   const held = new Map<NodeId, Held>();
   for (const id of state.nodes.keys()) held.set(id, nothing());
+  const on = (node: NodeId): Held => {
+    const sum = held.get(node) ?? nothing();
+    held.set(node, sum);
+    return sum;
+  };
   for (const attempt of state.attempts.values()) {
     const spec = specOf(state, attempt);
     if (spec === undefined) continue;
-    for (const worker of attempt.workers) {
-      const sum = held.get(worker.node) ?? nothing();
-      held.set(worker.node, sum);
-      for (const index of acceleratorIndices(worker.accelerators))
-        sum.accelerators.set(index, (sum.accelerators.get(index) ?? 0) + 1);
-      sum.coresMilli += spec.gang.coresMilli;
-      sum.memoryMib += spec.gang.memoryMib;
+    const leaving = attempt.stop === null ? (attempt.leaving ?? []) : [...attempt.workers, ...(attempt.leaving ?? [])];
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const sum = on(worker.node);
+      addAccelerators(sum.accelerators, spec.gang, worker);
+      addWorker(sum, spec.gang);
       sum.attempts.add(attempt.id);
+    }
+    for (const worker of leaving) {
+      const sum = on(worker.node);
+      addAccelerators(sum.leaving, spec.gang, worker);
+      addWorker(sum.away, spec.gang);
+    }
+  }
+  for (const promise of state.promises.values()) {
+    const spec = specOf(state, promise);
+    if (spec === undefined) continue;
+    for (const worker of promise.workers) {
+      const sum = on(worker.node);
+      addAccelerators(sum.promised, spec.gang, worker);
+      addWorker(sum.ahead, spec.gang);
     }
   }
   return held;
@@ -59,69 +105,124 @@ function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[
   return line;
 }
 
-/** Accelerators that each team and everything below it holds, by type. */
-export function heldByTeam(state: ReadonlyState): ReadonlyMap<TeamName, ReadonlyMap<string, number>> {
+/** A resource's name, as teams state it, to an amount in the unit in which they do. */
+export type TeamAmounts = ReadonlyMap<string, number>;
+
+export function amountsOf(gang: GangSpec, workers: number, type: string): TeamAmounts {
+  const accelerators = (workers * gang.accelerators * partMilli(gang)) / 1000;
+  return new Map([
+    ["cores", workers * gang.coresMilli],
+    ["memory", workers * gang.memoryMib],
+    ["accelerators", accelerators],
+    ...(type === "" ? [] : ([[type, accelerators]] as const)),
+  ]);
+}
+
+/** What each team and everything below it holds or is promised; what a plan evicts has stopped counting. */
+export function heldByTeam(state: ReadonlyState): ReadonlyMap<TeamName, TeamAmounts> {
   const held = new Map<TeamName, Map<string, number>>();
-  for (const attempt of state.attempts.values()) {
-    const spec = specOf(state, attempt);
-    if (spec === undefined) continue;
-    let count = 0;
-    for (const worker of attempt.workers) count += acceleratorCount(worker.accelerators);
-    if (count === 0) continue;
+  const add = (spec: Workload["spec"] | undefined, type: string, workers: number): void => {
+    if (spec === undefined) return;
     for (const team of withAncestors(state, spec.team)) {
-      const types = held.get(team) ?? new Map<string, number>();
-      held.set(team, types);
-      types.set(attempt.acceleratorType, (types.get(attempt.acceleratorType) ?? 0) + count);
+      const amounts = held.get(team) ?? new Map<string, number>();
+      held.set(team, amounts);
+      for (const [resource, amount] of amountsOf(spec.gang, workers, type))
+        amounts.set(resource, (amounts.get(resource) ?? 0) + amount);
     }
+  };
+  for (const attempt of state.attempts.values()) {
+    const evicted = attempt.stop !== null && EVICTIONS.has(attempt.stop.reason);
+    if (!evicted) add(specOf(state, attempt), attempt.acceleratorType, attempt.workers.length);
   }
+  for (const promise of state.promises.values())
+    add(specOf(state, promise), promise.acceleratorType, promise.workers.length);
   return held;
 }
 
-/** Whether the team and every team above it would hold no more than its limit of a type with `count` more. */
+const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
+
+/** Whether the team and every team above it would hold no more than its limits with these amounts more. */
 export function keepsLimits(
   state: ReadonlyState,
-  held: ReadonlyMap<TeamName, ReadonlyMap<string, number>>,
-  { team, type, count }: { readonly team: TeamName; readonly type: string; readonly count: number },
+  held: ReadonlyMap<TeamName, TeamAmounts>,
+  { team, more }: { readonly team: TeamName; readonly more: TeamAmounts },
 ): boolean {
-  return withAncestors(state, team).every((at) => {
-    const limit = state.teams.get(at)?.limit[type];
-    return limit === undefined || (held.get(at)?.get(type) ?? 0) + count <= limit;
-  });
+  return withAncestors(state, team).every((at) =>
+    Object.entries(state.teams.get(at)?.limit ?? {}).every(([resource, limit]) => {
+      const asked = more.get(resource) ?? 0;
+      return asked === 0 || (held.get(at)?.get(resource) ?? 0) + asked <= limit;
+    }),
+  );
+}
+
+/** Whether the team and every team above it hold no more than their limits of what is asked for. */
+export function isWithinLimits(
+  state: ReadonlyState,
+  held: ReadonlyMap<TeamName, TeamAmounts>,
+  { team, asked }: { readonly team: TeamName; readonly asked: TeamAmounts },
+): boolean {
+  return withAncestors(state, team).every((at) =>
+    Object.entries(state.teams.get(at)?.limit ?? {}).every(
+      ([resource, limit]) => (asked.get(resource) ?? 0) === 0 || (held.get(at)?.get(resource) ?? 0) <= limit,
+    ),
+  );
 }
 
 export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining;
 
-type Amounts = Pick<Node, "acceleratorType" | "acceleratorCount" | "coresMilli" | "memoryMib">;
+/** What is left of a usable node: the room of every accelerator in thousandths, and sums. */
+interface Room {
+  readonly node: Node;
+  readonly accelerators: readonly number[];
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+  readonly workers: number;
+}
 
-/** What is left of the usable nodes. */
-function freeAmounts(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): readonly Amounts[] {
+/** What is neither held nor promised of the usable nodes. */
+function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): readonly Room[] {
   return [...state.nodes.values()].filter(isUsable).map((node) => {
     const sum = held.get(node.id) ?? nothing();
     return {
-      acceleratorType: node.acceleratorType,
-      acceleratorCount: node.acceleratorCount - sum.accelerators.size,
-      coresMilli: node.coresMilli - sum.coresMilli,
-      memoryMib: node.memoryMib - sum.memoryMib,
+      node,
+      accelerators: Array.from(
+        { length: node.acceleratorCount },
+        (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.promised.get(index) ?? 0),
+      ),
+      coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
+      memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
+      workers: (node.workersMax ?? Number.MAX_SAFE_INTEGER) - sum.workers - sum.ahead.workers,
     };
   });
 }
 
-/**
- * Types on which the whole gang fits. All workers of a gang ask for the same, so it fits exactly when the workers that each
- * node could take add up to the gang: no search is needed to be sure.
- */
-function typesThatFit(nodes: readonly Amounts[], { gang, acceleratorTypes }: GangRequest): readonly string[] {
-  const workersByType = new Map<string, number>();
-  for (const node of nodes) {
-    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(node.acceleratorType)) continue;
-    const bounds = [gang.workers];
-    if (gang.accelerators > 0) bounds.push(Math.floor(node.acceleratorCount / gang.accelerators));
-    if (gang.coresMilli > 0) bounds.push(Math.floor(node.coresMilli / gang.coresMilli));
-    if (gang.memoryMib > 0) bounds.push(Math.floor(node.memoryMib / gang.memoryMib));
-    const before = workersByType.get(node.acceleratorType) ?? 0;
-    workersByType.set(node.acceleratorType, before + Math.max(0, Math.min(...bounds)));
+/** How many workers of the gang a node has room for. */
+function workersIn(room: Room, gang: GangSpec, selector: Readonly<Record<string, string>>): number {
+  if (Object.entries(selector).some(([label, value]) => room.node.labels?.[label] !== value)) return 0;
+  const bounds = [room.workers];
+  if (gang.shareMilli !== undefined) {
+    const part = gang.shareMilli;
+    bounds.push(room.accelerators.reduce((sum, left) => sum + Math.max(0, Math.floor(left / part)), 0));
+  } else if (gang.accelerators > 0) {
+    bounds.push(Math.floor(room.accelerators.filter((left) => left === 1000).length / gang.accelerators));
   }
-  return [...workersByType].filter(([, workers]) => workers >= gang.workers).map(([type]) => type);
+  if (gang.coresMilli > 0) bounds.push(Math.floor(room.coresMilli / gang.coresMilli));
+  if (gang.memoryMib > 0) bounds.push(Math.floor(room.memoryMib / gang.memoryMib));
+  return Math.max(0, Math.min(...bounds));
+}
+
+/**
+ * Types on which the least of the gang fits. All workers of a gang ask for the same, so without wishes for the fabric or for
+ * spreading it fits exactly when the workers that each node could take add up to the gang: no search is needed to be sure.
+ */
+function typesThatFit(rooms: readonly Room[], { gang, acceleratorTypes, nodeSelector = {} }: GangRequest): readonly string[] {
+  const workersByType = new Map<string, number>();
+  for (const room of rooms) {
+    const type = room.node.acceleratorType;
+    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    workersByType.set(type, (workersByType.get(type) ?? 0) + workersIn(room, gang, nodeSelector));
+  }
+  return [...workersByType].filter(([, workers]) => workers >= (gang.minWorkers ?? gang.workers)).map(([type]) => type);
 }
 
 export interface Feasibility {
@@ -134,13 +235,11 @@ export interface Feasibility {
 }
 
 export function feasibility(state: ReadonlyState): Feasibility {
-  const empty = freeAmounts(state, new Map());
-  const current = freeAmounts(state, heldByNode(state));
+  const empty = roomOnNodes(state, new Map());
+  const current = roomOnNodes(state, heldByNode(state));
   const held = heldByTeam(state);
-  const mayTake = ({ team, gang }: GangRequest, type: string): boolean => {
-    const count = gang.workers * gang.accelerators;
-    return count === 0 || keepsLimits(state, held, { team, type, count });
-  };
+  const mayTake = ({ team, gang }: GangRequest, type: string): boolean =>
+    keepsLimits(state, held, { team, more: amountsOf(gang, gang.minWorkers ?? gang.workers, type) });
   return {
     couldEver: (request) => typesThatFit(empty, request).length > 0,
     mayBlock: (request) => typesThatFit(empty, request).some((type) => mayTake(request, type)),
@@ -154,14 +253,16 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
   return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
 }
 
-/** The policy's order, written down a second time. */
+/** The policy's order between workloads, written down a second time. */
 export function compareByPolicy(policy: Policy, left: Workload, right: Workload): number {
+  const values: Partial<Record<OrderKey, (workload: Workload) => number>> = {
+    priority: ({ spec }) => -spec.priority,
+    walltime: ({ spec }) => spec.walltimeMs ?? Number.MAX_VALUE,
+    deadline: ({ spec }) => spec.deadlineMs ?? Number.MAX_VALUE,
+  };
   for (const key of policy.order) {
     if (key === "submitted") break;
-    const [first, second] =
-      key === "priority"
-        ? [right.spec.priority, left.spec.priority]
-        : [left.spec.walltimeMs ?? Number.MAX_VALUE, right.spec.walltimeMs ?? Number.MAX_VALUE];
+    const [first, second] = [values[key]?.(left) ?? 0, values[key]?.(right) ?? 0];
     if (first !== second) return first < second ? -1 : 1;
   }
   return left.ordinal - right.ordinal;

@@ -26,7 +26,11 @@ export function checkRest(findings: Findings, state: ReadonlyState, nowMs: numbe
   const isFirst = (workload: Workload): boolean =>
     state.policy.whenHeadBlocked === "stop" ? workload === head : hasReadyTask(workload, nowMs);
   for (const workload of state.workloads.values()) {
-    if (!isFirst(workload)) continue;
+    // Wishes for the fabric and protected starts of others keep work waiting that would fit by counts.
+    const { fabric, spread } = workload.spec;
+    if (!isFirst(workload) || fabric !== undefined || spread !== undefined || reservesStarts(state)) continue;
     findings.expect(!couldNow(workload.spec), () => `${workload.id} waits although it fits`);
   }
 }
+
+const reservesStarts = ({ policy }: ReadonlyState): boolean => (policy.backfill?.reserve ?? "none") !== "none";

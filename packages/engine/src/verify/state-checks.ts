@@ -20,7 +20,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   }
   for (const workload of state.workloads.values()) {
     checkTasks(findings, state, workload);
-    checkWorkloadPhase(findings, workload);
+    checkWorkloadPhase(findings, state, workload);
   }
   checkConservation(findings, state);
   checkRest(findings, state, nowMs);
@@ -66,18 +66,27 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
     const node = state.nodes.get(id);
     findings.expect(node !== undefined, () => `${[...held.attempts].join(", ")} sits on ${id}, which does not exist`);
     if (node === undefined) continue;
-    for (const [index, count] of held.accelerators) {
-      findings.expect(count === 1, () => `accelerator ${index} of ${id} is held ${count} times`);
+    for (const [index, milli] of held.accelerators) {
+      findings.expect(milli <= 1000, () => `accelerator ${index} of ${id} is held ${milli / 1000} times`);
       findings.expect(index < node.acceleratorCount, () => `accelerator ${index} of ${id} is held and does not exist`);
     }
-    findings.expect(
-      held.coresMilli <= node.coresMilli,
-      () => `${held.coresMilli} of ${node.coresMilli} mcores of ${id} are given out`,
-    );
-    findings.expect(
-      held.memoryMib <= node.memoryMib,
-      () => `${held.memoryMib} of ${node.memoryMib} MiB of ${id} are given out`,
-    );
+    for (const [index, milli] of held.promised) {
+      const staying = (held.accelerators.get(index) ?? 0) - (held.leaving.get(index) ?? 0);
+      findings.expect(
+        staying + milli <= 1000,
+        () => `accelerator ${index} of ${id} is promised, and held by who was not asked to leave`,
+      );
+    }
+    const amounts = [
+      ["mcores", "coresMilli", node.coresMilli],
+      ["MiB", "memoryMib", node.memoryMib],
+      ["workers", "workers", node.workersMax ?? Number.MAX_SAFE_INTEGER],
+    ] as const;
+    for (const [unit, key, most] of amounts) {
+      findings.expect(held[key] <= most, () => `${held[key]} of ${most} ${unit} of ${id} are given out`);
+      const planned = held[key] - held.away[key] + held.ahead[key];
+      findings.expect(planned <= most, () => `${planned} of ${most} ${unit} of ${id} are held and promised`);
+    }
   }
 }
 
@@ -88,8 +97,9 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
   if (spec === undefined) return;
   const { gang, acceleratorTypes } = spec;
   const { workers, acceleratorType } = attempt;
+  const isIncomplete = attempt.stop?.reason === "incomplete";
   findings.expect(
-    workers.length === gang.workers,
+    isIncomplete || (workers.length >= (gang.minWorkers ?? gang.workers) && workers.length <= gang.workers),
     () => `${attempt.id} has ${workers.length} of ${gang.workers} workers`,
   );
   findings.expect(
@@ -141,7 +151,8 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
-  const begun = retries.length + activeAttempts.length + succeededCount + failedCount;
+  const promised = [...state.promises.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+  const begun = retries.length + activeAttempts.length + promised.length + succeededCount + failedCount;
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
   // Tasks that a cancellation stopped count as nothing.
   findings.expect(
@@ -154,6 +165,7 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
     findings.expect(attempt?.workloadId === id, () => `${id} names ${attemptId}, which is not an active attempt of it`);
     if (attempt !== undefined) open.push(attempt.task);
   }
+  for (const { task } of promised) open.push(task);
   findings.expect(new Set(open).size === open.length, () => `a task of ${id} runs or waits twice: ${open.join(", ")}`);
   findings.expect(
     open.every((task) => task < nextTask),
@@ -172,10 +184,11 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
   );
 }
 
-function checkWorkloadPhase(findings: Findings, workload: Workload): void {
+function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, retries } = workload;
   const isActive = activeAttempts.length > 0;
-  const isWaiting = !stopRequested && (nextTask < taskCountOf(workload.spec) || retries.length > 0);
+  const isPromised = [...state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+  const isWaiting = !stopRequested && (isPromised || nextTask < taskCountOf(workload.spec) || retries.length > 0);
   if (endedAtMs === null) {
     const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
     findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
