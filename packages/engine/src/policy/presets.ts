@@ -18,6 +18,15 @@ const presetList = [
     },
     backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
     fabric: { choose: "fewest", leastFreeWithoutWish: false, balanced: false },
+    // Nobody is evicted who did not agree: work says `preemptible`, or it has a priority below that of ordinary work.
+    eviction: {
+      search: "cheapest",
+      shareTests: [],
+      preemptibleBelowPriority: 0,
+      promises: "kept",
+      lazy: false,
+      checkpointTimeoutMs: 0,
+    },
     elastic: { grow: "last" },
   },
   /** Strict order of submission; the head blocks. */
