@@ -23,7 +23,9 @@ export function readCases(file: string, isAll: boolean): { cases: Case[]; absten
   const described = table === undefined ? [] : parseCsv(readFileSync(table, "utf8"));
   const listed = new Map(described.map((row) => [row["model"] ?? "", architectureOf(row)]));
   const models = { get: (name: string): ModelArchitecture | undefined => listed.get(name) ?? findModel(name) };
-  const rows = parseCsv(readFileSync(file, "utf8")).filter((row) => isAll || row["score"] === "1");
+  // A file without the column wants all of its rows scored.
+  const isScored = (row: Readonly<Record<string, string>>): boolean => (row["score"] ?? "1") === "1";
+  const rows = parseCsv(readFileSync(file, "utf8")).filter((row) => isAll || isScored(row));
   const outcomes = rows.map((row) => readRow(row, models)).filter((outcome) => outcome !== undefined);
   return {
     cases: outcomes.filter((outcome) => "predict" in outcome),

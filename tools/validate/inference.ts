@@ -1,7 +1,8 @@
 /**
  * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--all]`: what the inference model says about
  * published measurements. `--leave-out` fits the constants again without each accelerator and without each source and
- * scores what was left out; `--refit` prints constants fitted to the file. Only rows with `score` 1 count unless `--all`.
+ * scores what was left out; `--refit` prints constants fitted to the file. Only rows with `score` 1 count (all
+ * where the file has no such column) unless `--all`.
  */
 import { parseArgs } from "node:util";
 

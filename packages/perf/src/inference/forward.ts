@@ -90,7 +90,11 @@ function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: Inf
   );
 }
 
-/** Expected number of different experts of a layer that `tokens` tokens meet when each draws `perToken` of `count`. */
+/**
+ * Expected number of different experts of a layer that `tokens` tokens meet when each draws `perToken` of `count` at random:
+ * an expert is missed by all of them with (1 - perToken / count)^tokens (the classical occupancy problem; Feller, An
+ * Introduction to Probability Theory I, §IV.2).
+ */
 export function expertsTouched(count: number, perToken: number, tokens: number): number {
   return count * (1 - (1 - perToken / count) ** tokens);
 }
