@@ -68,7 +68,10 @@ function bytesPerMs(replica: BuiltReplica, efficiency: number): number {
   return replica.accelerator.memoryGbPerS * 1e6 * efficiency;
 }
 
-/** Matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head. */
+/**
+ * Matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head. The head makes
+ * the last stage of a pipeline the slowest, and the slowest sets the pace of all: it counts once per stage.
+ */
 function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: InferenceConstants): number {
   const { shape, layout, formats } = replica;
   const perRank = tokens / layout.attentionData;
@@ -147,7 +150,8 @@ function floorMs(replica: BuiltReplica, k: InferenceConstants): number {
 
 /**
  * Time of one engine step in which every sequence moves on by one token. Under pipeline parallelism the running
- * sequences are split over as many groups as there are stages, and a step is one turn of all groups.
+ * sequences are split over as many groups as there are stages, and a step is one turn of all groups; the host prepares
+ * every group for itself. Where no graph is captured, launching and computing run beside each other.
  */
 export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceConstants): StepTime {
   const { pipeline } = replica.layout;
