@@ -130,6 +130,8 @@ function takeIn(batch: Batch, input: Input): void {
   switch (input.kind) {
     case "submitWorkload":
     case "stopWorkload":
+    case "holdWorkload":
+    case "releaseWorkload":
     case "apply":
     case "removeTeam":
     case "drainNode":

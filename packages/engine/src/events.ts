@@ -12,6 +12,7 @@ import type {
   EvictionRight,
   PromisedPlace,
   StopReason,
+  WaitsFor,
   WorkerAllocation,
   WorkerExit,
   WorkloadSpec,
@@ -47,7 +48,11 @@ export type WorkloadEvent =
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
+      /** What of `spec.after` had not ended yet, as it was resolved; absent: nothing. */
+      readonly waitsFor?: readonly WaitsFor[];
     })
+  | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
+  | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
       readonly workloadId: WorkloadId;
@@ -130,6 +135,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   policySet: 2,
   commandAnswered: 1,
   workloadSubmitted: 2,
+  workloadHeld: 1,
+  workloadReleased: 1,
   workloadStopRequested: 1,
   workloadEnded: 1,
   gangPlaced: 1,

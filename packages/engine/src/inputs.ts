@@ -18,6 +18,9 @@ interface CommandCommon {
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
   | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
+  /** Nothing of it starts until it is released; what runs goes on. */
+  | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
+  | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
   /** All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left as it is. */
   | (CommandCommon & {
       readonly kind: "apply";

@@ -11,6 +11,8 @@ export type ApplyChange = {
 export type CommandResult =
   | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
@@ -35,6 +37,14 @@ export type Rejection =
       readonly acceleratorsPerWorker: number;
     }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
+  | { readonly code: "unknownDependency"; readonly name: string }
+  | {
+      readonly code: "dependencyNotMet";
+      readonly name: string;
+      readonly workloadId: string;
+      readonly on: string;
+      readonly phase: string;
+    }
   | { readonly code: "idempotencyKeyReused"; readonly key: string };
 
 export type Reply =

@@ -44,6 +44,14 @@ export type BlockedReason =
     }
   /** The policy starts nothing past the head of the queue, and the head does not fit. */
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
+  /** Somebody holds it; it starts after it is released. */
+  | { readonly kind: "held" }
+  | { readonly kind: "waitsFor"; readonly workloadId: WorkloadId; readonly on: "ok" | "failed" | "any"; readonly othersCount: number }
+  | { readonly kind: "notBefore"; readonly atMs: number }
+  /** It would fit, and would then be in the way of a protected start. */
+  | { readonly kind: "reservation"; readonly workloadId: WorkloadId; readonly startMs: number; readonly expectedEndMs: number }
+  /** It has a place as soon as those who were asked to leave have left. */
+  | { readonly kind: "promised"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };
 
 export type Verdict =

@@ -49,6 +49,8 @@ const commandResult = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("workloadSubmitted"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadStopping"), workloadId: z.string() }),
+    z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
+    z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
@@ -71,7 +73,14 @@ export const event = z
     fact("teamRemoved", { team: z.string() }),
     fact("policySet", { policy }),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
-    fact("workloadSubmitted", { workloadId: z.string(), spec: workloadSpec, actor: z.string() }),
+    fact("workloadSubmitted", {
+      workloadId: z.string(),
+      spec: workloadSpec,
+      actor: z.string(),
+      waitsFor: z.array(z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) })).optional(),
+    }),
+    fact("workloadHeld", { workloadId: z.string(), actor: z.string() }),
+    fact("workloadReleased", { workloadId: z.string(), actor: z.string() }),
     fact("workloadStopRequested", { workloadId: z.string(), actor: z.string() }),
     fact("workloadEnded", {
       workloadId: z.string(),

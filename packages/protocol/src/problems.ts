@@ -38,6 +38,8 @@ export const problemKinds = {
   unknownNode: kind(404, failed, "There is no such node"),
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),
+  unknownDependency: kind(422, usage, "It waits for work that does not exist"),
+  dependencyNotMet: kind(422, unsatisfied, "What it waits for has ended otherwise"),
   queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
   idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
 

@@ -55,6 +55,27 @@ export const blockedReason = z
     z
       .object({ kind: z.literal("behindHead"), headWorkloadId: z.string(), aheadCount: count, sentence })
       .meta({ description: "The policy starts nothing past the head of the queue, and the head does not fit." }),
+    z.object({ kind: z.literal("held"), sentence }),
+    z.object({
+      kind: z.literal("waitsFor"),
+      workloadId: z.string(),
+      on: z.enum(["ok", "failed", "any"]),
+      othersCount: count.meta({ description: "How many more ends it waits for." }),
+      sentence,
+    }),
+    z.object({ kind: z.literal("notBefore"), atMs: instantMs, sentence }),
+    z
+      .object({
+        kind: z.literal("reservation"),
+        workloadId: z.string(),
+        startMs: instantMs,
+        expectedEndMs: instantMs,
+        sentence,
+      })
+      .meta({ description: "It would fit, and would then be in the way of a protected start." }),
+    z
+      .object({ kind: z.literal("promised"), nodes: z.array(z.string()), sentence })
+      .meta({ description: "It has a place as soon as those who were asked to leave have left." }),
     z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),
   ])
   .meta({ id: "BlockedReason" });

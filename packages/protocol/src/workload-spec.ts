@@ -99,6 +99,7 @@ const specCommon = {
     .max(64)
     .optional()
     .meta({ description: "What must have come to an end, and to which, before it may start." }),
+  hold: z.literal(true).optional().meta({ description: "Not started until somebody releases it." }),
   notBeforeMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Not started before this instant." }),
   deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),
 };

@@ -18,6 +18,7 @@ export const endReason = z
     z.object({ kind: z.literal("retriesExhausted"), failures: count, exit: workerExit.nullable() }),
     z.object({ kind: z.literal("walltimeExceeded"), walltimeMs: count }),
     z.object({ kind: z.literal("cancelled") }),
+    z.object({ kind: z.literal("dependencyNotMet"), workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
   ])
   .meta({ id: "EndReason" });
 

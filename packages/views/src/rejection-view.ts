@@ -34,6 +34,10 @@ function rejectionSentence(rejection: Rejection): string {
       return `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
     case "tooLarge":
       return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; even with nothing else running the fleet has room for ${grouped(rejection.placeableWorkers)}.`;
+    case "unknownDependency":
+      return `There is no workload ${rejection.name} in its team to wait for. Submit that one first, or name it by its id.`;
+    case "dependencyNotMet":
+      return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, and that one is ${rejection.phase} already.`;
     case "queueFull":
       return `${grouped(rejection.waitingCount)} workloads have not ended, and at most ${grouped(rejection.maxCount)} are taken. Try again in ${durationText(60_000)}.`;
     case "idempotencyKeyReused":
@@ -42,6 +46,8 @@ function rejectionSentence(rejection: Rejection): string {
       return unreachable(rejection);
   }
 }
+
+const onText = (on: string): string => (on === "ok" ? "well" : on === "failed" ? "badly" : "in any way");
 
 function unreachable(value: never): never {
   throw new Error(`unhandled: ${JSON.stringify(value)}`);

@@ -46,8 +46,11 @@ function reasonView(engine: Engine, workload: Workload, reason: EngineReason): B
   if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   }
+  if (reason.kind === "promised") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
+
+const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
@@ -62,9 +65,21 @@ function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineRea
     case "teamLimit":
       return `Team ${reason.team} holds ${grouped(reason.usedCount)} of the ${grouped(reason.limitCount)} ${acceleratorNoun([reason.acceleratorType], reason.limitCount)} that its limit allows, and this needs ${grouped(reason.neededCount)} more.`;
     case "behindHead": {
-      const head = state.workloads.get(reason.headWorkloadId)?.spec.name ?? reason.headWorkloadId;
+      const head = nameIn(state, reason.headWorkloadId);
       return `The policy ${state.policy.name} starts nothing before ${head}, which is first in the queue and does not fit yet; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
     }
+    case "held":
+      return "It is held and starts after somebody releases it.";
+    case "waitsFor": {
+      const others = reason.othersCount === 0 ? "" : `, and ${plural(reason.othersCount, "other end")}`;
+      return `It waits until ${nameIn(state, reason.workloadId)} ${endings[reason.on]}${others}.`;
+    }
+    case "notBefore":
+      return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
+    case "reservation":
+      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}. A shorter walltime could go first.`;
+    case "promised":
+      return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {
       const wait = durationText(Math.max(0, reason.untilMs - state.nowMs));
       return reason.failures === 0
@@ -75,6 +90,8 @@ function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineRea
       return unreachable(reason);
   }
 }
+
+const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
 
 /** `8 H200 accelerators for each of 4 workers`. */
 function needText({ gang, acceleratorTypes }: Workload["spec"]): string {

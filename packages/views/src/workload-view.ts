@@ -43,6 +43,8 @@ function endSentence({ spec }: EngineWorkload, reason: EndReason): string {
       return `It ran longer than its walltime of ${durationText(reason.walltimeMs)}.`;
     case "cancelled":
       return "It was stopped on request.";
+    case "dependencyNotMet":
+      return `It waited for ${reason.workloadId}, which came out otherwise.`;
     default:
       return unreachable(reason);
   }

@@ -21,6 +21,8 @@ export function applyEvent(world: World, event: Event): void {
   state.nowMs = event.atMs;
   switch (event.kind) {
     case "workloadSubmitted":
+    case "workloadHeld":
+    case "workloadReleased":
     case "workloadStopRequested":
     case "workloadEnded":
       return applyWorkloadEvent(world, event);

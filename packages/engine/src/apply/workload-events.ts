@@ -1,9 +1,12 @@
 import type { WorkloadEvent } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
+import { meets } from "../model/workload.ts";
 import { invariant } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../state/entities.ts";
+import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
+import { waitForOthers, waitForTime } from "../state/world.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 
 /** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
@@ -21,6 +24,20 @@ export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
       workload.stopRequested = true;
       workload.phase = "stopping";
       workload.revision = world.state.sequence;
+      return;
+    }
+    case "workloadHeld": {
+      const workload = workloadOf(world, event.workloadId);
+      workload.held = true;
+      workload.revision = world.state.sequence;
+      world.queue.remove(workload);
+      return;
+    }
+    case "workloadReleased": {
+      const workload = workloadOf(world, event.workloadId);
+      delete workload.held;
+      workload.revision = world.state.sequence;
+      askAgain(world, workload, event.atMs);
       return;
     }
     case "workloadEnded":
@@ -58,8 +75,34 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
     digestLanes: null,
     placementClass: null,
   };
+  if (event.spec.hold === true) workload.held = true;
+  if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
-  queue.add(workload);
+  waitForOthers(world, workload);
+  if (!isWaitingForTime(workload, event.atMs)) queue.add(workload);
+  waitForTime(world, workload, event.atMs);
+}
+
+/** Puts work in the queue that may start now and is not there. */
+function askAgain({ queue }: World, workload: WorkloadEntity, atMs: number): void {
+  if (workload.endedAtMs === null && readyTask(workload, atMs) !== null && !queue.has(workload)) queue.add(workload);
+}
+
+/** What waited for this end alone may start; what waited for another outcome waits on, for the decision about it. */
+function tellDependents(world: World, { id, phase }: WorkloadEntity, atMs: number): void {
+  const dependents = world.dependents.get(id);
+  if (dependents === undefined) return;
+  world.dependents.delete(id);
+  for (const dependentId of dependents) {
+    const dependent = world.state.workloads.get(dependentId);
+    if (dependent?.waitsFor === undefined || dependent.endedAtMs !== null) continue;
+    const left = dependent.waitsFor.filter((wait) => wait.workloadId !== id || !meets(wait.on, phase));
+    if (left.length === dependent.waitsFor.length) continue;
+    if (left.length === 0) delete dependent.waitsFor;
+    else dependent.waitsFor = left;
+    dependent.revision = world.state.sequence;
+    askAgain(world, dependent, atMs);
+  }
 }
 
 function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
@@ -72,6 +115,7 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
   workload.endedAtMs = event.atMs;
   workload.endOrdinal = ++state.endedCount;
   workload.revision = state.sequence;
+  tellDependents(world, workload, event.atMs);
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
 }

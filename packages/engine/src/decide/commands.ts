@@ -7,6 +7,7 @@ import { unreachable } from "../state/unreachable.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
+import { holdWorkload } from "./hold.ts";
 import { stopWorkload, submitWorkload } from "./submit.ts";
 
 export function decideCommand(batch: Batch, command: Command): void {
@@ -43,6 +44,9 @@ function decide(batch: Batch, command: Command): Decision {
       return submitWorkload(batch, command.spec, command.actor);
     case "stopWorkload":
       return stopWorkload(batch, command.workloadId, command.actor);
+    case "holdWorkload":
+    case "releaseWorkload":
+      return holdWorkload(batch, command);
     case "apply":
       return apply(batch, command);
     case "removeTeam":

@@ -2,6 +2,7 @@
 import type { Batch } from "../batch.ts";
 import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
+import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../state/entities.ts";
 
 /** What is lost is the machine's fault and is tried for ever, so a workload without back-off must not do it at full speed. */
@@ -66,7 +67,9 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
+  const dependents = [...(batch.world.dependents.get(workload.id) ?? [])];
   batch.emit({ kind: "workloadEnded", version: 1, atMs: batch.nowMs, workloadId: workload.id, phase, reason });
+  endHopeless(batch, workload, dependents);
 }
 
 /** Read after the attempt's end was applied. */

@@ -10,6 +10,7 @@ import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
+import { resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
 import { requestStop } from "./stop-attempt.ts";
 
@@ -21,7 +22,9 @@ export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string):
 
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
-  batch.emit({ kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor });
+  const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
+  const waitsFor = resolved?.kind === "resolved" && resolved.waitsFor.length > 0 ? { waitsFor: resolved.waitsFor } : {};
+  batch.emit({ kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor, ...waitsFor });
   return id;
 }
 
@@ -36,6 +39,10 @@ export function submissionObjection(
   const waitingCount = state.submittedCount - state.endedCount;
   if (waitingCount >= WAITING_WORKLOADS_MAX)
     return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  if (spec.after !== undefined) {
+    const resolved = resolveAfter(world, spec);
+    if (resolved.kind === "refused") return resolved.rejection;
+  }
   const { gang, acceleratorTypes } = spec;
   if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, { gang, acceleratorTypes, workers: minWorkersOf(gang) })) {
     const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));

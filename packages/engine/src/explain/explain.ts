@@ -8,6 +8,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import { CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
+import { expectedDurationMs } from "../schedule/backfill/expected-end.ts";
 import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
 import { couldEverFit } from "../schedule/place-waiting.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
@@ -44,16 +45,43 @@ const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReaso
 export function explain(engine: Engine, id: WorkloadId): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
-  if (workload === undefined || workload.endedAtMs !== null || waitingTaskCount(workload) === 0)
-    return { kind: "notWaiting" };
+  if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
+  const isPromised = [...world.state.promises.values()].some((place) => place.workloadId === id && !place.growth);
+  if (waitingTaskCount(workload) === 0 && !isPromised) return { kind: "notWaiting" };
   const nowMs = clockOf(engine);
+  const timely = explainTime(workload, nowMs);
+  if (timely !== null) return timely;
+  const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
+  if (promised !== undefined && readyTask(workload, nowMs) === null)
+    return blocked(["attemptEnded", "workersLeft"], { kind: "promised", nodes: promised.workers.map(({ node }) => node) });
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const found = world.queue.classOf(workload);
   const own = explainClass(world, found);
   // What the fleet cannot hold waits aside: nobody is ahead of it.
   const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
+  if (own === null && behind === null) {
+    const reserved = explainReservation(world, found, nowMs);
+    if (reserved !== null) return blocked([...HEAD_MOVES, "attemptStarted"], reserved);
+  }
   if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
+}
+
+/** What keeps it from being asked at all. */
+function explainTime({ held, waitsFor, spec }: Workload, nowMs: number): Verdict | null {
+  if (held === true) return blocked(["workloadReleased"], { kind: "held" });
+  const [wait] = waitsFor ?? [];
+  if (wait !== undefined)
+    return blocked(["workloadEnded"], { kind: "waitsFor", ...wait, othersCount: (waitsFor?.length ?? 1) - 1 });
+  const { notBeforeMs } = spec;
+  return notBeforeMs !== undefined && notBeforeMs > nowMs ? blocked([], { kind: "notBefore", atMs: notBeforeMs }) : null;
+}
+
+/** The protected start that it would be in the way of, if it is that which keeps it waiting. */
+function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
+  const expectedEndMs = nowMs + expectedDurationMs(world, found.spec);
+  const other = world.reservations.find(({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found);
+  return other === undefined ? null : { kind: "reservation", workloadId: other.workloadId, startMs: other.startMs, expectedEndMs };
 }
 
 function explainBackoff(workload: Workload): Verdict {

@@ -81,6 +81,8 @@ interface SpecCommon {
   /** Work lost and time spent when it is evicted and starts again, beyond what its last checkpoint covers. */
   readonly restartCostMs?: number;
   readonly after?: readonly AfterSpec[];
+  /** Not started until somebody releases it. */
+  readonly hold?: true;
   /** Not started before this instant. */
   readonly notBeforeMs?: number;
   /** Wanted done by this instant. */
@@ -183,6 +185,16 @@ export interface EndedAttempt {
   readonly stopReason: StopReason | null;
 }
 
+/** An end that is waited for: of which workload, and how it must have come out. */
+export interface WaitsFor {
+  readonly workloadId: WorkloadId;
+  readonly on: AfterSpec["on"];
+}
+
+/** Whether work that ended this way meets the condition. */
+export const meets = (on: AfterSpec["on"], phase: WorkloadPhase): boolean =>
+  on === "any" || (on === "ok") === (phase === "succeeded");
+
 /** A task that failed or was lost and waits for its next attempt. */
 export interface TaskRetry {
   readonly task: number;
@@ -218,6 +230,10 @@ export interface Workload {
   readonly firstStartedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly endReason: EndReason | null;
+  /** True while somebody holds it; absent otherwise. */
+  readonly held?: true;
+  /** Ends that it still waits for; absent: none. */
+  readonly waitsFor?: readonly WaitsFor[];
 }
 
 export type EndReason =
@@ -226,7 +242,9 @@ export type EndReason =
   | { readonly kind: "tasksFailed"; readonly failedCount: number }
   | { readonly kind: "retriesExhausted"; readonly failures: number; readonly exit: WorkerExit | null }
   | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
-  | { readonly kind: "cancelled" };
+  | { readonly kind: "cancelled" }
+  /** What it waited for ended otherwise. */
+  | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: AfterSpec["on"] };
 
 /** The order of submission. */
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;

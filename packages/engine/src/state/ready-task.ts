@@ -3,13 +3,19 @@ import { taskCountOf } from "../model/workload.ts";
 
 /** The task that would start next: a retry whose back-off is over (lowest task first), else a fresh one; `null` if none may. */
 export function readyTask(workload: Workload, nowMs: number): number | null {
-  if (workload.stopRequested) return null;
+  if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
   let task: number | null = null;
   for (const retry of workload.retries) {
     if (retry.notBeforeMs <= nowMs && (task === null || retry.task < task)) task = retry.task;
   }
   if (task !== null) return task;
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
+}
+
+/** Whether somebody holds it, it waits for other work to end, or its time has not come. */
+export function isWaitingForTime({ held, waitsFor, spec }: Workload, nowMs: number): boolean {
+  if (held === undefined && waitsFor === undefined && spec.notBeforeMs === undefined) return false;
+  return held === true || waitsFor !== undefined || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
 /** Tasks that have not ended and are not active, back-off or not. */

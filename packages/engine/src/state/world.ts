@@ -72,6 +72,8 @@ export interface World {
   reservations: readonly Reservation[];
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
+  /** Who waits for the end of a workload that has not ended. */
+  readonly dependents: Map<WorkloadId, WorkloadId[]>;
   /** Ended workloads that are still kept, oldest end first. */
   readonly endedKept: WorkloadId[];
   /** Positions at the front of `endedKept` that were dropped already. */
@@ -119,6 +121,7 @@ export function indexState(state: State): World {
     fabric: new FabricIndex(state),
     reservations: [],
     recent: { workload: null, attempt: null },
+    dependents: new Map(),
     endedKept: [],
     endedDropped: 0,
     answerKeys: new Fifo(state.answers.keys()),
@@ -142,6 +145,8 @@ export function indexState(state: State): World {
     }
     workload.placementClass = null;
     if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
+    waitForOthers(world, workload);
+    waitForTime(world, workload, state.nowMs);
     for (const retry of workload.retries) {
       if (retry.notBeforeMs > state.nowMs)
         timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
@@ -149,4 +154,19 @@ export function indexState(state: State): World {
   }
   for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
   return world;
+}
+
+/** Files work under everything whose end it waits for. */
+export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
+  for (const { workloadId } of waitsFor ?? []) {
+    const known = dependents.get(workloadId);
+    if (known === undefined) dependents.set(workloadId, [id]);
+    else known.push(id);
+  }
+}
+
+/** Wakes the engine when the time of work comes that may not start before. */
+export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
+  if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
+    timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
 }

@@ -32,7 +32,8 @@ function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void 
   for (const workload of engine.state.workloads.values()) {
     const { id } = workload;
     const verdict = explain(engine, id);
-    const waits = workload.endedAtMs === null && waitingTaskCount(workload) > 0;
+    const isPromised = [...engine.state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+    const waits = workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || isPromised);
     const expected = waits ? "blocked" : "notWaiting";
     findings.expect(
       verdict.kind === expected,
@@ -68,6 +69,16 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): 
       return reason.usedCount + reason.neededCount > reason.limitCount;
     case "behindHead":
       return reason.headWorkloadId === head?.id && head !== workload && reason.aheadCount > 0;
+    case "held":
+      return workload.held === true;
+    case "waitsFor":
+      return workload.waitsFor?.some(({ workloadId }) => workloadId === reason.workloadId) === true;
+    case "notBefore":
+      return reason.atMs > nowMs;
+    case "reservation":
+      return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
+    case "promised":
+      return reason.nodes.length > 0;
     case "backoff":
       return reason.untilMs > nowMs && !hasReadyTask(workload, nowMs);
   }
