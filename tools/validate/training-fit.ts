@@ -3,7 +3,15 @@
  * step time (Gauss-Newton steps with Levenberg's damping), each source group with the same weight, and a weak pull towards
  * the values that held before any measurement. Deterministic: no randomness, same rows, same constants.
  */
-import { estimateStep, trainingConstants, type TrainingConstantName, type TrainingConstants } from "@headroom/perf";
+import {
+  estimateMemory,
+  estimateStep,
+  memoryConstants,
+  trainingConstants,
+  type MemoryConstants,
+  type TrainingConstantName,
+  type TrainingConstants,
+} from "@headroom/perf";
 import type { TrainingRow } from "./training-rows.ts";
 
 const names = Object.keys(trainingConstants) as TrainingConstantName[];
@@ -153,4 +161,29 @@ function eliminate(rows: number[][], column: number): void {
     const factor = (row[column] ?? 0) / (pivot[column] ?? 1);
     if (factor !== 0) for (let k = column; k < row.length; k += 1) row[k] = (row[k] ?? 0) - factor * (pivot[k] ?? 0);
   }
+}
+
+/** Mean absolute error of the peaks of first stages, plus half the median: what the two constants of memory are fitted to. */
+function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): number {
+  const errors = rows
+    .map(({ job, plan, memoryGib = 1 }) => estimateMemory(job, plan, constants).first.bytes / 2 ** 30 / memoryGib - 1)
+    .map(Math.abs)
+    .toSorted((a, b) => a - b);
+  const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  return mean + (errors[Math.floor(errors.length / 2)] ?? 0) / 2;
+}
+
+/** The memory constants on a grid of 41 by 41 points over their ranges. */
+export function fitMemory(rows: readonly TrainingRow[]): MemoryConstants | undefined {
+  if (rows.length === 0) return undefined;
+  const grid = ({ range: [low, high] }: { readonly range: readonly [number, number] }): readonly number[] =>
+    Array.from({ length: 41 }, (_, index) => low + ((high - low) * index) / 40);
+  let best: { readonly loss: number; readonly constants: MemoryConstants } | undefined;
+  for (const allocatorFactor of grid(memoryConstants.allocatorFactor)) {
+    for (const runtimeGib of grid(memoryConstants.runtimeGib)) {
+      const loss = memoryLoss(rows, { allocatorFactor, runtimeGib });
+      if (best === undefined || loss < best.loss) best = { loss, constants: { allocatorFactor, runtimeGib } };
+    }
+  }
+  return best?.constants;
 }

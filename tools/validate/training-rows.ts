@@ -174,7 +174,7 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
   const free = count / (tensor * pipeline * context);
   const stage = numberOr(fields, "zero_stage", 0);
   // Whole replicas that share less than one sequence cannot be: then several accelerators share it as tensor ranks.
-  const spread = stage === 3 && free > globalBatch && fields["tp"] === "" ? free / globalBatch : 1;
+  const spread = stage === 3 && free > globalBatch && (fields["tp"] ?? "") === "" ? free / globalBatch : 1;
   const data = free / spread;
   const asked = numberIn(fields, "micro_batch") ?? accumulated(fields, globalBatch / data);
   const steps = Math.max(1, Math.round(globalBatch / (data * asked)));
@@ -189,7 +189,7 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
     schedule: virtualStages > 1 ? "interleaved" : "1f1b",
     // Some published global batches are not multiples of the micro-batch: the number of steps is kept.
     microBatch: globalBatch / (data * steps),
-    sequenceParallel: fields["sequence_parallel"] === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
+    sequenceParallel: (fields["sequence_parallel"] ?? "") === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
     zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : 0,
     shardCount: readShards(fields, data),
     recomputation: readRecomputation(fields["recompute"] ?? ""),

@@ -2,19 +2,22 @@
  * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--json]`: the training model against measurements.
  * Rows with `score` 1 are scored for time (all rows where the file has no such column). `--leave-out` fits the constants
  * again without each source group and scores the group with them; `--refit` prints the constants fitted to all rows.
+ * A row with a measured peak is compared with the first pipeline stage, whose rank writes the logs.
  */
 import { readFileSync } from "node:fs";
 import {
   estimateMemory,
   estimateStep,
   fitVerdict,
+  memoryConstants,
+  type FittedConstant,
   type ParallelPlan,
   trainingConstants,
   trainingConstantValues,
   type TrainingConstants,
 } from "@headroom/perf";
 import { parseCsv } from "./inference-csv.ts";
-import { fitConstants } from "./training-fit.ts";
+import { fitConstants, fitMemory } from "./training-fit.ts";
 import {
   memoryScoreOf,
   memoryText,
@@ -94,7 +97,8 @@ function main(): void {
     if (onGpus.length < timed.length) sections.push(sectionOf("Left out, TPU rows", scored.filter(isTpu)));
   }
   const memory = memoryScore(rows);
-  const constants = flags.has("--refit") ? fitConstants(timed) : undefined;
+  const measured = rows.filter((row) => row.memoryGib !== undefined && row.job.software.stack === "eager");
+  const constants = flags.has("--refit") ? { ...fitConstants(timed), ...fitMemory(measured) } : undefined;
   const abstained = reasonCounts(unreadable);
   if (flags.has("--json")) {
     process.stdout.write(
@@ -106,8 +110,8 @@ function main(): void {
   process.stdout.write(`\n${memoryText(memory)}`);
   for (const { reason, rows: count } of abstained) process.stdout.write(`abstained: ${count} rows of ${reason}\n`);
   for (const [name, value] of Object.entries(constants ?? {})) {
-    const unit = trainingConstants[name as keyof typeof trainingConstants].unit;
-    process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${unit}\n`);
+    const known: Readonly<Record<string, FittedConstant>> = { ...trainingConstants, ...memoryConstants };
+    process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${known[name]?.unit ?? ""}\n`);
   }
 }
 

@@ -18,6 +18,8 @@ export type NumberFormat =
 /** The rate class of the matrix units: accelerators publish one peak per class. */
 export type MatrixClass = "fp32" | "bf16" | "fp8" | "int8" | "fp4";
 
+export const matrixClasses: readonly MatrixClass[] = ["fp32", "bf16", "fp8", "int8", "fp4"];
+
 interface FormatFacts {
   readonly matrixClass: MatrixClass;
   /** Bytes per element, scale factors included: MX has one byte per 32 elements, NVFP4 one per 16 (OCP MX v1.0). */

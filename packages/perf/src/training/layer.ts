@@ -1,6 +1,5 @@
 import {
   attentionParameters,
-  expertLayerCount,
   kvCacheWidth,
   queryWidth,
   valueWidth,
@@ -92,7 +91,7 @@ function projections(work: LayerWork): { forward: number; backward: number } {
 }
 
 /** Positions that a query attends to on average, before causality: the sequence, or the window of windowed layers. */
-export function attendedPositions(model: ModelArchitecture, sequenceLength: number): number {
+function attendedPositions(model: ModelArchitecture, sequenceLength: number): number {
   const { attention } = model;
   if (attention.kind === "latent" && attention.sparse !== undefined) {
     return Math.min(sequenceLength, 2 * attention.sparse.tokens);
@@ -282,9 +281,4 @@ function scaled(time: ComputeTime, factor: number): ComputeTime {
     routing: time.routing * factor,
     launch: time.launch * factor,
   };
-}
-
-/** Share of the layers that have experts. */
-export function expertLayerShare(model: ModelArchitecture): number {
-  return expertLayerCount(model) / model.layerCount;
 }

@@ -115,8 +115,8 @@ describe("a step", () => {
         expect(none).toBeLessThanOrEqual(partial);
         expect(partial).toBeLessThanOrEqual(full);
         const tiers = [
-          { name: "leaf", nodeCount: 4, oversubscription: 1 },
-          { name: "spine", nodeCount: 1 << 20, oversubscription: 4 },
+          { name: "leaf", nodeCount: 4, oversubscription: 4 },
+          { name: "spine", nodeCount: 1 << 20, oversubscription: 1 },
         ];
         const narrow = { ...system.cluster, fabric: { ...system.cluster.fabric, tiers } };
         const wide = estimateStep(job, plan, system).seconds;

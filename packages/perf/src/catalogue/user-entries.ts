@@ -1,0 +1,128 @@
+import type { Accelerator, ScaleUp } from "./accelerator.ts";
+import type { Fabric, FabricTier } from "./fabric.ts";
+import { matrixClasses, type MatrixClass } from "./number-format.ts";
+
+/** What a user's file adds to the catalogue: the parsed YAML or JSON goes in, entries or every problem with them come out. */
+export type EntriesReading =
+  | { readonly kind: "entries"; readonly accelerators: readonly Accelerator[]; readonly fabrics: readonly Fabric[] }
+  | { readonly kind: "refused"; readonly problems: readonly string[] };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Reads fields one by one and collects what is wrong, so that a file is corrected in one go. */
+class FieldReader {
+  readonly problems: string[] = [];
+
+  positive(fields: Fields, field: string, where: string): number {
+    const value = fields[field];
+    if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+    this.problems.push(`${where}.${field} must be a positive number, not ${JSON.stringify(value)}`);
+    return 1;
+  }
+
+  text(fields: Fields, field: string, where: string): string {
+    const value = fields[field];
+    if (typeof value === "string" && value !== "") return value;
+    this.problems.push(`${where}.${field} must be a text, not ${JSON.stringify(value)}`);
+    return "";
+  }
+
+  list(value: unknown, where: string): readonly Fields[] {
+    if (value === undefined) return [];
+    if (Array.isArray(value) && value.every(isFields)) return value;
+    this.problems.push(`${where} must be a list of entries`);
+    return [];
+  }
+
+  /** Names that nobody reads are mistakes: they would be ignored silently. */
+  only(fields: Fields, allowed: readonly string[], where: string): void {
+    for (const field of Object.keys(fields)) {
+      if (!allowed.includes(field)) this.problems.push(`${where}.${field} is unknown; there are ${allowed.join(", ")}`);
+    }
+  }
+}
+
+const scaleUpKinds = ["switched", "mesh", "torus", "pcie"] as const;
+const fabricKinds = ["fat-tree", "rail-optimised", "dragonfly", "torus"] as const;
+
+export function readCatalogueEntries(value: unknown): EntriesReading {
+  const reader = new FieldReader();
+  if (!isFields(value)) return { kind: "refused", problems: ["the file must hold accelerators and fabrics by name"] };
+  reader.only(value, ["accelerators", "fabrics"], "file");
+  const accelerators = reader
+    .list(value["accelerators"], "accelerators")
+    .map((fields, index) => readAccelerator(fields, `accelerators[${index}]`, reader));
+  const fabrics = reader
+    .list(value["fabrics"], "fabrics")
+    .map((fields, index) => readFabric(fields, `fabrics[${index}]`, reader));
+  if (reader.problems.length > 0) return { kind: "refused", problems: reader.problems };
+  return { kind: "entries", accelerators, fabrics };
+}
+
+function readAccelerator(fields: Fields, where: string, reader: FieldReader): Accelerator {
+  const allowed = ["name", "vendor", "year", "denseTflops", "bestMatmulTflops", "memoryGib", "memoryGbPerS"];
+  reader.only(fields, [...allowed, "scaleUp", "scaleOutGbPerS", "powerWatts", "source"], where);
+  const source = reader.text(fields, "source", where);
+  const denseTflops = readRates(fields["denseTflops"], `${where}.denseTflops`, reader);
+  if (denseTflops.bf16 === undefined) reader.problems.push(`${where}.denseTflops.bf16 must be given`);
+  const best = fields["bestMatmulTflops"];
+  return {
+    name: reader.text(fields, "name", where),
+    aliases: [],
+    vendor: reader.text(fields, "vendor", where),
+    year: reader.positive(fields, "year", where),
+    denseTflops,
+    memoryGib: reader.positive(fields, "memoryGib", where),
+    memoryGbPerS: reader.positive(fields, "memoryGbPerS", where),
+    scaleUp: readScaleUp(fields["scaleUp"], `${where}.scaleUp`, reader),
+    scaleOutGbPerS: reader.positive(fields, "scaleOutGbPerS", where),
+    ...(fields["powerWatts"] === undefined ? {} : { powerWatts: reader.positive(fields, "powerWatts", where) }),
+    ...(best === undefined ? {} : { bestMatmulTflops: readRates(best, `${where}.bestMatmulTflops`, reader) }),
+    sources: { matrix: source, memory: source, scaleUp: source, scaleOut: source },
+  };
+}
+
+function readRates(value: unknown, where: string, reader: FieldReader): Partial<Record<MatrixClass, number>> {
+  if (!isFields(value)) {
+    reader.problems.push(`${where} must give a rate for one or more of ${matrixClasses.join(", ")}`);
+    return {};
+  }
+  reader.only(value, matrixClasses, where);
+  const given = matrixClasses.filter((matrixClass) => value[matrixClass] !== undefined);
+  return Object.fromEntries(given.map((matrixClass) => [matrixClass, reader.positive(value, matrixClass, where)]));
+}
+
+function readScaleUp(value: unknown, where: string, reader: FieldReader): ScaleUp {
+  const fields = isFields(value) ? value : {};
+  reader.only(fields, ["kind", "name", "gbPerS", "domainCount"], where);
+  const kind = scaleUpKinds.find((known) => known === fields["kind"]);
+  if (kind === undefined) reader.problems.push(`${where}.kind must be one of ${scaleUpKinds.join(", ")}`);
+  return {
+    kind: kind ?? "pcie",
+    name: reader.text(fields, "name", where),
+    gbPerS: reader.positive(fields, "gbPerS", where),
+    domainCount: reader.positive(fields, "domainCount", where),
+  };
+}
+
+function readFabric(fields: Fields, where: string, reader: FieldReader): Fabric {
+  reader.only(fields, ["name", "kind", "tiers", "source"], where);
+  const kind = fabricKinds.find((known) => known === fields["kind"]);
+  if (kind === undefined) reader.problems.push(`${where}.kind must be one of ${fabricKinds.join(", ")}`);
+  const tiers = reader.list(fields["tiers"], `${where}.tiers`).map((tier, index): FabricTier => {
+    const at = `${where}.tiers[${index}]`;
+    reader.only(tier, ["name", "nodeCount", "oversubscription"], at);
+    const oversubscription = reader.positive(tier, "oversubscription", at);
+    if (oversubscription < 1) reader.problems.push(`${at}.oversubscription must be at least 1`);
+    return { name: reader.text(tier, "name", at), nodeCount: reader.positive(tier, "nodeCount", at), oversubscription };
+  });
+  return {
+    name: reader.text(fields, "name", where),
+    kind: kind ?? "fat-tree",
+    tiers,
+    source: reader.text(fields, "source", where),
+  };
+}

@@ -1,0 +1,162 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { estimateStep, trainingConstants, trainingConstantsOf } from "@headroom/perf";
+import { fitConstants, logError, priorConstants } from "./training-fit.ts";
+import { quantile } from "./training-report.ts";
+import { readTrainingRow, type Fields, type TrainingRow } from "./training-rows.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const shared = process.env["HEADROOM_SHARED"] ?? path.resolve(root, "../shared");
+const folder = path.join(shared, "data", "training");
+const isHere = existsSync(path.join(folder, "measurements.csv"));
+if (!isHere) process.stderr.write(`skipped: no training measurements at ${folder}; set HEADROOM_SHARED\n`);
+
+const fields: Fields = {
+  id: "X1",
+  source_group: "example",
+  model: "Llama-8B",
+  layers: "32",
+  hidden: "4096",
+  heads: "32",
+  kv_heads: "8",
+  head_dim: "128",
+  ffn_hidden: "14336",
+  gated_ffn: "1",
+  vocab: "128256",
+  tied_emb: "0",
+  attn: "gqa",
+  seq_len: "8192",
+  gpu: "H100",
+  gpus: "64",
+  gpus_per_node: "8",
+  tp: "2",
+  pp: "4",
+  vpp: "4",
+  cp: "2",
+  zero_stage: "1",
+  recompute: "none",
+  micro_batch: "1",
+  global_batch: "128",
+  precision: "fp8-mx",
+  inter_link: "Storage: 2x ConnectX-7 IB NDR 400Gb/s, Compute: 8x ConnectX-7 IB NDR 400Gb/s",
+  framework: "NeMo 25.02",
+  step_time_s: "5",
+  status: "ok",
+  score: "1",
+};
+
+function rowOf(change: Fields): TrainingRow {
+  const reading = readTrainingRow({ ...fields, ...change });
+  if (reading.kind !== "row") throw new Error(reading.reason);
+  return reading.row;
+}
+
+describe("a row of measurements", () => {
+  it("becomes a job, a plan and a system", () => {
+    const { plan, job, system } = rowOf({});
+    expect(plan).toMatchObject({
+      tensor: 2,
+      pipeline: 4,
+      context: 2,
+      data: 4,
+      virtualStages: 4,
+      schedule: "interleaved",
+    });
+    expect(plan).toMatchObject({ sequenceParallel: true, zeroStage: 1, microBatch: 1 });
+    expect([job.precision.linear, job.software.stack, job.software.attention]).toEqual(["mxfp8", "fused", "flash"]);
+    expect(system.cluster.node.scaleOutGbPerS).toBe(400);
+  });
+
+  it("reads networks, frameworks and sharding as they are written", () => {
+    const rate = (inter_link: string): number => rowOf({ inter_link }).system.cluster.node.scaleOutGbPerS;
+    expect([rate("1600Gbps RoCE per node"), rate("400Gbps/node"), rate("8x200Gb HDR"), rate("")]).toEqual([
+      200, 50, 200, 400,
+    ]);
+    const stack = (framework: string): string => rowOf({ framework, tp: "1", pp: "1", cp: "1" }).job.software.stack;
+    expect(["llm-foundry FSDP", "Megatron-Bridge 26", "MaxText", ""].map(stack)).toEqual([
+      "eager",
+      "fused",
+      "compiled",
+      "eager",
+    ]);
+    expect(rowOf({ tp: "1", pp: "1", cp: "1", zero_stage: "3", fsdp: "HSDP" }).plan.shardCount).toBe(8);
+  });
+
+  it("is passed over with the reason where it cannot be read", () => {
+    expect(readTrainingRow({ ...fields, gpu: "H999" })).toMatchObject({
+      kind: "unreadable",
+      reason: "accelerator H999 is not in the catalogue",
+    });
+    expect(readTrainingRow({ ...fields, layers: "" })).toMatchObject({ kind: "unreadable" });
+    expect(readTrainingRow({ ...fields, precision: "fp3" })).toMatchObject({ reason: "precision fp3 is unknown" });
+  });
+});
+
+describe("the fit", () => {
+  it("finds constants that explain the data, the same each time, and leaves alone what no row speaks of", () => {
+    const truth = trainingConstantsOf((name) =>
+      name === "matmulShare" ? 0.7 : (trainingConstants[name].prior ?? trainingConstants[name].value),
+    );
+    const rows = ["8", "16", "32", "64"].flatMap((gpus) =>
+      ["1024", "8192"].map((seq_len): TrainingRow => {
+        const row = rowOf({ tp: "1", pp: "1", cp: "1", gpus, seq_len, precision: "bf16" });
+        return { ...row, stepSeconds: estimateStep(row.job, row.plan, row.system, truth).seconds };
+      }),
+    );
+    const fitted = fitConstants(rows);
+    const errors = (constants: typeof fitted): readonly number[] =>
+      rows.map((row) => Math.abs(logError(row, constants)));
+    expect(Math.min(...errors(priorConstants()))).toBeGreaterThan(0.04);
+    expect(Math.max(...errors(fitted))).toBeLessThan(0.02);
+    expect(fitted.matmulShare).toBeLessThan(0.8);
+    expect(fitted.routingPasses).toBeCloseTo(trainingConstants.routingPasses.prior ?? Number.NaN, 6);
+    expect(fitConstants(rows)).toEqual(fitted);
+  });
+
+  it("quantiles lie between the values", () => {
+    expect([0, 0.5, 0.9, 1].map((share) => quantile([4, 1, 3, 2, 5], share))).toEqual([1, 3, 4.6, 5]);
+  });
+});
+
+interface Report {
+  readonly sections: readonly {
+    readonly macro_mape_pct: number;
+    readonly overall: { readonly median_pct: number; readonly rows: number };
+    readonly groups: readonly { readonly group: string; readonly rows: number; readonly mape_pct: number }[];
+  }[];
+  readonly memory: Readonly<
+    Record<"rows" | "median_pct" | "mape_pct" | "out_of_memory_called" | "false_alarm_pct", number>
+  >;
+}
+
+function validate(files: readonly string[]): Report {
+  const script = path.join(root, "tools", "validate", "training.ts");
+  const paths = files.map((file) => path.join(folder, file));
+  const run = spawnSync(process.execPath, [script, ...paths, "--json"], { encoding: "utf8", maxBuffer: 1 << 26 });
+  expect(run.stderr).toBe("");
+  return JSON.parse(run.stdout) as Report;
+}
+
+describe.skipIf(!isHere)("against published measurements (in-sample)", () => {
+  it("step times: macro error under 12%, median under 8%, no large group over 25%", () => {
+    const { sections } = validate(["measurements.csv"]);
+    const [shipped] = sections;
+    expect(shipped?.overall.rows).toBe(360);
+    expect(shipped?.macro_mape_pct ?? 100).toBeLessThan(12);
+    expect(shipped?.overall.median_pct ?? 100).toBeLessThan(8);
+    const large = shipped?.groups.filter(({ rows }) => rows >= 6) ?? [];
+    expect(large.filter((group) => group.mape_pct > 25)).toEqual([]);
+  });
+
+  it("memory: median error under 8%, mean under 12%, three of four failures called, few false alarms", () => {
+    const bulk = validate(["measurements_bulk.csv"]).memory;
+    expect(bulk.rows).toBe(1024);
+    expect(bulk.median_pct).toBeLessThan(8);
+    expect(bulk.mape_pct).toBeLessThan(12);
+    const all = validate(["measurements.csv", "measurements_bulk.csv"]).memory;
+    expect(all.out_of_memory_called).toBeGreaterThanOrEqual(3);
+    expect(all.false_alarm_pct).toBeLessThan(5);
+  });
+});
