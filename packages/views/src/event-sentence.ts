@@ -72,6 +72,10 @@ function workSentence(event: WorkEvent): string {
   switch (event.kind) {
     case "workloadSubmitted":
       return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
+    case "workloadHeld":
+      return `${event.actor} held workload ${event.workloadId}.`;
+    case "workloadReleased":
+      return `${event.actor} released workload ${event.workloadId}.`;
     case "workloadStopRequested":
       return `${event.actor} asked to stop workload ${event.workloadId}.`;
     case "workloadEnded":

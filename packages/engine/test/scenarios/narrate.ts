@@ -121,6 +121,10 @@ function otherEvent(event: OtherEvent): string {
       return `team ${event.team} removed`;
     case "policySet":
       return `policy ${event.policy.name}`;
+    case "workloadHeld":
+      return `${event.workloadId} held`;
+    case "workloadReleased":
+      return `${event.workloadId} released`;
     case "gangShrinkRequested":
       return `${event.attemptId} asked to go on with ${event.workers} workers: ${event.reason}`;
     case "workersLeft":

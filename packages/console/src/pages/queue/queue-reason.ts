@@ -24,6 +24,16 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       };
     case "behindHead":
       return { word: "Behind head", amounts: `${grouped(reason.aheadCount)} ahead` };
+    case "held":
+      return { word: "Held", amounts: "" };
+    case "waitsFor":
+      return { word: "Waits for", amounts: reason.workloadId };
+    case "notBefore":
+      return { word: "Not yet", amounts: "" };
+    case "reservation":
+      return { word: "Reserved", amounts: "" };
+    case "promised":
+      return { word: "Promised", amounts: "" };
     case "backoff":
       return { word: "Retry", amounts: "" };
   }
