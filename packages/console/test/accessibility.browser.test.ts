@@ -15,6 +15,10 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/workloads/new": (page) => page.getByLabel("Name"),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
+  "/size": (page) => page.getByRole("region", { name: "What it takes" }),
+  "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
+  "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
+  "/size?of=failures": (page) => page.getByRole("region", { name: "What failures leave" }),
   "/events": (page) => rowsOf(page, "Events"),
 };
 

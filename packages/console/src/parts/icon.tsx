@@ -7,6 +7,7 @@ const paths = {
   workloads: "M2.5 3.5h11v9h-11zM5 6.5l2 1.75L5 10M8.5 10h2.5",
   teams: "M8 2.5v3M3.5 10.5V8h9v2.5M8 5.5V8M2 10.5h3v3H2zM6.5 10.5h3v3h-3zM11 10.5h3v3h-3z",
   policy: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3",
+  size: "M2.5 13.5V10M6.2 13.5v-6M9.8 13.5V9M13.5 13.5V2.5",
   events: "M2 8.5h2.5l2-5 3 9 2-4H14",
   search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.4 10.4l3.1 3.1",
   plus: "M8 3v10M3 8h10",

@@ -11,7 +11,7 @@ import { Loading } from "../parts/states.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { NotFound } from "../shell/not-found.tsx";
 import { RouteFailure } from "../shell/route-failure.tsx";
-import { eventsSearch, fleetSearch, queueSearch, workloadsSearch } from "./search-params.ts";
+import { eventsSearch, fleetSearch, queueSearch, sizeSearch, workloadsSearch } from "./search-params.ts";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -53,6 +53,12 @@ const policy = createRoute({
   path: "/policy",
   component: lazyRouteComponent(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
 });
+const size = createRoute({
+  getParentRoute: () => root,
+  path: "/size",
+  validateSearch: sizeSearch,
+  component: lazyRouteComponent(() => import("../pages/size/size-page.tsx"), "SizePage"),
+});
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -77,7 +83,7 @@ const hashHistory = (): RouterHistory =>
 
 export function createConsoleRouter(isDemo: boolean) {
   return createRouter({
-    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, events]),
+    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, size, events]),
     history: isDemo ? hashHistory() : createBrowserHistory(),
     defaultPreload: "intent",
     defaultPendingComponent: () => <Loading label="Loading the page" />,

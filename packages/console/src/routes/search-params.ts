@@ -59,3 +59,13 @@ export interface EventsSearch {
 }
 
 export const eventsSearch = (search: Search): EventsSearch => present({ search: text(search["search"]) });
+
+export const sizingKinds = ["training", "serving", "network", "failures"] as const;
+export type SizingKind = (typeof sizingKinds)[number];
+export const sizingDefault: SizingKind = "training";
+
+export interface SizeSearch {
+  readonly of?: SizingKind | undefined;
+}
+
+export const sizeSearch = (search: Search): SizeSearch => present({ of: choice(search["of"], sizingKinds) });

@@ -150,14 +150,14 @@ function PhoneNav({ counts }: { readonly counts: PlaceCounts }): ReactElement {
   return (
     <nav
       aria-label="Main"
-      className="grid grid-cols-6 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="grid grid-cols-7 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       {places.map(({ to, label, icon }) => (
         <Link
           key={to}
           to={to}
           activeOptions={{ exact: to === "/", includeSearch: false }}
-          className="relative flex flex-col items-center gap-0.5 py-2 text-2xs font-medium text-ink-2 aria-[current=page]:text-accent"
+          className="relative flex flex-col items-center gap-0.5 py-2 text-2xs font-medium tracking-tight text-ink-2 aria-[current=page]:text-accent"
         >
           <Icon name={icon} size={18} />
           {label}

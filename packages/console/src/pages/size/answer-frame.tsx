@@ -1,0 +1,75 @@
+/** What every sizing panel shares: controls at the left, the answer at the right, and what to say when there is none. */
+import type { ReactElement, ReactNode } from "react";
+import { Icon } from "../../parts/icon.tsx";
+
+interface FrameProps {
+  readonly controls: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function AnswerFrame({ controls, children }: FrameProps): ReactElement {
+  return (
+    <div className="grid gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[20rem_1fr]">
+      <form
+        className="flex flex-col gap-3 self-start rounded-lg border border-line bg-surface p-4"
+        onSubmit={(event) => event.preventDefault()}
+      >
+        {controls}
+      </form>
+      <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
+        {children}
+      </div>
+    </div>
+  );
+}
+
+export function Notice({ title, text }: { readonly title: string; readonly text: string }): ReactElement {
+  return (
+    <div className="flex gap-3 rounded-lg border border-line bg-surface p-4">
+      <span className="text-wait">
+        <Icon name="warning" />
+      </span>
+      <div>
+        <p className="font-semibold">{title}</p>
+        <p className="mt-1 text-ink-2">{text}</p>
+      </div>
+    </div>
+  );
+}
+
+interface TableProps {
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A small table of text: first column to the left, numbers to the right. */
+export function NumberTable({ label, columns, rows }: TableProps): ReactElement {
+  return (
+    <div className="scroll-thin overflow-x-auto px-4 py-3" tabIndex={0} role="group" aria-label={label}>
+      <table className="w-full text-left">
+        <caption className="sr-only">{label}</caption>
+        <thead className="text-ink-3">
+          <tr>
+            {columns.map((column, index) => (
+              <th key={column} scope="col" className={`pr-4 pb-1 font-medium ${index === 0 ? "" : "text-right"}`}>
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="font-mono">
+          {rows.map((row) => (
+            <tr key={row.join(" ")} className="border-t border-line">
+              {row.map((cell, index) => (
+                <td key={columns[index]} className={`py-1 pr-4 whitespace-nowrap ${index === 0 ? "" : "text-right"}`}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+import { accelerators, answerSizing, modelNames } from "@headroom/perf";
+import type { ServingReport, ServingSizing } from "@headroom/perf";
+import { useDeferredValue, useMemo, useState } from "react";
+import type { ReactElement } from "react";
+import { Facts } from "../../parts/facts.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { AnswerFrame, Notice, NumberTable } from "./answer-frame.tsx";
+import { Breakdown } from "./breakdown.tsx";
+import { Choice, namesAsOptions } from "./choice.tsx";
+import { amountText, doublings, gibText, percentText, rounds, secondsText } from "./scales.ts";
+import { Sliders, type SliderRow } from "./slider.tsx";
+
+type Wish = ServingSizing & { readonly model: string; readonly weights: "bf16" | "fp8" | "mxfp4" | "nvfp4" };
+
+const start: Wish = {
+  model: "llama-3-70b",
+  accelerator: "H100-SXM-80GB",
+  weights: "fp8",
+  promptTokens: 2048,
+  outputTokens: 256,
+  prefixHitShare: 0,
+  requestsPerS: 20,
+  ttftMs: 1000,
+  tpotMs: 50,
+  share: 0.95,
+  pricePerAcceleratorHour: 2,
+  weightsGbPerS: 5,
+};
+
+export function ServingPanel(): ReactElement {
+  const [wish, setWish] = useState(start);
+  const deferred = useDeferredValue(wish);
+  const answer = useMemo(() => answerSizing({ kind: "serving", serving: deferred }), [deferred]);
+  const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
+  return (
+    <AnswerFrame controls={<ServingControls wish={wish} set={set} />}>
+      {answer.kind === "serving" ? <ServingAnswer report={answer} /> : null}
+      {answer.kind === "impossible" ? (
+        <Notice title={`${answer.reason}.`} text={`Nearest: ${answer.nearest}.`} />
+      ) : null}
+      {answer.kind === "unknown" ? (
+        <Notice title="The model has no ground to stand on here." text={`${answer.reasons.join("; ")}.`} />
+      ) : null}
+    </AnswerFrame>
+  );
+}
+
+const modelOptions = namesAsOptions(modelNames);
+const acceleratorOptions = namesAsOptions(accelerators.map(({ name }) => name));
+const formatOptions = namesAsOptions(["bf16", "fp8", "mxfp4", "nvfp4"] as const);
+const lengths = doublings(64, 131_072);
+
+type Amount =
+  | "requestsPerS"
+  | "promptTokens"
+  | "outputTokens"
+  | "prefixHitShare"
+  | "ttftMs"
+  | "tpotMs"
+  | "pricePerAcceleratorHour";
+
+const sliders: readonly SliderRow<Amount>[] = [
+  { key: "requestsPerS", label: "Requests per second", steps: rounds(0.1, 5000), text: amountText },
+  { key: "promptTokens", label: "Prompt tokens", steps: lengths, text: String },
+  { key: "outputTokens", label: "Answer tokens", steps: lengths, text: String },
+  {
+    key: "prefixHitShare",
+    label: "Prompt found in the cache",
+    steps: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    text: percentText,
+  },
+  { key: "ttftMs", label: "First token within", steps: rounds(100, 20_000), text: (ms) => secondsText(ms / 1000) },
+  { key: "tpotMs", label: "Each further one within", steps: rounds(5, 200), text: (ms) => `${ms} ms` },
+  { key: "pricePerAcceleratorHour", label: "USD per accelerator-hour", steps: rounds(0.5, 20), text: amountText },
+];
+
+interface ControlsProps {
+  readonly wish: Wish;
+  readonly set: (part: Partial<Wish>) => void;
+}
+
+function ServingControls({ wish, set }: ControlsProps): ReactElement {
+  return (
+    <>
+      <Choice label="Model" options={modelOptions} value={wish.model} onValue={(model) => set({ model })} />
+      <Choice
+        label="Accelerator"
+        options={acceleratorOptions}
+        value={wish.accelerator}
+        onValue={(accelerator) => set({ accelerator })}
+      />
+      <Choice label="Weights in" options={formatOptions} value={wish.weights} onValue={(weights) => set({ weights })} />
+      <Sliders rows={sliders} values={wish} onValue={(key, value) => set({ [key]: value })} />
+    </>
+  );
+}
+
+function layoutText({ tensor, pipeline, attentionData, expert }: ServingReport["plans"][number]["layout"]): string {
+  const widths = [
+    ["tensor", tensor],
+    ["pipeline", pipeline],
+    ["attention data", attentionData],
+    ["expert", expert],
+  ] as const;
+  return (
+    widths
+      .filter(([, width]) => width > 1)
+      .map(([name, width]) => `${name} ${width}`)
+      .join(", ") || "one accelerator"
+  );
+}
+
+function ServingAnswer({ report }: { readonly report: ServingReport }): ReactElement {
+  const { best, plans } = report;
+  const { memory, step, tpotIntervalMs, coldStart } = best;
+  const ms = (value: number): string => `${amountText(value)} ms`;
+  return (
+    <>
+      <Panel title="Ways to keep the promise, the cheapest first">
+        <NumberTable
+          label="Layouts"
+          columns={["Layout", "Replicas", "Accelerators", "First token", "Per token", "USD/h", "USD per M tokens"]}
+          rows={plans.map((plan) => [
+            layoutText(plan.layout),
+            String(plan.replicaCount),
+            String(plan.acceleratorCount),
+            secondsText(plan.ttftMs / 1000),
+            ms(plan.tpotMs),
+            amountText(plan.costPerHour),
+            amountText(plan.costPerMillionOutputTokens),
+          ])}
+        />
+      </Panel>
+      <Panel title="Where a decoding step's time goes, in the cheapest">
+        <Breakdown
+          parts={[
+            { name: "Weights", amount: step.linearMs },
+            { name: "Experts", amount: step.expertMs },
+            { name: "Attention", amount: step.attentionMs },
+            { name: "Exchange", amount: step.exchangeMs },
+            { name: "Kernel floors", amount: step.floorMs },
+            { name: "Host", amount: step.hostMs },
+          ]}
+          text={ms}
+        />
+      </Panel>
+      <Panel title="What fills its memory">
+        <Breakdown
+          parts={[
+            { name: "Weights", amount: memory.weightBytes },
+            { name: "Cache", amount: memory.kvCacheBytes },
+            { name: "Step", amount: memory.activationBytes },
+            { name: "Runtime", amount: memory.runtimeBytes },
+          ]}
+          total={memory.totalBytes}
+          text={gibText}
+        />
+        <Facts
+          facts={[
+            { name: "At once", value: `${amountText(best.batch)} sequences; ${amountText(best.batchLimit)} fit` },
+            { name: "80% interval", value: `${ms(tpotIntervalMs.low)} to ${ms(tpotIntervalMs.high)} per token` },
+            { name: "Cold start", value: secondsText(coldStart.totalS) },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+/** What will it take, before anyone buys or waits: the performance model runs in the page itself. */
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { Segments } from "../../parts/controls.tsx";
+import { Page } from "../../parts/page.tsx";
+import { sizingDefault, type SizingKind } from "../../routes/search-params.ts";
+import { FailuresPanel } from "./failures-panel.tsx";
+import { NetworkPanel } from "./network-panel.tsx";
+import { ServingPanel } from "./serving-panel.tsx";
+import { TrainingPanel } from "./training-panel.tsx";
+
+const route = getRouteApi("/size");
+
+const kinds: readonly { readonly value: SizingKind; readonly label: string }[] = [
+  { value: "training", label: "Training" },
+  { value: "serving", label: "Serving" },
+  { value: "network", label: "Network" },
+  { value: "failures", label: "Failures" },
+];
+
+const panels: Readonly<Record<SizingKind, () => ReactElement>> = {
+  training: TrainingPanel,
+  serving: ServingPanel,
+  network: NetworkPanel,
+  failures: FailuresPanel,
+};
+
+export function SizePage(): ReactElement {
+  const { of = sizingDefault } = route.useSearch();
+  const navigate = route.useNavigate();
+  const Shown = panels[of];
+  return (
+    <Page
+      title="Size"
+      layout="flow"
+      summary="What it will take, before anyone buys or waits"
+      toolbar={
+        <Segments
+          label="What to size"
+          name="sizing"
+          value={of}
+          options={kinds}
+          onValue={(kind) => void navigate({ search: kind === sizingDefault ? {} : { of: kind }, replace: true })}
+        />
+      }
+    >
+      <Shown />
+    </Page>
+  );
+}

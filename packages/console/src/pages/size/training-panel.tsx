@@ -1,0 +1,254 @@
+import { accelerators, answerSizing, describePlan, modelNames } from "@headroom/perf";
+import type { TrainingReport, TrainingSizing } from "@headroom/perf";
+import { useDeferredValue, useMemo, useState } from "react";
+import type { ReactElement } from "react";
+import { Facts } from "../../parts/facts.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { AnswerFrame, Notice, NumberTable } from "./answer-frame.tsx";
+import { Breakdown } from "./breakdown.tsx";
+import { Choice, namesAsOptions } from "./choice.tsx";
+import { Curve } from "./curve.tsx";
+import { amountText, doublings, gibText, percentText, rounds, secondsText } from "./scales.ts";
+import { Sliders, type SliderRow } from "./slider.tsx";
+
+const formats = ["bf16", "fp8", "mxfp8", "nvfp4"] as const;
+
+interface Wish {
+  readonly model: string;
+  readonly accelerator: string;
+  readonly acceleratorCount: number;
+  readonly sequenceLength: number;
+  readonly globalBatch: number;
+  readonly tokens: number;
+  readonly format: (typeof formats)[number];
+  readonly stack: TrainingSizing["stack"];
+  readonly method: "full" | "lora";
+  readonly price: number;
+  readonly oversubscription: number;
+}
+
+const start: Wish = {
+  model: "llama-3-70b",
+  accelerator: "H100-SXM-80GB",
+  acceleratorCount: 512,
+  sequenceLength: 8192,
+  globalBatch: 1024,
+  tokens: 1e12,
+  format: "bf16",
+  stack: "fused",
+  method: "full",
+  price: 2,
+  oversubscription: 1,
+};
+
+function sizingOf(wish: Wish): TrainingSizing {
+  const { method, price, oversubscription, ...rest } = wish;
+  return {
+    ...rest,
+    method: method === "full" ? { kind: "full" } : { kind: "lora", rank: 16 },
+    fabric: { leafOversubscription: oversubscription },
+    pricePerAcceleratorHour: price,
+    restartSeconds: 300,
+    checkpointOverlapped: true,
+    checkpointGbPerS: 100,
+    tiers: [],
+  };
+}
+
+export function TrainingPanel(): ReactElement {
+  const [wish, setWish] = useState(start);
+  const deferred = useDeferredValue(wish);
+  const answer = useMemo(() => answerSizing({ kind: "training", training: sizingOf(deferred) }), [deferred]);
+  const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
+  return (
+    <AnswerFrame controls={<TrainingControls wish={wish} set={set} />}>
+      {answer.kind === "training" ? <TrainingAnswer report={answer} /> : null}
+      {answer.kind === "impossible" ? (
+        <Notice title={`${answer.reason}.`} text={`Nearest that works: ${answer.nearest}.`} />
+      ) : null}
+    </AnswerFrame>
+  );
+}
+
+const modelOptions = namesAsOptions(modelNames);
+const acceleratorOptions = namesAsOptions(accelerators.map(({ name }) => name));
+const formatOptions = namesAsOptions(formats);
+const stackOptions = [
+  { value: "fused", label: "Megatron and its like" },
+  { value: "eager", label: "PyTorch, FSDP" },
+  { value: "compiled", label: "JAX, XLA" },
+] as const;
+const methodOptions = [
+  { value: "full", label: "Every parameter" },
+  { value: "lora", label: "Adapters of rank 16" },
+] as const;
+
+type Amount = "acceleratorCount" | "sequenceLength" | "globalBatch" | "tokens" | "price" | "oversubscription";
+
+const sliders: readonly SliderRow<Amount>[] = [
+  { key: "acceleratorCount", label: "Accelerators", steps: doublings(1, 131_072), text: String },
+  { key: "sequenceLength", label: "Tokens per sequence", steps: doublings(512, 1_048_576), text: String },
+  { key: "globalBatch", label: "Sequences per step", steps: doublings(1, 16_384), text: String },
+  { key: "tokens", label: "Tokens of the run", steps: rounds(1e9, 50e12), text: amountText },
+  { key: "price", label: "USD per accelerator-hour", steps: rounds(0.5, 20), text: amountText },
+  {
+    key: "oversubscription",
+    label: "Oversubscription of the leaves",
+    steps: [1, 1.5, 2, 3, 4, 7, 15],
+    text: (ratio) => `${ratio}:1`,
+  },
+];
+
+interface ControlsProps {
+  readonly wish: Wish;
+  readonly set: (part: Partial<Wish>) => void;
+}
+
+function TrainingControls({ wish, set }: ControlsProps): ReactElement {
+  return (
+    <>
+      <Choice label="Model" options={modelOptions} value={wish.model} onValue={(model) => set({ model })} />
+      <Choice
+        label="Accelerator"
+        options={acceleratorOptions}
+        value={wish.accelerator}
+        onValue={(accelerator) => set({ accelerator })}
+      />
+      <Sliders rows={sliders} values={wish} onValue={(key, value) => set({ [key]: value })} />
+      <Choice
+        label="Linear layers in"
+        options={formatOptions}
+        value={wish.format}
+        onValue={(format) => set({ format })}
+      />
+      <Choice label="Software" options={stackOptions} value={wish.stack} onValue={(stack) => set({ stack })} />
+      <Choice
+        label="What is trained"
+        options={methodOptions}
+        value={wish.method}
+        onValue={(method) => set({ method })}
+      />
+    </>
+  );
+}
+
+const stepNames: Readonly<Record<keyof TrainingReport["step"]["breakdown"], string>> = {
+  matmul: "Matrix products",
+  attention: "Attention",
+  elements: "Element-wise",
+  routing: "Routing to experts",
+  launch: "Kernel launches",
+  recomputation: "Recomputation",
+  tensorExchange: "Tensor exchange",
+  contextExchange: "Context exchange",
+  expertExchange: "Expert exchange",
+  stageTransfer: "Between stages",
+  bubble: "Pipeline bubble",
+  stateExchange: "Gradients and weights",
+  optimizer: "Optimizer",
+  jitter: "Waiting for the slowest",
+};
+
+const memoryNames: Readonly<Record<keyof TrainingReport["memory"]["breakdown"], string>> = {
+  weights: "Weights",
+  gradients: "Gradients",
+  optimizer: "Optimizer",
+  gathered: "Gathered layers",
+  activations: "Activations",
+  logits: "Logits",
+  overhead: "Allocator and runtime",
+};
+
+function named<Name extends string>(parts: Readonly<Record<Name, number>>, names: Readonly<Record<Name, string>>) {
+  return (Object.keys(parts) as Name[]).map((name) => ({ name: names[name], amount: parts[name] }));
+}
+
+function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactElement {
+  const { memory, step, failures, storage, run } = report;
+  return (
+    <>
+      {report.warnings.map((warning) => (
+        <Notice key={warning} title="Watch out" text={`${warning}.`} />
+      ))}
+      <div className="grid gap-4 xl:grid-cols-2">
+        <Panel title="What it takes">
+          <Facts
+            facts={[
+              { name: "Plan", value: describePlan(report.plan) },
+              { name: "Step", value: secondsText(step.seconds) },
+              {
+                name: "Throughput",
+                value: `${amountText(report.tokensPerS)} tokens/s, ${percentText(report.modelFlopsShare)} of the peak`,
+              },
+              { name: "Memory", value: `${gibText(memory.peakBytes)} of ${gibText(memory.usableBytes)} usable` },
+              ...(run === undefined
+                ? []
+                : [
+                    {
+                      name: "Run",
+                      value: `${amountText(run.days)} days, ${amountText(run.acceleratorHours)} accelerator-hours`,
+                    },
+                    { name: "Cost", value: `$${amountText(run.cost)}` },
+                  ]),
+            ]}
+          />
+        </Panel>
+        <Panel title="Failures and storage">
+          <Facts
+            facts={[
+              { name: "Fails every", value: secondsText(failures.mttfSeconds) },
+              { name: "Save every", value: secondsText(failures.chosen.intervalSeconds) },
+              { name: "Goodput", value: percentText(failures.goodputShare) },
+              { name: "Spare nodes", value: String(failures.spares.spareCount) },
+              { name: "Writes", value: `${amountText(storage.demand.writeGbPerS)} GB/s` },
+              { name: "Reads", value: `${amountText(storage.demand.readGbPerS)} GB/s at a start` },
+              { name: "Opens", value: `${amountText(storage.demand.operationsPerS)} a second at a start` },
+            ]}
+          />
+        </Panel>
+      </div>
+      <Panel title="Where a step's time goes">
+        <Breakdown parts={named(step.breakdown, stepNames)} text={secondsText} />
+      </Panel>
+      <Panel title="What fills the memory">
+        <Breakdown parts={named(memory.breakdown, memoryNames)} total={memory.usableBytes} text={gibText} />
+      </Panel>
+      <Scaling report={report} />
+    </>
+  );
+}
+
+/** The same batch on fewer and more accelerators, against what perfect scaling from the smallest would give. */
+function Scaling({ report }: { readonly report: TrainingReport }): ReactElement {
+  const { scaling } = report;
+  const [first] = scaling;
+  const here = report.plan.tensor * report.plan.pipeline * report.plan.context * report.plan.data;
+  const perAccelerator = first === undefined ? 0 : first.tokensPerS / first.acceleratorCount;
+  return (
+    <Panel title="The same batch on other sizes">
+      <div className="grid items-center gap-2 sm:grid-cols-2">
+        <div className="px-4 pt-3">
+          <Curve
+            isLogarithmicY
+            mark={here}
+            points={scaling.map(({ acceleratorCount, tokensPerS }) => ({ x: acceleratorCount, y: tokensPerS }))}
+            ideal={scaling.map(({ acceleratorCount }) => ({
+              x: acceleratorCount,
+              y: acceleratorCount * perAccelerator,
+            }))}
+          />
+        </div>
+        <NumberTable
+          label="Scaling"
+          columns={["Accelerators", "Step", "Tokens/s", "Efficiency"]}
+          rows={scaling.map((point) => [
+            String(point.acceleratorCount),
+            secondsText(point.stepSeconds),
+            amountText(point.tokensPerS),
+            percentText(point.efficiency),
+          ])}
+        />
+      </div>
+    </Panel>
+  );
+}

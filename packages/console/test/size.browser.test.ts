@@ -1,0 +1,61 @@
+/** The page of sliders: the performance model runs in the browser, without asking any server. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildConsole, chromiumPath, expectShown, openBrowser, type OpenBrowser } from "./browser.ts";
+import { serveConsole, type StaticServer } from "./static-server.ts";
+
+/** The demo simulates its first days before it shows anything, which a busy machine needs time for. */
+const STARTED_MS = 100_000;
+
+describe.skipIf(chromiumPath === null)("sizing", () => {
+  let server: StaticServer;
+  let browser: OpenBrowser;
+  beforeAll(async () => {
+    buildConsole();
+    server = await serveConsole();
+    browser = await openBrowser();
+    await browser.page.goto(`${server.url}/?demo`);
+    await browser.page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor({ timeout: STARTED_MS });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  /** Within the page, as a link would: the demo's own start is not what is looked at here. */
+  const open = async (of: string): Promise<Page> => {
+    const { page } = browser;
+    await page.evaluate((to) => window.location.assign(`#${to}`), `/size?of=${of}`);
+    await expectShown(page.getByRole("heading", { level: 1, name: "Size" }));
+    return page;
+  };
+  const fact = (page: Page, region: string, name: string): Promise<string | null> =>
+    page.getByRole("region", { name: region }).locator(`dt:text-is("${name}") + dd`).textContent();
+
+  it("answers while a slider moves: twice the accelerators, more nodes to fail", async () => {
+    const page = await open("training");
+    const before = await fact(page, "Failures and storage", "Fails every");
+    expect(before).toBe("4.12 days");
+    await page.getByRole("slider", { name: "Accelerators" }).press("ArrowRight");
+    await expect.poll(() => fact(page, "Failures and storage", "Fails every")).toBe("2.06 days");
+    expect(await page.getByRole("slider", { name: "Accelerators" }).getAttribute("aria-valuetext")).toBe("1024");
+  });
+
+  it("says what would work where nothing fits", async () => {
+    const page = await open("training");
+    await page.getByRole("combobox", { name: "Model" }).selectOption("llama-3-405b");
+    await page.getByRole("slider", { name: "Accelerators" }).press("Home");
+    await expectShown(page.getByText(/llama-3-405b needs at least .* GiB on each of 1 H100-SXM-80GB/));
+    await expectShown(page.getByText(/Nearest that works: \d+ accelerators/));
+  });
+
+  it("counts switches of the published design", async () => {
+    const page = await open("network");
+    const rows = page.getByRole("table", { name: "Levels of the fabric" }).getByRole("row");
+    await expect.poll(() => rows.nth(1).textContent()).toBe("leaf1284096321:1");
+    expect(await rows.nth(3).textContent()).toBe("core644096512");
+    await page.getByText("Dragonfly").click();
+    await expectShown(page.getByRole("cell", { name: "group" }));
+    expect(browser.complaints).toEqual([]);
+  });
+});
