@@ -75,18 +75,29 @@ function stageMemory(
   const shards = stateShardCount(plan);
   const whole = plan.zeroStage === 3 ? shards : 1;
   const isLast = stage === "last" || plan.pipeline === 1;
+  const activations = activationBytes(job, plan, stage);
+  const logits = isLast ? (logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor : 0;
+  const gradients = (gradientBytes * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1);
   const parts = {
     weights: (weightBytes * parameters.total) / whole,
-    gradients: (gradientBytes * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1),
+    gradients: areGradientsKept(job, plan) ? gradients : Math.max(0, gradients - activations - logits),
     optimizer: optimizerOf(plan, parameters, optimizerBytes),
     gathered: plan.zeroStage === 3 ? gatheredBytes(job, plan) : 0,
-    activations: activationBytes(job, plan, stage),
-    logits: isLast ? (logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor : 0,
+    activations,
+    logits,
   };
   let sum = 0;
   for (const part of Object.values(parts)) sum += part;
   const overhead = sum * (constants.allocatorFactor - 1) + constants.runtimeGib * 2 ** 30;
   return { bytes: sum + overhead, breakdown: { ...parts, overhead } };
+}
+
+/**
+ * Whether gradients are there while activations are. Buffers wider than the weights (fp32 beside 16 bits) are allocated once,
+ * and accumulated gradients stay; otherwise a gradient appears when the activations that it came from go.
+ */
+function areGradientsKept(job: TrainingJob, plan: ParallelPlan): boolean {
+  return job.precision.gradientBytes > job.precision.weightBytes || microBatchCount(job, plan) > 1;
 }
 
 /** The optimizer of the dense part is sharded over all replicas; a routed expert has fewer of them. */
