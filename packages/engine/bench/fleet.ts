@@ -1,0 +1,134 @@
+/** Fleets, teams and work for the benchmarks, put into an engine as a control plane would: by commands and observations. */
+import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "../src/index.ts";
+import type { Command, Engine, Input, Policy, Ready, Team, WorkloadSpec } from "../src/index.ts";
+
+export interface FleetSize {
+  readonly nodes: number;
+  readonly perNode: number;
+  /** Nodes in a leaf of the fabric; leaves in a spine block. */
+  readonly leafNodes?: number;
+  readonly coresMilli?: number;
+}
+
+type SpecChanges = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & { readonly team?: string };
+
+let count = 0;
+const header = () => ({ commandId: commandId(`c${++count}`), actor: "bench", idempotencyKey: null });
+
+export class Bench {
+  readonly engine: Engine = createEngine();
+  nowMs = 0;
+
+  constructor(policy: Policy, { nodes, perNode, leafNodes = 32, coresMilli = 128_000 }: FleetSize, teams: readonly Team[] = []) {
+    const site = siteName("dc");
+    const pool = poolName("pool");
+    this.receive(
+      { ...header(), kind: "setPolicy", policy },
+      {
+        ...header(),
+        kind: "apply",
+        sites: [{ name: site, fabricLevels: ["leaf"] }],
+        pools: [{ name: pool, site, executor: "simulated", acceleratorType: "GPU", priceMicroUsdPerHour: 0 }],
+        teams,
+        workloads: [],
+      },
+    );
+    this.receive(
+      ...Array.from(
+        { length: nodes },
+        (_, index): Input => ({
+          kind: "nodeSeen",
+          node: {
+            id: nodeId(`n${String(index).padStart(5, "0")}`),
+            pool,
+            fabric: [`leaf${String(Math.floor(index / leafNodes)).padStart(4, "0")}`],
+            acceleratorCount: perNode,
+            coresMilli,
+            memoryMib: 1_048_576,
+          },
+        }),
+      ),
+    );
+  }
+
+  receive(...inputs: readonly Input[]): Ready {
+    const ready = this.engine.receive(inputs, this.nowMs);
+    this.engine.advance();
+    return ready;
+  }
+
+  submission(gang: Partial<WorkloadSpec["gang"]>, { team = "default", ...changes }: SpecChanges = {}): Command {
+    const spec: WorkloadSpec = {
+      kind: "train",
+      name: `w${count}`,
+      run: "true",
+      dir: null,
+      env: {},
+      gang: { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0, ...gang },
+      acceleratorTypes: [],
+      priority: 0,
+      walltimeMs: 3_600_000,
+      retries: { max: 0, backoffMs: 0, backoffMaxMs: 0 },
+      graceTimeoutMs: 30_000,
+      checkpointDir: null,
+      ...changes,
+      team: teamName(team),
+    };
+    return { ...header(), kind: "submitWorkload", spec };
+  }
+
+  /** Everything that was launched runs. */
+  started({ effects }: Ready): Ready {
+    this.nowMs += 1000;
+    return this.receive(
+      ...effects.flatMap((effect): Input[] =>
+        effect.kind === "launchGang" ? [{ kind: "attemptRunning", attemptId: effect.attemptId }] : [],
+      ),
+    );
+  }
+
+  /** Everything that was asked to stop has stopped. */
+  stopped({ effects }: Ready): Ready {
+    this.nowMs += 1000;
+    return this.receive(
+      ...effects.flatMap((effect): Input[] => {
+        if (effect.kind === "stopGang")
+          return [{ kind: "attemptExited", attemptId: effect.attemptId, exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }] }];
+        return effect.kind === "launchGang" ? [{ kind: "attemptRunning", attemptId: effect.attemptId }] : [];
+      }),
+    );
+  }
+}
+
+export const team = (name: string, amounts: Omit<Team, "name" | "parent" | "limit"> & { readonly limit?: Team["limit"] } = {}): Team => ({
+  limit: {},
+  ...amounts,
+  name: teamName(name),
+  parent: null,
+});
+
+export interface Measured<T> {
+  readonly value: T;
+  readonly wallMs: number;
+  /** Processor time of the process, the collector's threads included: what a busy machine cannot spoil. */
+  readonly cpuMs: number;
+}
+
+export function measured<T>(work: () => T): Measured<T> {
+  const cpuBefore = process.cpuUsage();
+  const before = performance.now();
+  const value = work();
+  const wallMs = performance.now() - before;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { value, wallMs, cpuMs: (user + system) / 1000 };
+}
+
+export const placedCount = ({ events }: Ready): number => events.filter(({ kind }) => kind === "gangPlaced").length;
+export const promisedCount = ({ events }: Ready): number => events.filter(({ kind }) => kind === "placePromised").length;
+
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}
+
+export const rounded = (value: number): number => Math.round(value * 100) / 100;

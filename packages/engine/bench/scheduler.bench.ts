@@ -1,0 +1,155 @@
+/**
+ * Decision times of the default policy on the performance cases that other schedulers published, and on the promises of the
+ * design. All are times of this engine alone, in memory, events and their journal text included; what others published is
+ * mostly end to end. `npm run bench scheduler [CASE]`; prints one JSON line for each case.
+ */
+import { explain, presets, restoreEngine } from "../src/index.ts";
+import type { Input, Policy } from "../src/index.ts";
+import { Bench, measured, placedCount, promisedCount, quantile, rounded, team } from "./fleet.ts";
+import type { Measured } from "./fleet.ts";
+
+const policy = presets.get("default") as Policy;
+const [only = ""] = process.argv.slice(2);
+
+type Facts = Readonly<Record<string, number | string | boolean>>;
+const times = ({ wallMs, cpuMs }: Measured<unknown>): Facts => ({ wall_ms: rounded(wallMs), cpu_ms: rounded(cpuMs) });
+
+const cases: Readonly<Record<string, () => Facts>> = {
+  /** 500 nodes x 8, 4,000 jobs of one accelerator, all submitted before the round. Published: KAI 397.8 s end to end. */
+  "fill-4000": () => {
+    const bench = new Bench(policy, { nodes: 500, perNode: 8 });
+    const jobs = Array.from({ length: 4000 }, () => bench.submission({}));
+    const run = measured(() => bench.receive(...jobs));
+    return { ...times(run), placed: placedCount(run.value) };
+  },
+  /** 512 nodes, one gang of 512 workers x 8 with a preferred leaf. Published: KAI 48.7 s. */
+  "gang-512-preferred": () => {
+    const bench = new Bench(policy, { nodes: 512, perNode: 8 });
+    const job = bench.submission({ workers: 512, accelerators: 8 }, { fabric: { prefer: "leaf" } });
+    const run = measured(() => bench.receive(job));
+    return { ...times(run), placed: placedCount(run.value) };
+  },
+  /** 500 full nodes of work that cannot be evicted, 10 x 8 asked for: the verdict and its reason. Published: KAI 249.5 s. */
+  "does-not-fit": () => {
+    const bench = new Bench(policy, { nodes: 500, perNode: 8 });
+    bench.started(bench.receive(...Array.from({ length: 500 }, () => bench.submission({ accelerators: 8 }))));
+    const job = bench.submission({ workers: 10, accelerators: 8 });
+    const run = measured(() => {
+      const { replies } = bench.receive(job);
+      const reply = replies[0];
+      if (reply?.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") throw new Error("not taken in");
+      return explain(bench.engine, reply.result.workloadId);
+    });
+    return { ...times(run), verdict: run.value.kind === "blocked" ? (run.value.reasons[0]?.kind ?? "") : run.value.kind };
+  },
+  "reclaim-1": () => reclaim({ workers: 1, accelerators: 1 }, 1),
+  "reclaim-2000": () => reclaim({ workers: 250, accelerators: 8 }, 1),
+  "reclaim-4000": () => reclaim({ workers: 500, accelerators: 8 }, 1),
+  "reclaim-many": () => reclaim({ workers: 1, accelerators: 1 }, 4000),
+  "reclaim-distributed": () => reclaim({ workers: 10, accelerators: 8 }, 50),
+  /** 5,000 nodes x 8: placements a second, verified and with their events. Published: kube-scheduler 680 to 810, Nomad 3,750. */
+  "place-5000-nodes": () => {
+    const bench = new Bench(policy, { nodes: 5000, perNode: 8 });
+    const jobs = Array.from({ length: 40_000 }, () => bench.submission({}));
+    const run = measured(() => bench.receive(...jobs));
+    const placed = placedCount(run.value);
+    return { ...times(run), placed, placed_per_s: Math.round((placed / run.wallMs) * 1000), placed_per_cpu_s: Math.round((placed / run.cpuMs) * 1000) };
+  },
+  "rounds-1000": () => rounds(1000, 1000),
+  "rounds-5000": () => rounds(5000, 50_000),
+  "slope": () => {
+    const small = perPlacement(1000, 1000);
+    const large = perPlacement(10_000, 100_000);
+    return { small_us: rounded(small * 1000), large_us: rounded(large * 1000), ratio: rounded(large / small) };
+  },
+  /** 5,000 nodes and 87,000 workloads: from the snapshot's bytes to the first decision. Published: Volcano 497 s. */
+  "restart": () => {
+    const bench = waiting(5000, 87_000);
+    const bytes = bench.engine.snapshot();
+    const run = measured(() => {
+      const engine = restoreEngine(bytes);
+      return engine.receive([{ kind: "tick" }], bench.nowMs);
+    });
+    return { ...times(run), bytes: bytes.length };
+  },
+  /** 10,000 nodes and 100,000 workloads: heap in use after a collection. Published: KAI 7 GiB for 500 nodes. */
+  "memory": () => {
+    const bench = waiting(10_000, 100_000);
+    globalThis.gc?.();
+    const { heapUsed, rss } = process.memoryUsage();
+    return { heap_mib: Math.round(heapUsed / 2 ** 20), rss_mib: Math.round(rss / 2 ** 20), workloads: bench.engine.state.workloads.size };
+  },
+};
+
+/** 500 nodes x 8 full of one team's loans; another, whose guarantee it is, asks for work of this shape. */
+function reclaim(gang: { readonly workers: number; readonly accelerators: number }, jobs: number): Facts {
+  const bench = new Bench(policy, { nodes: 500, perNode: 8 }, [
+    team("owner", { guarantee: { accelerators: 4000 } }),
+    team("borrower", { guarantee: { accelerators: 0 } }),
+  ]);
+  const loans = Array.from({ length: 4000 }, () => bench.submission({}, { team: "borrower", preemptible: true }));
+  bench.started(bench.receive(...loans));
+  const claims = Array.from({ length: jobs }, () => bench.submission(gang, { team: "owner" }));
+  const run = measured(() => bench.receive(...claims));
+  const evicted = run.value.events.filter(({ kind }) => kind === "attemptStopRequested").length;
+  const heapMib = Math.round(process.memoryUsage().heapUsed / 2 ** 20);
+  return { ...times(run), promised: promisedCount(run.value), evicted, heap_mib: heapMib };
+}
+
+const waitingShapes = [1, 2, 4, 8].flatMap((accelerators) => [1, 2, 4].map((workers) => ({ workers, accelerators })));
+
+/** A full fleet with so many workloads waiting, in a dozen shapes and eight teams. */
+function waiting(nodes: number, pending: number): Bench {
+  const teams = Array.from({ length: 8 }, (_, index) => `team${index}`);
+  const bench = new Bench(policy, { nodes, perNode: 8 }, teams.map((name) => team(name, { weight: 1 })));
+  const running = Array.from({ length: nodes }, (_, index) =>
+    bench.submission({ accelerators: 8 }, { team: teams[index % 8] as string, walltimeMs: 3_600_000 + index * 1000 }),
+  );
+  bench.started(bench.receive(...running));
+  bench.receive(
+    ...Array.from({ length: pending }, (_, index) =>
+      bench.submission(waitingShapes[index % waitingShapes.length] as object, { team: teams[index % 8] as string }),
+    ),
+  );
+  return bench;
+}
+
+/** Rounds in which one node's work ends, among all that waits. */
+function rounds(nodes: number, pending: number): Facts {
+  const bench = waiting(nodes, pending);
+  const walls: number[] = [];
+  const running = [...bench.engine.state.attempts.keys()];
+  for (let round = 0; round < 300; round++) {
+    bench.nowMs += 1000;
+    const attemptId = running[round];
+    if (attemptId === undefined) break;
+    const ended: Input = { kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] };
+    const run = measured(() => bench.receive(ended));
+    walls.push(run.wallMs);
+    for (const effect of run.value.effects)
+      if (effect.kind === "launchGang") running.push(effect.attemptId);
+  }
+  const steady = walls.slice(50);
+  return { rounds: steady.length, p50_ms: rounded(quantile(steady, 0.5)), p99_ms: rounded(quantile(steady, 0.99)), max_ms: rounded(Math.max(...steady)) };
+}
+
+/** Milliseconds of processor time for a placement, among so many that wait. */
+function perPlacement(nodes: number, pending: number): number {
+  const bench = waiting(nodes, pending);
+  const running = [...bench.engine.state.attempts.keys()];
+  let placed = 0;
+  const run = measured(() => {
+    for (let round = 0; round < 200; round++) {
+      bench.nowMs += 1000;
+      const attemptId = running[round];
+      if (attemptId === undefined) break;
+      placed += placedCount(bench.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] }));
+    }
+  });
+  return run.cpuMs / Math.max(1, placed);
+}
+
+for (const [name, play] of Object.entries(cases)) {
+  if (only !== "" && only !== name) continue;
+  process.stdout.write(`${JSON.stringify({ case: name, ...play() })}\n`);
+}
