@@ -51,4 +51,5 @@ export * from "./sizing/failures.ts";
 export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
 export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";
-export { describePlan, sizeTraining, type TrainingReport, type TrainingSizing } from "./sizing/training.ts";
+export { describePlan } from "./sizing/plan-text.ts";
+export { sizeTraining, type TrainingReport, type TrainingSizing } from "./sizing/training.ts";

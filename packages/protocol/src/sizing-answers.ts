@@ -152,11 +152,20 @@ export const trainingAnswer = z
     plan,
     isPlanGiven: z.boolean(),
     isCalibrated: z.boolean(),
-    step: z.object({ seconds: z.number(), breakdown: stepBreakdown }),
+    step: z.object({
+      seconds: z.number(),
+      breakdown: stepBreakdown,
+      interval: numbers("lowSeconds", "highSeconds", "level"),
+    }),
     tokensPerS: z.number(),
     tokensPerSPerAccelerator: z.number(),
     modelFlopsShare: z.number(),
-    memory: z.object({ peakBytes: z.number(), usableBytes: z.number(), breakdown: memoryBreakdown }),
+    memory: z.object({
+      peakBytes: z.number(),
+      availableBytes: z.number(),
+      verdict: z.enum(["fits", "tight", "does not fit"]),
+      breakdown: memoryBreakdown,
+    }),
     failures: failureAnswer.omit({ kind: true }),
     storage: storageAnswer.omit({ kind: true }),
     run: z
@@ -170,9 +179,14 @@ export const trainingAnswer = z
       })
       .optional(),
     scaling: z
-      .array(numbers("acceleratorCount", "stepSeconds", "tokensPerS", "efficiency"))
-      .readonly()
-      .meta({ description: "The same batch on fewer and more accelerators." }),
+      .object({
+        kind: z.enum(["strong", "weak"]),
+        points: z
+          .array(numbers("acceleratorCount", "globalBatch", "stepSeconds", "tokensPerS", "efficiency"))
+          .readonly(),
+        wall: numbers("acceleratorCount", "nextCount", "gainPerDoubling").extend({ scarce: z.string() }).optional(),
+      })
+      .meta({ description: "Other sizes, each with the best plan of its own, and where doubling stops paying." }),
     warnings: z.array(z.string()).readonly(),
   })
   .meta({ id: "TrainingAnswer" });

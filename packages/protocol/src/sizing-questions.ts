@@ -123,6 +123,11 @@ const profile = z
   .optional()
   .meta({ description: "What `headroom calibrate` wrote for this accelerator." });
 
+const catalogue = z
+  .record(z.string().max(200), z.unknown())
+  .optional()
+  .meta({ description: "Accelerators that the catalogue lacks: `accelerators`, each with its datasheet's figures." });
+
 const width = integer(1, 1_000_000);
 
 const parallelPlan = z.strictObject({
@@ -146,6 +151,7 @@ export const trainingQuestion = z
     training: z.strictObject({
       model: modelChoice,
       accelerator: label,
+      catalogue,
       acceleratorCount: integer(1, 1_048_576),
       acceleratorsPerNode: integer(1, 1024).optional(),
       nodeNetworkGbPerS: positive.optional(),
@@ -175,6 +181,7 @@ export const trainingQuestion = z
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),
       restartSeconds: positive.default(300),
+      scaling: z.enum(["strong", "weak"]).default("strong"),
       checkpointOverlapped: z.boolean().default(false),
       checkpointGbPerS: positive.default(100),
       tiers: z.array(storageTier).max(20).default([]),
@@ -188,6 +195,7 @@ export const servingQuestion = z
     serving: z.strictObject({
       model: modelChoice,
       accelerator: label,
+      catalogue,
       weights: numberFormat.default("bf16"),
       kv: numberFormat.optional(),
       promptTokens: integer(1, 100_000_000),

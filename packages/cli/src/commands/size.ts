@@ -19,6 +19,7 @@ const modelOptions: readonly OptionDefinition[] = [
   { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
   { flags: "--accelerator <name>", description: "as the catalogue or people call it: H100, B200-SXM, MI300X …" },
   { flags: "--profile <file>", description: "what `headroom calibrate` wrote for it", complete: "file" },
+  { flags: "--catalogue <file>", description: "YAML with accelerators that the catalogue lacks", complete: "file" },
   { flags: "--price <USD>", description: "per accelerator and hour" },
 ];
 
@@ -38,6 +39,11 @@ const trainingOptions: readonly OptionDefinition[] = [
     complete: ["fused", "eager", "compiled"],
   },
   { flags: "--plan <widths>", description: "tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the best)" },
+  {
+    flags: "--scaling <kind>",
+    description: "other sizes with the same batch (strong, default) or the same per accelerator (weak)",
+    complete: ["strong", "weak"],
+  },
   { flags: "--rate <number>", description: "failures per 1,000 node-days (default: 3.79, Llama 3's)" },
   { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },

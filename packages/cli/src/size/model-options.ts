@@ -13,22 +13,37 @@ export async function modelChoice(context: CommandContext, given: string | undef
   return { name: folder, config: await jsonFile(context, model) };
 }
 
+/** A YAML or JSON file of accelerators that the catalogue lacks. */
+export async function catalogueFile(context: CommandContext, file: string | undefined): Promise<unknown> {
+  if (file === undefined) return undefined;
+  const { parse } = await import("yaml");
+  const text = await fileText(context, file);
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new CliError(`${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 export function needed(value: string | undefined, option: string, example: string): string {
   if (value !== undefined) return value;
   throw new CliError(`${option} is needed, for example ${option} ${example}`, exitCode.usage);
 }
 
 export async function jsonFile(context: CommandContext, file: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
-  } catch {
-    throw new CliError(`${file} cannot be read`);
-  }
+  const text = await fileText(context, file);
   try {
     return JSON.parse(text);
   } catch {
     throw new CliError(`${file} is not JSON`);
+  }
+}
+
+async function fileText(context: CommandContext, file: string): Promise<string> {
+  try {
+    return await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
+  } catch {
+    throw new CliError(`${file} cannot be read`);
   }
 }
 

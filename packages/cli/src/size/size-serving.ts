@@ -4,12 +4,13 @@ import { exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
-import { acceleratorName, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
+import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
 import { given, percentText, positive, significant } from "./quantities.ts";
 
 export interface ServingOptions {
   readonly model?: string;
   readonly accelerator?: string;
+  readonly catalogue?: string;
   readonly weights?: string;
   readonly kv?: string;
   readonly prompt?: string;
@@ -54,6 +55,7 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   return {
     model: await modelChoice(context, options.model),
     accelerator: await acceleratorName(options.accelerator, profile),
+    catalogue: await catalogueFile(context, options.catalogue),
     weights: await numberFormat(options.weights, "--weights"),
     kv: options.kv === undefined ? undefined : await numberFormat(options.kv, "--kv"),
     promptTokens: given(options.prompt, (text) => tokens(text, "--prompt"), 1000),

@@ -3,7 +3,7 @@ import type { ParallelPlan, TrainingSizing } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { duration, settings, wholeNumber } from "../simulate/amount-options.ts";
-import { acceleratorName, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
+import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
 import { given, positive, quantity } from "./quantities.ts";
 import { storageTiers } from "./size-storage.ts";
 import { trainingLines } from "./training-text.ts";
@@ -11,6 +11,7 @@ import { trainingLines } from "./training-text.ts";
 export interface TrainingOptions {
   readonly model?: string;
   readonly accelerator?: string;
+  readonly catalogue?: string;
   readonly gpus?: string;
   readonly gpusPerNode?: string;
   readonly nodeNetwork?: string;
@@ -27,6 +28,7 @@ export interface TrainingOptions {
   readonly price?: string;
   readonly rate?: string;
   readonly restart?: string;
+  readonly scaling?: string;
   readonly overlapped?: true;
   readonly checkpointRate?: string;
   readonly tier?: readonly string[];
@@ -53,7 +55,7 @@ export async function runSizeTraining(
     return exitCode.unsatisfied;
   }
   if (options.json !== true) context.print(...(await trainingLines(answer, context)));
-  return answer.memory.peakBytes > answer.memory.usableBytes ? exitCode.unsatisfied : exitCode.ok;
+  return exitCode.ok;
 }
 
 async function questionOf(
@@ -67,6 +69,7 @@ async function questionOf(
   return {
     model: await modelChoice(context, options.model),
     accelerator: await acceleratorName(options.accelerator, profile),
+    catalogue: await catalogueFile(context, options.catalogue),
     acceleratorCount: count(needed(options.gpus, "--gpus", "64"), "--gpus", acceleratorsMax),
     acceleratorsPerNode: given(options.gpusPerNode, (text) => count(text, "--gpus-per-node", 1024), undefined),
     nodeNetworkGbPerS: given(options.nodeNetwork, (text) => positive(text, "--node-network"), undefined),
@@ -82,6 +85,7 @@ async function questionOf(
     pricePerAcceleratorHour: given(options.price, (text) => positive(text, "--price"), 0),
     perThousandNodeDays: given(options.rate, (text) => positive(text, "--rate"), undefined),
     restartSeconds: given(options.restart, (text) => duration(text, "--restart") / 1000, 300),
+    scaling: scalingKind(options.scaling),
     checkpointOverlapped: options.overlapped === true,
     checkpointGbPerS: given(options.checkpointRate, (text) => positive(text, "--checkpoint-rate"), 100),
     tiers: await storageTiers(options),
@@ -100,6 +104,11 @@ function methodOf({ full, loraRank }: TrainingOptions, kind: TrainingKind): Trai
 function stackOf(text = "fused"): TrainingSizing["stack"] {
   if (text === "fused" || text === "eager" || text === "compiled") return text;
   throw new CliError("--stack: expected fused, eager or compiled", exitCode.usage);
+}
+
+function scalingKind(text = "strong"): TrainingSizing["scaling"] {
+  if (text === "strong" || text === "weak") return text;
+  throw new CliError("--scaling: expected strong or weak", exitCode.usage);
 }
 
 const planKeys = ["tp", "pp", "cp", "dp", "ep", "vpp", "mb", "zero", "recompute"];

@@ -15,13 +15,20 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
       ["model", modelText(report)],
       ["on", `${report.nodeCount} nodes of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`],
       [report.isPlanGiven ? "plan (given)" : "plan (best found)", describePlan(report.plan)],
-      ["step", `${significant(report.step.seconds)} s`],
+      [
+        "step",
+        `${significant(report.step.seconds)} s (80%: ${significant(report.step.interval.lowSeconds)} to ` +
+          `${significant(report.step.interval.highSeconds)})`,
+      ],
       [
         "throughput",
         `${significant(report.tokensPerS)} tokens/s, ${significant(report.tokensPerSPerAccelerator)} per accelerator, ` +
           `${percentText(report.modelFlopsShare)} of the peak`,
       ],
-      ["memory", `${significant(memory.peakBytes / gib)} GiB of ${significant(memory.usableBytes / gib)} usable`],
+      [
+        "memory",
+        `${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}`,
+      ],
       [
         "failures",
         `every ${shortDuration(failures.mttfSeconds * 1000)}; save every ` +
@@ -104,14 +111,21 @@ function sorted<Name extends string>(parts: Readonly<Record<Name, number>>): [Na
 
 function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandContext): string[] {
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
-  const columns = [right("ACCELERATORS"), right("STEP"), right("TOKENS/S"), right("EFFICIENCY")];
-  const rows = scaling.map(({ acceleratorCount, stepSeconds, tokensPerS, efficiency }) => [
+  const columns = [right("ACCELERATORS"), right("BATCH"), right("STEP"), right("TOKENS/S"), right("EFFICIENCY")];
+  const rows = scaling.points.map(({ acceleratorCount, globalBatch, stepSeconds, tokensPerS, efficiency }) => [
     String(acceleratorCount),
+    String(globalBatch),
     `${significant(stepSeconds)} s`,
     significant(tokensPerS),
     percentText(efficiency),
   ]);
-  return tableLines(columns, rows, terminal.stdout, paint);
+  return [...tableLines(columns, rows, terminal.stdout, paint), wallLine(scaling.wall)];
+}
+
+function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
+  if (wall === undefined) return "Every doubling of these pays.";
+  const { acceleratorCount, gainPerDoubling, scarce } = wall;
+  return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
 }
 
 function warningLines({ warnings }: TrainingReport, { paint }: CommandContext): string[] {

@@ -3,7 +3,7 @@ import { accelerators, findAccelerator } from "../catalogue/accelerators.ts";
 import { readModelConfig } from "../catalogue/hugging-face.ts";
 import type { ModelArchitecture } from "../catalogue/model.ts";
 import { findModel, modelNames } from "../catalogue/models.ts";
-import type { NodeShape } from "../catalogue/node.ts";
+import { readCatalogueEntries } from "../catalogue/user-entries.ts";
 
 /** What was asked for cannot be; `nearest` is what could. */
 export interface Impossible {
@@ -40,34 +40,22 @@ export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossibl
   return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
 }
 
-export function resolveAccelerator(name: string): Accelerator | Impossible {
-  const found = findAccelerator(name, accelerators);
+/** An accelerator by name: of the user's own entries (a parsed catalogue file) first, then of the catalogue. */
+export function resolveAccelerator(name: string, entries?: unknown): Accelerator | Impossible {
+  let known = accelerators;
+  if (entries !== undefined) {
+    const reading = readCatalogueEntries(entries);
+    if (reading.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
+    known = [...reading.accelerators, ...accelerators];
+  }
+  const found = findAccelerator(name, known);
   if (found !== undefined) return found;
-  const names = accelerators.map((one) => one.name);
+  const names = known.map((one) => one.name);
   return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
 }
 
 export function isImpossible(value: object): value is Impossible {
   return "kind" in value && value.kind === "impossible";
-}
-
-/** Host link of servers by the accelerator's generation: PCIe 4 before 2022, PCIe 5 after (ml-engineering, network/README.md). */
-const hostLinkGbPerS = { pcie4: 31, pcie5: 63 };
-
-/** The server that usually carries an accelerator, with what the question says otherwise. */
-export function usualNode(
-  accelerator: Accelerator,
-  given: { readonly acceleratorsPerNode?: number | undefined; readonly nodeNetworkGbPerS?: number | undefined },
-): NodeShape {
-  const acceleratorCount = given.acceleratorsPerNode ?? (accelerator.name.startsWith("GB") ? 4 : 8);
-  return {
-    name: `${acceleratorCount} x ${accelerator.name}`,
-    accelerator,
-    acceleratorCount,
-    scaleOutGbPerS: given.nodeNetworkGbPerS ?? accelerator.scaleOutGbPerS * acceleratorCount,
-    hostLinkGbPerS: accelerator.year >= 2022 ? hostLinkGbPerS.pcie5 : hostLinkGbPerS.pcie4,
-    source: "the servers usually sold with it",
-  };
 }
 
 /** The three names that share most of their letters in order with what was typed. */

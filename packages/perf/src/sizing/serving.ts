@@ -26,6 +26,8 @@ import {
 export interface ServingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
+  /** A parsed file of accelerators that the catalogue lacks. */
+  readonly catalogue?: unknown;
   readonly weights: NumberFormat;
   readonly kv?: NumberFormat | undefined;
   readonly promptTokens: number;
@@ -85,7 +87,7 @@ export interface Unknown {
 export function sizeServing(question: ServingSizing): ServingReport | Impossible | Unknown {
   const model = resolveModel(question.model);
   if (isImpossible(model)) return model;
-  const listed = resolveAccelerator(question.accelerator);
+  const listed = resolveAccelerator(question.accelerator, question.catalogue);
   if (isImpossible(listed)) return listed;
   const accelerator = asMeasured(question, listed);
   if (isImpossible(accelerator)) return accelerator;

@@ -1,15 +1,18 @@
 import { deriveCalibration } from "../calibration/derive.ts";
 import { readProfile } from "../calibration/profile.ts";
+import type { Accelerator } from "../catalogue/accelerator.ts";
 import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import { nonBlockingFabric, type Fabric } from "../catalogue/fabric.ts";
 import { parameterCounts, queryWidth, type ModelArchitecture } from "../catalogue/model.ts";
+import type { NodeShape } from "../catalogue/node.ts";
+import { usualCluster } from "../catalogue/nodes.ts";
 import type { NumberFormat } from "../catalogue/number-format.ts";
 import { scaledToNode, findFailureRecord } from "../failures/rates.ts";
 import { fabricCounts, fabricOf, fabricRequest } from "../network/fabric-counts.ts";
 import type { FabricRequest } from "../network/fabric-request.ts";
 import type { StorageTier } from "../storage/axes.ts";
 import { checkpointBytes, hostCopySeconds, tokenReads } from "../storage/demand.ts";
-import { estimateMemory, type MemoryBreakdown } from "../training/memory.ts";
+import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
 import {
   acceleratorCountOf,
   mixedPrecision,
@@ -17,27 +20,35 @@ import {
   type TrainingJob,
   type TrainingSystem,
 } from "../training/job.ts";
+import { estimateMemory, fitVerdict, type FitVerdict, type MemoryBreakdown } from "../training/memory.ts";
 import { parametersPerRank } from "../training/parameters.ts";
+import { scalingCurve, type ScalingWall } from "../training/scaling.ts";
+import { searchBestPlan, type MemoryNeed } from "../training/search/best.ts";
+import { advise, smallestThatFits } from "../training/search/nearest.ts";
+import { wholeSpace } from "../training/search/space.ts";
 import { estimateStep, type StepBreakdown } from "../training/step.ts";
 import { sizeFailures, type FailureReport } from "./failures.ts";
-import { choosePlan, usableBytes } from "./plan-choice.ts";
+import { describePlan, problemText } from "./plan-text.ts";
 import {
   impossible,
   isImpossible,
   resolveAccelerator,
   resolveModel,
   stated,
-  usualNode,
   type Given,
   type Impossible,
   type ModelChoice,
 } from "./resolve.ts";
 import { sizeStorage, type StorageReport } from "./storage.ts";
 
+const gib = 2 ** 30;
+
 /** A training run on a part of a fleet. What is left out is chosen. */
 export interface TrainingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
+  /** A parsed file of accelerators that the catalogue lacks. */
+  readonly catalogue?: unknown;
   readonly acceleratorCount: number;
   readonly acceleratorsPerNode?: number | undefined;
   readonly nodeNetworkGbPerS?: number | undefined;
@@ -56,6 +67,8 @@ export interface TrainingSizing {
   readonly pricePerAcceleratorHour: number;
   readonly perThousandNodeDays?: number | undefined;
   readonly restartSeconds: number;
+  /** How other sizes are compared: `strong` with the same batch, `weak` with a batch that grows with them. */
+  readonly scaling: "strong" | "weak";
   readonly checkpointOverlapped: boolean;
   /** Rate at which the storage takes a checkpoint from this job, GB/s. */
   readonly checkpointGbPerS: number;
@@ -70,20 +83,23 @@ export interface TrainingReport {
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
   readonly isCalibrated: boolean;
-  readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown };
+  /** The step, and where it lies with a probability of 80%. */
+  readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
   /** Model FLOPs (6 per active parameter that multiplies, and causal attention) against the 16-bit peak. */
   readonly modelFlopsShare: number;
   readonly memory: {
     readonly peakBytes: number;
-    readonly usableBytes: number;
+    readonly availableBytes: number;
+    /** `tight`: so close to what there is that only trying tells. */
+    readonly verdict: FitVerdict;
     readonly breakdown: MemoryBreakdown;
   };
   readonly failures: FailureReport;
   readonly storage: StorageReport;
   readonly run: RunReport | undefined;
-  readonly scaling: readonly ScalingPoint[];
+  readonly scaling: ScalingReport;
   readonly warnings: readonly string[];
 }
 
@@ -97,9 +113,17 @@ export interface RunReport {
   readonly cost: number;
 }
 
-/** The same batch on more accelerators, each size with a plan of its own. */
+export interface ScalingReport {
+  readonly kind: "strong" | "weak";
+  readonly points: readonly ScalingPoint[];
+  /** The size beyond which a doubling stops paying, and what is scarce there; undefined: all of them pay. */
+  readonly wall: ScalingWall | undefined;
+}
+
+/** A size with the best plan of its own. */
 export interface ScalingPoint {
   readonly acceleratorCount: number;
+  readonly globalBatch: number;
   readonly stepSeconds: number;
   readonly tokensPerS: number;
   /** Tokens per accelerator against the smallest size. */
@@ -117,12 +141,13 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
   const setting = settingOf(question);
   if ("kind" in setting) return setting;
   const plan = planOf(setting);
-  if ("kind" in plan) return plan;
+  if (isImpossible(plan)) return plan;
   const { job, system, model } = setting;
   const { node } = system.cluster;
   const step = estimateStep(job, plan, system);
   const memory = estimateMemory(job, plan);
   const fullest = memory.first.bytes >= memory.last.bytes ? memory.first : memory.last;
+  const verdict = fitVerdict(memory, node.accelerator);
   const failures = failuresOf(setting);
   const storage = storageOf(setting, step.seconds, failures.chosen.intervalSeconds);
   const { total, active } = parameterCounts(model);
@@ -135,28 +160,33 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     plan,
     isPlanGiven: question.plan !== undefined,
     isCalibrated: system.calibration !== undefined,
-    step,
+    step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step) },
     tokensPerS,
     tokensPerSPerAccelerator: tokensPerS / question.acceleratorCount,
     modelFlopsShare: flopsShare(setting, tokensPerS),
-    memory: { peakBytes: memory.peakBytes, usableBytes: usableBytes(system), breakdown: fullest.breakdown },
+    memory: {
+      peakBytes: memory.peakBytes,
+      availableBytes: node.accelerator.memoryGib * gib,
+      verdict,
+      breakdown: fullest.breakdown,
+    },
     failures,
     storage,
     run: runOf(question, tokensPerS, failures.goodputShare),
     scaling: scalingOf(setting),
-    warnings: warningsOf(setting, memory.peakBytes, storage, failures),
+    warnings: warningsOf(setting, verdict, storage, failures),
   };
 }
 
 function settingOf(question: TrainingSizing): Setting | Impossible {
   const model = resolveModel(question.model);
   if (isImpossible(model)) return model;
-  const accelerator = resolveAccelerator(question.accelerator);
+  const accelerator = resolveAccelerator(question.accelerator, question.catalogue);
   if (isImpossible(accelerator)) return accelerator;
   if (accelerator.denseTflops.bf16 === undefined) {
     return impossible(`the 16-bit rate of ${accelerator.name} is not known`, "an accelerator with 16-bit matrix units");
   }
-  const node = usualNode(accelerator, question);
+  const node = nodeOf(question, accelerator);
   const nodeCount = Math.ceil(question.acceleratorCount / node.acceleratorCount);
   const fabric = fabricFor(question, nodeCount);
   if (isImpossible(fabric)) return fabric;
@@ -190,67 +220,77 @@ function calibrationOf(
   return deriveCalibration(reading.profile, accelerator).training;
 }
 
-/** The plan as given, completed, or the best of those in use. */
-function planOf({ question, job, system, model }: Setting): ParallelPlan | Impossible {
+/** The usual server, or one with so many accelerators and so much network as the question says. */
+function nodeOf(question: TrainingSizing, accelerator: Accelerator): NodeShape {
+  const { node } = usualCluster(accelerator, question.acceleratorCount);
+  const acceleratorCount = question.acceleratorsPerNode ?? node.acceleratorCount;
+  const scaleOutGbPerS = question.nodeNetworkGbPerS ?? accelerator.scaleOutGbPerS * acceleratorCount;
+  return { ...node, acceleratorCount, scaleOutGbPerS };
+}
+
+/** The plan as given, completed; or the fastest of all that fit. */
+function planOf(setting: Setting): ParallelPlan | Impossible {
+  const { question, job, system } = setting;
+  if (question.plan !== undefined) return givenPlan(setting, stated(question.plan));
+  const result = searchBestPlan(job, system, wholeSpace(job, system, question.acceleratorCount));
+  switch (result.kind) {
+    case "found":
+      return result.best.plan;
+    case "refused":
+      return impossible(result.problems.map(problemText).join("; "), "whole numbers from 1");
+    case "nothingFits":
+      return nothingFits(setting, result.least);
+  }
+}
+
+function givenPlan({ question, job, system }: Setting, given: Partial<ParallelPlan>): ParallelPlan | Impossible {
   const { acceleratorCount } = question;
-  const chosen = choosePlan(job, system, acceleratorCount);
-  if (question.plan === undefined) return isImpossible(chosen) ? chosen : chosen.plan;
-  const given = stated(question.plan);
   const { tensor = 1, pipeline = 1, context = 1 } = given;
   const data = given.data ?? acceleratorCount / (tensor * pipeline * context);
-  const nearest = isImpossible(chosen) ? chosen.nearest : describePlan(chosen.plan);
   const plan: ParallelPlan = {
     expert: 1,
     virtualStages: 1,
     schedule: (given.virtualStages ?? 1) > 1 ? "interleaved" : "1f1b",
     microBatch: 1,
     sequenceParallel: tensor > 1,
-    zeroStage: 1,
+    zeroStage: data * context > 1 ? 1 : 0,
     recomputation: "none",
     ...given,
     tensor,
     pipeline,
     context,
     data,
-    shardCount: given.shardCount ?? data * context,
+    shardCount: given.shardCount ?? data,
   };
-  const fault = planFault(plan, job, model, acceleratorCount);
-  return fault === undefined ? plan : impossible(fault, nearest);
+  const advice = advise(job, plan, system);
+  const isDivided = Number.isInteger(data);
+  const problems = isDivided
+    ? advice.problems.map(problemText)
+    : [`tensor ${tensor} × pipeline ${pipeline} × context ${context} do not divide ${acceleratorCount} accelerators`];
+  if (problems.length === 0 && acceleratorCountOf(plan) !== acceleratorCount) {
+    problems.push(`the plan takes ${acceleratorCountOf(plan)} accelerators, not ${acceleratorCount}`);
+  }
+  if (problems.length === 0) return plan;
+  const count = advice.smallestCount;
+  const other = count === undefined ? "a smaller model, or less to keep" : `${count} accelerators`;
+  return impossible(problems.join("; "), advice.nearest === undefined ? other : describePlan(advice.nearest));
 }
 
-function planFault(plan: ParallelPlan, job: TrainingJob, model: ModelArchitecture, count: number): string | undefined {
-  const { tensor, pipeline, context, data, microBatch, expert } = plan;
-  if ([tensor, pipeline, context, data, microBatch, expert].some((width) => !Number.isInteger(width) || width < 1)) {
-    return `tensor ${tensor} × pipeline ${pipeline} × context ${context} do not divide ${count} accelerators`;
+function nothingFits({ question, job, system }: Setting, least: MemoryNeed | undefined): Impossible {
+  const { acceleratorCount } = question;
+  const count = smallestThatFits(job, system);
+  const nearest =
+    count === undefined ? "a smaller model, or less to keep: a shorter sequence, adapters" : `${count} accelerators`;
+  if (least === undefined) {
+    return impossible(
+      `a batch of ${job.globalBatch} divides over ${acceleratorCount} accelerators in no plan`,
+      nearest,
+    );
   }
-  if (acceleratorCountOf(plan) !== count)
-    return `the plan takes ${acceleratorCountOf(plan)} accelerators, not ${count}`;
-  const { headCount } = model.attention;
-  if (headCount % tensor !== 0) return `tensor ${tensor} does not divide the ${headCount} attention heads`;
-  if (pipeline * plan.virtualStages > model.layerCount) {
-    return `${pipeline} stages of ${plan.virtualStages} chunks are more than the ${model.layerCount} layers`;
-  }
-  if (job.globalBatch % (data * microBatch) !== 0) {
-    return `a batch of ${job.globalBatch} does not divide over ${data} replicas of micro-batch ${microBatch}`;
-  }
-  if (expert > 1 && (model.experts === undefined || model.experts.count % expert !== 0)) {
-    return `expert ${expert} does not divide the ${model.experts?.count ?? 0} experts`;
-  }
-  return undefined;
-}
-
-export function describePlan(plan: ParallelPlan): string {
-  const widths = (["tensor", "pipeline", "context", "data", "expert"] as const)
-    .filter((name) => plan[name] > 1)
-    .map((name) => `${name} ${plan[name]}`);
-  const parts = [
-    ...(widths.length === 0 ? ["one accelerator"] : widths),
-    ...(plan.virtualStages > 1 ? [`${plan.virtualStages} chunks per stage`] : []),
-    `micro-batch ${plan.microBatch}`,
-    `ZeRO ${plan.zeroStage}`,
-    `recomputation ${plan.recomputation}`,
-  ];
-  return parts.join(", ");
+  const { name, memoryGib } = system.cluster.node.accelerator;
+  const needed = least.neededGib.toFixed(1);
+  const what = `${job.model.name} needs at least ${needed} GiB on each of ${acceleratorCount} ${name}`;
+  return impossible(`${what}, too close to the ${memoryGib} there are, or above them`, nearest);
 }
 
 /** PaLM's convention with causal attention: 6 FLOPs per parameter that multiplies, 6·L·h·s for scores and values. */
@@ -360,37 +400,38 @@ function runOf(question: TrainingSizing, tokensPerS: number, goodputShare: numbe
   };
 }
 
-/** Doublings that are looked at beyond the size that was asked for, and halvings below it. */
-const doublings = [-2, -1, 0, 1, 2, 3];
+/** Halvings below the size that was asked for, and doublings beyond it. */
+const factors = [1 / 4, 1 / 2, 1, 2, 4];
 
-function scalingOf({ question, job, system }: Setting): ScalingPoint[] {
-  const points: Omit<ScalingPoint, "efficiency">[] = [];
-  for (const doubling of doublings) {
-    const acceleratorCount = question.acceleratorCount * 2 ** doubling;
-    if (!Number.isInteger(acceleratorCount) || acceleratorCount > job.globalBatch * 64) continue;
-    const nodeCount = Math.ceil(acceleratorCount / system.cluster.node.acceleratorCount);
-    const chosen = choosePlan(job, { ...system, cluster: { ...system.cluster, nodeCount } }, acceleratorCount);
-    if (isImpossible(chosen)) continue;
-    const tokensPerS = (job.globalBatch * job.sequenceLength) / chosen.seconds;
-    points.push({ acceleratorCount, stepSeconds: chosen.seconds, tokensPerS });
-  }
-  const [first] = points;
-  if (first === undefined) return [];
-  const base = first.tokensPerS / first.acceleratorCount;
-  return points.map((point) => ({ ...point, efficiency: point.tokensPerS / point.acceleratorCount / base }));
+function scalingOf({ question, job, system }: Setting): ScalingReport {
+  const { acceleratorCount, scaling } = question;
+  const acceleratorCounts = factors.map((factor) => acceleratorCount * factor).filter(Number.isInteger);
+  const smallest = acceleratorCounts[0] ?? acceleratorCount;
+  // A weak curve starts with its share of the batch, so that the size that was asked for has the batch that was asked for.
+  const share =
+    scaling === "weak" ? Math.max(1, Math.round((job.globalBatch * smallest) / acceleratorCount)) : job.globalBatch;
+  const curve = scalingCurve({ ...job, globalBatch: share }, system, { kind: scaling, acceleratorCounts });
+  return {
+    kind: curve.kind,
+    points: curve.points.map((point) => ({
+      acceleratorCount: point.acceleratorCount,
+      globalBatch: point.globalBatch,
+      stepSeconds: point.best.step.seconds,
+      tokensPerS: point.tokensPerSecond,
+      efficiency: point.efficiency,
+    })),
+    wall: curve.wall,
+  };
 }
 
 function warningsOf(
-  { question, system, model }: Setting,
-  peakBytes: number,
+  { question, model }: Setting,
+  verdict: FitVerdict,
   storage: StorageReport,
   failures: FailureReport,
 ): string[] {
   const warnings: string[] = [];
-  const usable = usableBytes(system);
-  const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
-  if (peakBytes > usable) warnings.push(`out of memory: ${gib(peakBytes)} GiB needed, ${gib(usable)} usable`);
-  else if (peakBytes > 0.92 * usable) warnings.push(`memory is tight: ${gib(peakBytes)} of ${gib(usable)} GiB usable`);
+  if (verdict === "tight") warnings.push("memory is tight: so close to what there is that only trying tells");
   if (model.maxPosition !== undefined && question.sequenceLength > model.maxPosition) {
     warnings.push(
       `${question.sequenceLength} tokens are more than the ${model.maxPosition} positions of ${model.name}`,

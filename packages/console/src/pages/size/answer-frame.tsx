@@ -4,10 +4,12 @@ import { Icon } from "../../parts/icon.tsx";
 
 interface FrameProps {
   readonly controls: ReactNode;
+  /** What is shown is the answer to an earlier question. */
+  readonly isBusy?: boolean;
   readonly children: ReactNode;
 }
 
-export function AnswerFrame({ controls, children }: FrameProps): ReactElement {
+export function AnswerFrame({ controls, isBusy = false, children }: FrameProps): ReactElement {
   return (
     <div className="grid gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[20rem_1fr]">
       <form
@@ -16,7 +18,7 @@ export function AnswerFrame({ controls, children }: FrameProps): ReactElement {
       >
         {controls}
       </form>
-      <div className="flex min-w-0 flex-col gap-4" aria-live="polite">
+      <div className="flex min-w-0 flex-col gap-4" aria-live="polite" aria-busy={isBusy}>
         {children}
       </div>
     </div>

@@ -1,14 +1,16 @@
-import { accelerators, answerSizing, modelNames } from "@headroom/perf";
-import type { ServingReport, ServingSizing } from "@headroom/perf";
-import { useDeferredValue, useMemo, useState } from "react";
+import { accelerators, modelNames } from "@headroom/perf";
+import type { ServingReport, ServingSizing, SizingQuestion } from "@headroom/perf";
+import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { Facts } from "../../parts/facts.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { Loading } from "../../parts/states.tsx";
 import { AnswerFrame, Notice, NumberTable } from "./answer-frame.tsx";
 import { Breakdown } from "./breakdown.tsx";
 import { Choice, namesAsOptions } from "./choice.tsx";
 import { amountText, doublings, gibText, percentText, rounds, secondsText } from "./scales.ts";
 import { Sliders, type SliderRow } from "./slider.tsx";
+import { useSizing } from "./use-sizing.ts";
 
 type Wish = ServingSizing & { readonly model: string; readonly weights: "bf16" | "fp8" | "mxfp4" | "nvfp4" };
 
@@ -29,16 +31,17 @@ const start: Wish = {
 
 export function ServingPanel(): ReactElement {
   const [wish, setWish] = useState(start);
-  const deferred = useDeferredValue(wish);
-  const answer = useMemo(() => answerSizing({ kind: "serving", serving: deferred }), [deferred]);
+  const question = useMemo((): SizingQuestion => ({ kind: "serving", serving: wish }), [wish]);
+  const { answer, isBusy } = useSizing(question);
   const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
   return (
-    <AnswerFrame controls={<ServingControls wish={wish} set={set} />}>
-      {answer.kind === "serving" ? <ServingAnswer report={answer} /> : null}
-      {answer.kind === "impossible" ? (
+    <AnswerFrame isBusy={isBusy} controls={<ServingControls wish={wish} set={set} />}>
+      {answer === undefined ? <Loading label="Comparing layouts" /> : null}
+      {answer?.kind === "serving" ? <ServingAnswer report={answer} /> : null}
+      {answer?.kind === "impossible" ? (
         <Notice title={`${answer.reason}.`} text={`Nearest: ${answer.nearest}.`} />
       ) : null}
-      {answer.kind === "unknown" ? (
+      {answer?.kind === "unknown" ? (
         <Notice title="The model has no ground to stand on here." text={`${answer.reasons.join("; ")}.`} />
       ) : null}
     </AnswerFrame>

@@ -1,15 +1,17 @@
-import { accelerators, answerSizing, describePlan, modelNames } from "@headroom/perf";
-import type { TrainingReport, TrainingSizing } from "@headroom/perf";
-import { useDeferredValue, useMemo, useState } from "react";
+import { accelerators, describePlan, modelNames } from "@headroom/perf";
+import type { SizingQuestion, TrainingReport, TrainingSizing } from "@headroom/perf";
+import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { Facts } from "../../parts/facts.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { Loading } from "../../parts/states.tsx";
 import { AnswerFrame, Notice, NumberTable } from "./answer-frame.tsx";
 import { Breakdown } from "./breakdown.tsx";
 import { Choice, namesAsOptions } from "./choice.tsx";
 import { Curve } from "./curve.tsx";
 import { amountText, doublings, gibText, percentText, rounds, secondsText } from "./scales.ts";
 import { Sliders, type SliderRow } from "./slider.tsx";
+import { useSizing } from "./use-sizing.ts";
 
 const formats = ["bf16", "fp8", "mxfp8", "nvfp4"] as const;
 
@@ -49,6 +51,7 @@ function sizingOf(wish: Wish): TrainingSizing {
     fabric: { leafOversubscription: oversubscription },
     pricePerAcceleratorHour: price,
     restartSeconds: 300,
+    scaling: "strong",
     checkpointOverlapped: true,
     checkpointGbPerS: 100,
     tiers: [],
@@ -57,13 +60,14 @@ function sizingOf(wish: Wish): TrainingSizing {
 
 export function TrainingPanel(): ReactElement {
   const [wish, setWish] = useState(start);
-  const deferred = useDeferredValue(wish);
-  const answer = useMemo(() => answerSizing({ kind: "training", training: sizingOf(deferred) }), [deferred]);
+  const question = useMemo((): SizingQuestion => ({ kind: "training", training: sizingOf(wish) }), [wish]);
+  const { answer, isBusy } = useSizing(question);
   const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
   return (
-    <AnswerFrame controls={<TrainingControls wish={wish} set={set} />}>
-      {answer.kind === "training" ? <TrainingAnswer report={answer} /> : null}
-      {answer.kind === "impossible" ? (
+    <AnswerFrame isBusy={isBusy} controls={<TrainingControls wish={wish} set={set} />}>
+      {answer === undefined ? <Loading label="Looking for the best plan" /> : null}
+      {answer?.kind === "training" ? <TrainingAnswer report={answer} /> : null}
+      {answer?.kind === "impossible" ? (
         <Notice title={`${answer.reason}.`} text={`Nearest that works: ${answer.nearest}.`} />
       ) : null}
     </AnswerFrame>
@@ -175,12 +179,18 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
           <Facts
             facts={[
               { name: "Plan", value: describePlan(report.plan) },
-              { name: "Step", value: secondsText(step.seconds) },
+              {
+                name: "Step",
+                value: `${secondsText(step.seconds)} (80%: ${secondsText(step.interval.lowSeconds)} to ${secondsText(step.interval.highSeconds)})`,
+              },
               {
                 name: "Throughput",
                 value: `${amountText(report.tokensPerS)} tokens/s, ${percentText(report.modelFlopsShare)} of the peak`,
               },
-              { name: "Memory", value: `${gibText(memory.peakBytes)} of ${gibText(memory.usableBytes)} usable` },
+              {
+                name: "Memory",
+                value: `${gibText(memory.peakBytes)} of ${gibText(memory.availableBytes)}: ${memory.verdict}`,
+              },
               ...(run === undefined
                 ? []
                 : [
@@ -211,7 +221,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
         <Breakdown parts={named(step.breakdown, stepNames)} text={secondsText} />
       </Panel>
       <Panel title="What fills the memory">
-        <Breakdown parts={named(memory.breakdown, memoryNames)} total={memory.usableBytes} text={gibText} />
+        <Breakdown parts={named(memory.breakdown, memoryNames)} total={memory.availableBytes} text={gibText} />
       </Panel>
       <Scaling report={report} />
     </>
@@ -220,8 +230,8 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
 
 /** The same batch on fewer and more accelerators, against what perfect scaling from the smallest would give. */
 function Scaling({ report }: { readonly report: TrainingReport }): ReactElement {
-  const { scaling } = report;
-  const [first] = scaling;
+  const { points, wall } = report.scaling;
+  const [first] = points;
   const here = report.plan.tensor * report.plan.pipeline * report.plan.context * report.plan.data;
   const perAccelerator = first === undefined ? 0 : first.tokensPerS / first.acceleratorCount;
   return (
@@ -231,8 +241,8 @@ function Scaling({ report }: { readonly report: TrainingReport }): ReactElement 
           <Curve
             isLogarithmicY
             mark={here}
-            points={scaling.map(({ acceleratorCount, tokensPerS }) => ({ x: acceleratorCount, y: tokensPerS }))}
-            ideal={scaling.map(({ acceleratorCount }) => ({
+            points={points.map(({ acceleratorCount, tokensPerS }) => ({ x: acceleratorCount, y: tokensPerS }))}
+            ideal={points.map(({ acceleratorCount }) => ({
               x: acceleratorCount,
               y: acceleratorCount * perAccelerator,
             }))}
@@ -241,7 +251,7 @@ function Scaling({ report }: { readonly report: TrainingReport }): ReactElement 
         <NumberTable
           label="Scaling"
           columns={["Accelerators", "Step", "Tokens/s", "Efficiency"]}
-          rows={scaling.map((point) => [
+          rows={points.map((point) => [
             String(point.acceleratorCount),
             secondsText(point.stepSeconds),
             amountText(point.tokensPerS),
@@ -249,6 +259,13 @@ function Scaling({ report }: { readonly report: TrainingReport }): ReactElement 
           ])}
         />
       </div>
+      <p className="px-4 pb-3 text-ink-2">{wallText(wall)}</p>
     </Panel>
   );
+}
+
+function wallText(wall: TrainingReport["scaling"]["wall"]): string {
+  if (wall === undefined) return "Every doubling of these pays.";
+  const { acceleratorCount, gainPerDoubling, scarce } = wall;
+  return `From ${acceleratorCount} on a doubling gives ${amountText(gainPerDoubling)} times as much: ${scarce}.`;
 }

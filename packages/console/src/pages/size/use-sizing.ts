@@ -1,0 +1,57 @@
+/** The answer to the newest question. While it is worked on, the one before stays in sight. */
+import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
+import { useEffect, useRef, useState } from "react";
+
+interface Sizing {
+  readonly answer: SizingAnswer | undefined;
+  /** The answer is of an earlier question. */
+  readonly isBusy: boolean;
+}
+
+/** Asks one question at a time; of those that come meanwhile only the newest is asked next. */
+class Desk {
+  readonly #worker = new Worker(new URL("./sizing-worker.ts", import.meta.url), { type: "module" });
+  #isBusy = false;
+  #next: SizingQuestion | undefined;
+
+  constructor(onAnswer: (answer: SizingAnswer, isLast: boolean) => void) {
+    this.#worker.addEventListener("message", (event: MessageEvent<SizingAnswer>) => {
+      this.#isBusy = false;
+      const next = this.#next;
+      this.#next = undefined;
+      onAnswer(event.data, next === undefined);
+      if (next !== undefined) this.ask(next);
+    });
+  }
+
+  ask(question: SizingQuestion): void {
+    if (this.#isBusy) {
+      this.#next = question;
+      return;
+    }
+    this.#isBusy = true;
+    this.#worker.postMessage(question);
+  }
+
+  close(): void {
+    this.#worker.terminate();
+  }
+}
+
+export function useSizing(question: SizingQuestion): Sizing {
+  const [sizing, setSizing] = useState<Sizing>({ answer: undefined, isBusy: true });
+  const desk = useRef<Desk | null>(null);
+  useEffect(() => {
+    const opened = new Desk((answer, isLast) => setSizing({ answer, isBusy: !isLast }));
+    desk.current = opened;
+    return () => {
+      desk.current = null;
+      opened.close();
+    };
+  }, []);
+  useEffect(() => {
+    setSizing(({ answer }) => ({ answer, isBusy: true }));
+    desk.current?.ask(question);
+  }, [question]);
+  return sizing;
+}
