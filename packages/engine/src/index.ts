@@ -28,7 +28,7 @@ export type { ShareClaim } from "./quota/divide.ts";
 export { queuePage, waitingSummary } from "./explain/queue-page.ts";
 export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
-export { nodeUse, teamHolds } from "./explain/fleet-use.ts";
+export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { DEFAULT_TEAM } from "./state/world.ts";
 export { CHAIN_START, chainAfter, hashText } from "./state/hash.ts";

@@ -2,6 +2,7 @@
 import { worldOf } from "../engine.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import type { Engine } from "../ready.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../state/team-use.ts";
 
 /** Attempts that hold something on the node, and what is left of it. */
 export function nodeUse(
@@ -20,4 +21,17 @@ export function nodeUse(
 /** Accelerators that the team and everything below it holds, by type. */
 export function teamHolds(engine: Engine, team: TeamName): ReadonlyMap<string, number> {
   return worldOf(engine).teamUse.usedByType(team);
+}
+
+/** The same in all, with cores and memory. */
+export function teamHoldsInAll(
+  engine: Engine,
+  team: TeamName,
+): { readonly accelerators: number; readonly coresMilli: number; readonly memoryMib: number } {
+  const { used } = worldOf(engine).teamUse.node(team);
+  return {
+    accelerators: (used[ACCELERATORS_AT] ?? 0) / 1000,
+    coresMilli: used[CORES_AT] ?? 0,
+    memoryMib: used[MEMORY_AT] ?? 0,
+  };
 }
