@@ -118,6 +118,7 @@ function waiting(nodes: number, pending: number): Bench {
 function rounds(nodes: number, pending: number): Facts {
   const bench = waiting(nodes, pending);
   const walls: number[] = [];
+  const cpus: number[] = [];
   const running = [...bench.engine.state.attempts.keys()];
   for (let round = 0; round < 300; round++) {
     bench.nowMs += 1000;
@@ -126,11 +127,12 @@ function rounds(nodes: number, pending: number): Facts {
     const ended: Input = { kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] };
     const run = measured(() => bench.receive(ended));
     walls.push(run.wallMs);
+    cpus.push(run.cpuMs);
     for (const effect of run.value.effects)
       if (effect.kind === "launchGang") running.push(effect.attemptId);
   }
   const steady = walls.slice(50);
-  return { rounds: steady.length, p50_ms: rounded(quantile(steady, 0.5)), p99_ms: rounded(quantile(steady, 0.99)), max_ms: rounded(Math.max(...steady)) };
+  return { rounds: steady.length, cpu_mean_ms: rounded(cpus.slice(50).reduce((sum, value) => sum + value, 0) / steady.length), p50_ms: rounded(quantile(steady, 0.5)), p99_ms: rounded(quantile(steady, 0.99)), max_ms: rounded(Math.max(...steady)) };
 }
 
 /** Milliseconds of processor time for a placement, among so many that wait. */

@@ -38,6 +38,19 @@ export function holdAttempt(world: World, attempt: Attempt): void {
     capacity.leave(gang, attempt.leaving, 1);
   }
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+  fileEvictable(world, attempt);
+}
+
+/** Files an attempt among those that may be evicted, or takes it out. */
+function fileEvictable({ evictable, rules, state }: World, attempt: Attempt): void {
+  const { spec } = state.workloads.get(attempt.workloadId) as Workload;
+  const { team } = spec;
+  const isEvictable = attempt.stop === null && isPreemptible(rules, spec);
+  const known = evictable.get(team);
+  if (!isEvictable) {
+    if (known?.delete(attempt) === true && known.size === 0) evictable.delete(team);
+  } else if (known === undefined) evictable.set(team, new Set([attempt]));
+  else known.add(attempt);
 }
 
 /** The reverse of `holdAttempt`. */
@@ -48,12 +61,15 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
   if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
+  const filed = world.evictable.get(workload.spec.team);
+  if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
 }
 
 /** All workers of a running attempt are asked to leave for this reason (1), or that is taken back (-1). */
 export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason, sign: 1 | -1): void {
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
+  fileEvictable(world, attempt);
   if (!isEviction(reason)) return;
   countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, sign === 1 ? -1 : 1);
   if (sign === 1) world.teamUse.limitEpoch++;
@@ -92,6 +108,7 @@ export function recount(world: World): void {
     if (countsForTeam(attempt))
       countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
     queue.setGrowth(workload, growthOf(world, workload, attempt));
+    fileEvictable(world, attempt);
   }
   for (const { workloadId, acceleratorType, workers } of state.promises.values())
     countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);

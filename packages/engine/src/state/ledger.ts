@@ -34,18 +34,27 @@ export class Ledger {
 
   /** The workers from `first` to before `end` leave. */
   vacateWorkers(attempt: Attempt, first: number, end: number): void {
-    const world = this.#world;
-    const workload = workloadOf(world, attempt.workloadId);
-    const { gang, team } = workload.spec;
-    const leaving = attempt.workers.slice(first, end);
-    const amount = world.teamUse.amountOf(gang, leaving.length, attempt.acceleratorType);
-    const isFixed = !isPreemptible(world.rules, workload.spec);
-    world.capacity.leave(gang, leaving, 1);
-    world.teamUse.add(team, amount, isFixed, -1);
+    this.#move(attempt, attempt.workers.slice(first, end), 1);
+  }
+
+  /** Workers leave (1) or stay after all (-1). */
+  #move(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    const { capacity, teamUse, rules } = this.#world;
+    const { spec } = workloadOf(this.#world, attempt.workloadId);
+    const amount = teamUse.amountOf(spec.gang, workers.length, attempt.acceleratorType);
+    const isFixed = !isPreemptible(rules, spec);
+    const other = sign === 1 ? -1 : 1;
+    capacity.leave(spec.gang, workers, sign);
+    teamUse.add(spec.team, amount, isFixed, other);
     this.#undo.push(() => {
-      world.teamUse.add(team, amount, isFixed, 1);
-      world.capacity.leave(gang, leaving, -1);
+      teamUse.add(spec.team, amount, isFixed, sign);
+      capacity.leave(spec.gang, workers, other);
     });
+  }
+
+  /** The reverse of `vacate`, whatever was done since. */
+  stay(attempt: Attempt, keeps: number): void {
+    this.#move(attempt, attempt.workers.slice(keeps), -1);
   }
 
   /** All workers leave their places; for its team the attempt counts as before. */

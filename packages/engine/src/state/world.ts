@@ -12,6 +12,7 @@ import { Capacity } from "./capacity.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
+import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
@@ -68,6 +69,10 @@ export interface World {
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
+  /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
+  readonly evictable: Map<TeamName, Set<Attempt>>;
+  /** Standings of the teams as of a sequence (`schedule/order/standing.ts`). */
+  standings: { readonly sequence: number; readonly value: Standings } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
   reservations: readonly Reservation[];
   /** The entities that were looked up last (`entities.ts`). */
@@ -119,6 +124,8 @@ export function indexState(state: State): World {
     teamUse,
     timers,
     fabric: new FabricIndex(state),
+    evictable: new Map(),
+    standings: null,
     reservations: [],
     recent: { workload: null, attempt: null },
     dependents: new Map(),

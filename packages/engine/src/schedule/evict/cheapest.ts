@@ -20,8 +20,10 @@ import { isAboveClaim, isEvictable, mayClaim, mayPreempt } from "./rights.ts";
 export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
   if (reason === "moved" || reason === "incomplete") return null;
+  if (world.evictable.size === 0) return null;
   // Who is leaving anyway will do: nobody else has to.
-  if (findPlacement(world, beneficiary, "coming") !== null) return null;
+  const anybodyLeaves = acceptableTypes(world, beneficiary).some(({ coming }) => coming.next(0) >= 0);
+  if (anybodyLeaves && findPlacement(world, beneficiary, "coming") !== null) return null;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
   const ledger = new Ledger(world);
@@ -68,20 +70,20 @@ interface Found extends Plan {
   readonly ledger: Ledger;
 }
 
-/** Tries the fit again without each victim in turn, the dearest first, and keeps those who are needed. */
+/** Lets each victim stay in turn, the dearest first, and keeps those without whom it does not fit. */
 function giveBack({ world }: Batch, { beneficiary, ledger, victims, placement: first }: Found): Plan {
-  let needed = victims;
+  const needed: Victim[] = [];
   let placement = first;
   for (const victim of victims.toReversed()) {
-    const without = needed.filter((other) => other !== victim);
-    ledger.rollback();
-    for (const { attempt, keeps } of without) ledger.vacate(attempt, keeps);
+    const mark = ledger.mark();
+    ledger.stay(victim.attempt, victim.keeps);
     const again = findPlacement(world, beneficiary, "coming");
-    if (again === null) continue;
-    needed = without;
-    placement = again;
+    if (again === null) {
+      ledger.rollback(mark);
+      needed.push(victim);
+    } else placement = again;
   }
-  return { beneficiary, placement, victims: needed };
+  return { beneficiary, placement, victims: needed.toReversed() };
 }
 
 /** Evictable attempts that the beneficiary has a right to, cheapest first; elastic gangs give their extra workers as one with the rest. */
@@ -90,12 +92,14 @@ function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionR
   const head = beneficiary.waiting.first() as Workload;
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
   const costs = new Map<Attempt, number>();
-  for (const attempt of world.state.attempts.values()) {
-    if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
-    const workload = workloadOf(world, attempt.workloadId);
-    const hasRight =
-      reason === "preempted" ? mayPreempt(beneficiary, head, workload) : workload.spec.team !== beneficiary.team;
-    if (hasRight) costs.set(attempt, evictionCost(workload, attempt, nowMs));
+  for (const [team, attempts] of world.evictable) {
+    if ((team === beneficiary.team) !== (reason === "preempted")) continue;
+    for (const attempt of attempts) {
+      if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
+      const workload = workloadOf(world, attempt.workloadId);
+      if (reason !== "preempted" || mayPreempt(beneficiary, head, workload))
+        costs.set(attempt, evictionCost(workload, attempt, nowMs));
+    }
   }
   return [...costs.keys()].toSorted(
     (left, right) =>

@@ -24,7 +24,14 @@ export interface Standing {
 
 export type Standings = ReadonlyMap<TeamNode, Standing>;
 
+/** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
 export function standingsOf(world: World): Standings {
+  const { sequence } = world.state;
+  if (world.standings?.sequence !== sequence) world.standings = { sequence, value: computeStandings(world) };
+  return world.standings.value;
+}
+
+function computeStandings(world: World): Standings {
   const byWeight = world.rules.teams.share === "weights";
   const nodes = parentsFirst(world);
   const indexOf = new Map(nodes.map((node, index) => [node, index]));
