@@ -1,12 +1,13 @@
 /** `headroom calibrate`: measures this machine's accelerator with PyTorch, writes a profile and says what it means. */
 import { spawn } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Accelerator, Calibration, CalibrationProfile } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines } from "../output/table.ts";
+import { jsonFile } from "./model-options.ts";
 import { percentText, significant } from "./quantities.ts";
 
 export interface CalibrateOptions {
@@ -21,14 +22,10 @@ export interface CalibrateOptions {
 }
 
 export async function runCalibrate(context: CommandContext, options: CalibrateOptions): Promise<ExitCode> {
-  const { workingDirectory } = context.terminal;
-  const text = options.show === undefined ? await measured(context, options) : await fileText(context, options.show);
-  const profile = await parsedProfile(text, options.show ?? "the script's answer");
-  if (options.show === undefined) {
-    const out = options.out ?? "calibration.json";
-    await writeFile(path.resolve(workingDirectory, out), text);
-    context.note(`profile: ${out}; \`headroom size … --profile ${out}\` uses it`);
-  }
+  const profile =
+    options.show === undefined
+      ? await measuredProfile(context, options)
+      : await profileOf(await jsonFile(context, options.show), options.show);
   const derived = await calibrationOf(profile, options.accelerator);
   if (options.json === true) {
     context.print(JSON.stringify({ device: profile.deviceName, ...derivedJson(derived) }, null, 2));
@@ -38,36 +35,20 @@ export async function runCalibrate(context: CommandContext, options: CalibrateOp
   return exitCode.ok;
 }
 
-/** Reads a profile for `headroom size --profile`. */
-export async function loadCalibration(
-  context: CommandContext,
-  file: string,
-  acceleratorName: string | undefined,
-): Promise<Derived> {
-  const profile = await parsedProfile(await fileText(context, file), file);
-  return calibrationOf(profile, acceleratorName);
-}
-
-export type Derived =
+type Derived =
   | { readonly accelerator: Accelerator; readonly calibration: Calibration }
   | { readonly accelerator: undefined; readonly calibration: undefined };
 
-async function fileText(context: CommandContext, file: string): Promise<string> {
+function parsedText(text: string, what: string): unknown {
   try {
-    return await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
-  } catch {
-    throw new CliError(`${file} cannot be read`);
-  }
-}
-
-async function parsedProfile(text: string, what: string): Promise<CalibrationProfile> {
-  const { readProfile } = await import("@headroom/perf");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new CliError(`${what} is not JSON`);
   }
+}
+
+async function profileOf(value: unknown, what: string): Promise<CalibrationProfile> {
+  const { readProfile } = await import("@headroom/perf");
   const reading = readProfile(value);
   if (reading.kind === "refused") throw new CliError(`${what}: ${reading.reason}`);
   return reading.profile;
@@ -127,6 +108,16 @@ function calibrationLines(profile: CalibrationProfile, derived: Derived, { paint
     ),
     ...warnings.map((warning) => `${paint("yellow", "warning:")} ${warning}`),
   ];
+}
+
+async function measuredProfile(context: CommandContext, options: CalibrateOptions): Promise<CalibrationProfile> {
+  const text = await measured(context, options);
+  const what = "the script's answer";
+  const profile = await profileOf(parsedText(text, what), what);
+  const out = options.out ?? "calibration.json";
+  await writeFile(path.resolve(context.terminal.workingDirectory, out), text);
+  context.note(`profile: ${out}; \`headroom size … --profile ${out}\` uses it`);
+  return profile;
 }
 
 /** Runs the script; what it says meanwhile goes to stderr, its answer is read from stdout. */

@@ -80,7 +80,7 @@ async function failureRate(options: FailureOptions, acceleratorsPerNode: number)
   throw new CliError(`--record: expected ${known}; or state --rate`, exitCode.usage);
 }
 
-export function failureLines(report: FailureReport, context: CommandContext): string[] {
+function failureLines(report: FailureReport, context: CommandContext): string[] {
   const { chosen, intervals, spares } = report;
   const interval = (seconds: number): string => shortDuration(seconds * 1000);
   const pairs = pairLines(

@@ -136,7 +136,7 @@ export async function storageTiers(options: Pick<StorageOptions, "tier" | "offer
   return [...named, ...offered];
 }
 
-export function storageLines({ demand, verdicts }: StorageReport, { terminal, paint }: CommandContext): string[] {
+function storageLines({ demand, verdicts }: StorageReport, { terminal, paint }: CommandContext): string[] {
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
   const needs = [
     ["capacity", bytesText(demand.capacityBytes)],

@@ -27,7 +27,7 @@ interface PortSplit {
 }
 
 /** The most ports downwards that leave enough ports upwards for the asked ratio. */
-export function splitPorts(ports: number, oversubscription: number): PortSplit {
+function splitPorts(ports: number, oversubscription: number): PortSplit {
   let down = Math.max(1, Math.floor((ports * oversubscription) / (1 + oversubscription)));
   while (down > 1 && down + Math.ceil(down / oversubscription) > ports) down -= 1;
   return { down, up: Math.ceil(down / oversubscription) };
