@@ -4,6 +4,7 @@ import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
+import { waitForMinRuntime } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
@@ -22,7 +23,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       attempt.phase = "stopping";
       attempt.stop = { reason: event.reason, atMs: event.atMs };
       leaveAttempt(world, attempt, event.reason, 1);
-      world.queue.setGrowth(workloadOf(world, attempt.workloadId), 0);
+      world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
       return;
     }
     case "gangShrinkRequested":
@@ -35,6 +36,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return promise(world, event.promise);
     case "promiseWithdrawn": {
       const withdrawn = takePromise(world, event.attemptId);
+      world.capacity.freedEpoch++;
       if (withdrawn.growth) askAgain(world, event.attemptId);
       else giveTaskBack(world, withdrawn, event.atMs);
       return;
@@ -92,7 +94,8 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   workload.phase = "running";
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
-  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
+  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+  waitForMinRuntime(world, attempt, event.atMs);
 }
 
 interface TaskTaken {
@@ -117,7 +120,7 @@ function promise(world: World, place: PromisedPlace): void {
   const { state } = world;
   const workload = workloadOf(world, place.workloadId);
   if (!place.growth) takeTask(world, workload, place);
-  else world.queue.setGrowth(workload, 0);
+  else world.queue.setGrowth(workload, place.attemptId, 0);
   state.promises.set(place.attemptId, place);
   workload.revision = state.sequence;
   holdPromise(world, place, 1);
@@ -137,7 +140,6 @@ function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: n
   const workload = workloadOf(world, workloadId);
   const wasReady = readyTask(workload, atMs) !== null;
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
-  world.capacity.freedEpoch++;
   if (!wasReady && !workload.stopRequested) world.queue.add(workload);
 }
 
@@ -146,7 +148,7 @@ function askAgain(world: World, id: AttemptId): void {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) return;
   const workload = workloadOf(world, attempt.workloadId);
-  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
+  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
 function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
@@ -156,7 +158,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
-  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
+  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
 function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
@@ -167,7 +169,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   attempt.workers = attempt.workers.slice(0, event.workers);
   holdAttempt(world, attempt);
   world.teamUse.limitEpoch++;
-  world.queue.setGrowth(workload, 0);
+  world.queue.setGrowth(workload, attempt.id, 0);
 }
 
 function finishLeaving(world: World, attempt: AttemptEntity): void {
@@ -175,7 +177,7 @@ function finishLeaving(world: World, attempt: AttemptEntity): void {
   releaseAttempt(world, attempt);
   delete attempt.leaving;
   holdAttempt(world, attempt);
-  world.queue.setGrowth(workload, growthOf(world, workload, attempt));
+  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
 function start(world: World, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
@@ -183,10 +185,13 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
   const workload = workloadOf(world, attempt.workloadId);
   if (attempt.phase === "launching") attempt.phase = "running";
   attempt.startedAtMs = event.atMs;
+  world.endings.file(attempt, workload.spec);
   if (workload.firstStartedAtMs === null) {
     workload.firstStartedAtMs = event.atMs;
     workload.revision = world.state.sequence;
   }
+  // Its end is expected later than it was: what waits beside protected starts may be judged otherwise.
+  if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
   const { walltimeMs } = workload.spec;
   if (walltimeMs !== null) world.timers.add({ kind: "walltime", atMs: event.atMs + walltimeMs, attemptId: attempt.id });
 }
@@ -196,7 +201,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   releaseAttempt(world, attempt);
-  queue.setGrowth(workload, 0);
+  queue.setGrowth(workload, attempt.id, 0);
   removeAttempt(world, attempt.id);
   workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);

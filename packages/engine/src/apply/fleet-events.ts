@@ -6,10 +6,14 @@ import type { NodeEntity, World } from "../state/world.ts";
 import { unreachable } from "../state/unreachable.ts";
 
 export function applyFleetEvent(world: World, event: FleetEvent): void {
-  const { state } = world;
+  const { state, capacity } = world;
   switch (event.kind) {
     case "siteDefined":
       state.sites.set(event.site.name, event.site);
+      // Its levels may be others: what did not fit as it wished may fit now.
+      capacity.nodesEpoch++;
+      capacity.freedEpoch++;
+      capacity.fleetEpoch++;
       return;
     case "poolDefined":
       state.pools.set(event.pool.name, event.pool);

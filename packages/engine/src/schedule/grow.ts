@@ -1,5 +1,10 @@
-/** Elastic gangs grow by one worker at a time into what is left when all else was served. */
+/** Elastic gangs grow by one worker at a time into what is left when all else was served, out of the way of protected starts. */
 import type { Batch } from "../batch.ts";
+import { Ledger } from "../state/ledger.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import { expectedEndMs } from "./backfill/expected-end.ts";
+import type { Placement } from "./request.ts";
+import { growingAttempt } from "./request.ts";
 import { isClosed } from "./place-waiting.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
 import { findPlacement } from "./place.ts";
@@ -12,9 +17,25 @@ export function growLast(batch: Batch): void {
   if (growing.length === 0) return;
   const order = roundOrder(world, growing);
   for (let found = order.first(); found !== null; found = order.first()) {
-    const placement = findPlacement(world, found);
+    const placement = placeBesideReservations(batch, found);
     if (placement === null) found.closedAt = openingOf(world);
     else start(batch, found, placement);
     order.drop(found);
+  }
+}
+
+/** A further worker stays as long as its gang is expected to run. */
+function placeBesideReservations({ world, nowMs }: Batch, found: PlacementClass): Placement | null {
+  const { reservations } = world;
+  const growing = growingAttempt(world, found);
+  if (reservations.length === 0 || growing === null) return findPlacement(world, found);
+  const endMs = expectedEndMs(world, growing, nowMs);
+  const ledger = new Ledger(world);
+  try {
+    for (const reserved of reservations)
+      if (reserved.startMs < endMs) ledger.occupy(reserved.found, reserved.placement);
+    return findPlacement(world, found);
+  } finally {
+    ledger.rollback();
   }
 }

@@ -8,7 +8,8 @@ import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
-import { findPlacement, fitsEmptyFleet, isHeldByLimit } from "./place.ts";
+import { couldEverFit } from "./could-ever.ts";
+import { findPlacement, isHeldByLimit } from "./place.ts";
 import { start } from "./start.ts";
 
 export function placeWaiting(batch: Batch): void {
@@ -58,16 +59,6 @@ function classesToAsk(world: World): readonly PlacementClass[] {
   }
   while (open.length > count) open.pop();
   return open;
-}
-
-/** Work that even the empty fleet could not hold waits aside and blocks nobody. */
-export function couldEverFit(world: World, found: PlacementClass): boolean {
-  const { capacity } = world;
-  if (found.fleetEpoch !== capacity.fleetEpoch) {
-    found.fitsFleet = fitsEmptyFleet(capacity, found);
-    found.fleetEpoch = capacity.fleetEpoch;
-  }
-  return found.fitsFleet;
 }
 
 /** Starts the next task of the class's first workload; false: it does not fit, and the class is closed if it is for lack of room alone. */

@@ -21,7 +21,9 @@ export interface Candidate {
 
 export function placeWithWishes(world: World, found: PlacementClass, { type, layer }: Where): readonly WorkerAllocation[] | null {
   const candidates = candidatesOn(found, { type, layer });
-  if (world.rules.fabric.choose === "fewest" || found.spec.fabric?.slices !== undefined) {
+  const { spread, fabric } = found.spec;
+  // The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
+  if ((world.rules.fabric.choose === "fewest" && spread === undefined) || fabric?.slices !== undefined) {
     const chosen = fewestDomains(world, found, candidates);
     return chosen === null ? null : assign(world, found, { candidates: chosen, layer });
   }
@@ -46,7 +48,7 @@ function candidatesOn(found: PlacementClass, { type, layer }: Where): Candidate[
   return candidates;
 }
 
-const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
+export const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
   Object.entries(selector).every(([label, value]) => node.labels?.[label] === value);
 
 interface Assignment {
@@ -99,7 +101,7 @@ interface DomainBudget {
 }
 
 /** How many more workers of the gang may carry a node's value of the label over which it is spread. */
-function domainBudget(world: World, found: PlacementClass): DomainBudget {
+export function domainBudget(world: World, found: PlacementClass): DomainBudget {
   const { spread } = found.spec;
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
   const used = new Map<string, number>();

@@ -119,7 +119,7 @@ export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
   return count;
 }
 
-function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
+export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
   const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
   let fits = Math.min(gang.workers, workersMax ?? gang.workers);
   const accelerators = gang.shareMilli === undefined ? gang.accelerators : 1 / Math.floor(1000 / gang.shareMilli);

@@ -13,9 +13,13 @@ export function keepPromises(batch: Batch): void {
   for (const promise of [...world.state.promises.values()]) {
     if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
     else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
-    else if (canKeepPromise(world, promise)) keepPromise(batch, promise);
+    else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
   }
 }
+
+/** New ranks come behind those it has: they wait until the ranks that were asked to leave are gone. */
+const isShrinking = ({ state }: World, { attemptId, growth }: PromisedPlace): boolean =>
+  growth && state.attempts.get(attemptId)?.leaving !== undefined;
 
 /** The nodes take work, and what is to grow still runs. */
 function isStillThere({ capacity, state }: World, { workers, growth, attemptId }: PromisedPlace): boolean {

@@ -1,6 +1,6 @@
 /** What a class asks for at once, and what may stand in its way. */
-import type { AttemptId, TeamName } from "../model/ids.ts";
-import type { Attempt, WorkerAllocation, Workload } from "../model/workload.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { ACCELERATORS_AT } from "../state/team-use.ts";
@@ -14,9 +14,7 @@ export interface Placement {
 
 /** The attempt that would have another worker; `null` for work that waits to start. */
 export function growingAttempt({ state }: World, found: PlacementClass): Attempt | null {
-  if (!found.isGrowth) return null;
-  const workload = found.waiting.first() as Workload;
-  return state.attempts.get(workload.activeAttempts[0] as AttemptId) ?? null;
+  return found.grows === null ? null : (state.attempts.get(found.grows) ?? null);
 }
 
 /** The types that may hold it, most preferred first; a gang that runs stays on its own. */

@@ -5,7 +5,6 @@
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
-import type { Rules } from "../policy/rules.ts";
 import { workloadOf } from "./entities.ts";
 import { invariant } from "./invariant.ts";
 import type { World } from "./world.ts";
@@ -39,6 +38,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   }
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
   fileEvictable(world, attempt);
+  world.endings.file(attempt, workload.spec);
 }
 
 /** Files an attempt among those that may be evicted, or takes it out. */
@@ -61,6 +61,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
   if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
+  world.endings.remove(attempt);
   const filed = world.evictable.get(workload.spec.team);
   if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
 }
@@ -70,6 +71,7 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
   fileEvictable(world, attempt);
+  world.endings.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
   countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, sign === 1 ? -1 : 1);
   if (sign === 1) world.teamUse.limitEpoch++;
@@ -93,22 +95,25 @@ export function canKeepPromise({ capacity, state }: World, { workers }: Promised
 }
 
 /** How many further workers a gang that runs asks for at once: what its minimum lacks, else one; 0 if it may have none. */
-export function growthOf({ rules }: { readonly rules: Rules }, { spec, stopRequested }: Workload, attempt: Attempt): number {
+export function growthOf({ rules, state }: Pick<World, "rules" | "state">, { spec, stopRequested }: Workload, attempt: Attempt): number {
   if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return 0;
+  if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   return length >= spec.gang.workers ? 0 : Math.max(1, minWorkersOf(spec.gang) - length);
 }
 
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
 export function recount(world: World): void {
-  const { teamUse, state, queue } = world;
+  const { teamUse, state, queue, rules } = world;
+  world.endings.reset(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs);
   teamUse.forget(world.rules.teams.overGuarantee === "borrow");
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt))
       countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
-    queue.setGrowth(workload, growthOf(world, workload, attempt));
+    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     fileEvictable(world, attempt);
+    world.endings.file(attempt, workload.spec);
   }
   for (const { workloadId, acceleratorType, workers } of state.promises.values())
     countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);

@@ -2,7 +2,7 @@
  * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
  * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
-import type { TeamName } from "../model/ids.ts";
+import type { AttemptId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
@@ -11,13 +11,21 @@ import { workloadOrder } from "../policy/order.ts";
 import { SortedList } from "./sorted-list.ts";
 import type { WorkloadEntity } from "./world.ts";
 
+interface ClassOptions {
+  readonly rules: Rules;
+  readonly growth: number;
+  readonly grows?: AttemptId | null;
+  readonly holds?: Attempt | null;
+}
+
 export class PlacementClass {
   readonly team: TeamName;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
   /** The spec of one of its workloads: what matters for placing is the same in all of them. */
   readonly spec: WorkloadSpec;
-  /** True: its one workload runs and may have another worker; false: its workloads wait to start. */
+  /** The attempt of its one workload that runs and may have further workers; `null`: its workloads wait to start. */
+  readonly grows: AttemptId | null;
   readonly isGrowth: boolean;
   /** How many workers are asked for at once, all or none. */
   readonly workers: number;
@@ -33,17 +41,15 @@ export class PlacementClass {
   fitsFleet = false;
   fleetEpoch = -1;
 
-  /** `growth`: how many further workers a gang that runs asks for; 0: its workloads wait to start. */
-  constructor(
-    workload: Workload,
-    { rules, growth, holds = null }: { readonly rules: Rules; readonly growth: number; readonly holds?: Attempt | null },
-    waiting: SortedList<WorkloadEntity>,
-  ) {
+  /** `growth`: how many further workers the attempt `grows` asks for; 0: its workloads wait to start. */
+  constructor(workload: Workload, options: ClassOptions, waiting: SortedList<WorkloadEntity>) {
+    const { rules, growth, grows = null, holds = null } = options;
     const { spec } = workload;
     this.team = spec.team;
     this.gang = spec.gang;
     this.acceleratorTypes = spec.acceleratorTypes;
     this.spec = spec;
+    this.grows = grows;
     this.isGrowth = growth > 0;
     this.holds = holds;
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
@@ -57,7 +63,9 @@ function classKey({ spec }: Workload, rules: Rules): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
   const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
-  const fixed = isPreemptible(rules, spec) ? "" : "|fixed";
+  // Beside protected starts it matters how long work lasts.
+  const lasts = rules.backfill.reserve === "none" ? "" : `|${spec.walltimeMs ?? ""}`;
+  const fixed = isPreemptible(rules, spec) ? lasts : `${lasts}|fixed`;
   if (wishes === undefined) return key + fixed;
   return `${key}${fixed}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
 }
@@ -67,7 +75,7 @@ const CLASSES_KEPT = 64;
 
 export class Queue {
   #classes = new Map<string, PlacementClass>();
-  #growth = new Map<string, PlacementClass>();
+  #growth = new Map<AttemptId, PlacementClass>();
   #rules: Rules;
   #compare: (left: Workload, right: Workload) => number;
   /** Workloads with at least one task that may start now. */
@@ -100,7 +108,7 @@ export class Queue {
     return this.#classes.values();
   }
 
-  /** Classes of running gangs that ask for further workers, one for each gang. */
+  /** Classes of running gangs that ask for further workers, one for each attempt. */
   growthClasses(): IterableIterator<PlacementClass> {
     return this.#growth.values();
   }
@@ -142,21 +150,27 @@ export class Queue {
   }
 
   /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
-  setGrowth(workload: WorkloadEntity, workers: number): void {
-    const known = this.#growth.get(workload.id);
+  setGrowth(workload: WorkloadEntity, grows: AttemptId, workers: number): void {
+    const known = this.#growth.get(grows);
     if ((known?.workers ?? 0) === workers) return;
     this.#changes++;
-    this.#growth.delete(workload.id);
+    this.#growth.delete(grows);
     if (workers === 0) return;
     const waiting = new SortedList<WorkloadEntity>(this.#compare);
     waiting.insert(workload);
-    this.#growth.set(workload.id, new PlacementClass(workload, { rules: this.#rules, growth: workers }, waiting));
+    const options = { rules: this.#rules, growth: workers, grows };
+    this.#growth.set(grows, new PlacementClass(workload, options, waiting));
   }
 
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
   settle(opening: number): void {
     this.#settledChanges = this.#changes;
     this.#settledOpening = opening;
+  }
+
+  /** What was found not to start has to be looked at again, although nothing was freed. */
+  unsettle(): void {
+    this.#settledChanges = -1;
   }
 
   isSettled(opening: number): boolean {
@@ -173,7 +187,7 @@ export class Queue {
   /** Starts over under other rules. */
   reorder(rules: Rules): void {
     const workloads = [...this.#classes.values()].flatMap((found) => [...found.waiting.from(0)]);
-    const growing = [...this.#growth.values()];
+    const growing = [...this.#growth];
     this.#rules = rules;
     this.#compare = workloadOrder(rules);
     this.#classes = new Map();
@@ -181,6 +195,6 @@ export class Queue {
     this.readyCount = 0;
     this.#changes++;
     for (const workload of workloads) this.add(workload);
-    for (const { waiting, workers } of growing) this.setGrowth(waiting.first() as WorkloadEntity, workers);
+    for (const [id, { waiting, workers }] of growing) this.setGrowth(waiting.first() as WorkloadEntity, id, workers);
   }
 }

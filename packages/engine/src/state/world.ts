@@ -10,6 +10,7 @@ import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
+import { Endings } from "./endings.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import type { Standings } from "../schedule/order/standing.ts";
@@ -69,6 +70,7 @@ export interface World {
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
+  readonly endings: Endings;
   /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
   readonly evictable: Map<TeamName, Set<Attempt>>;
   /** Standings of the teams as of a sequence (`schedule/order/standing.ts`). */
@@ -124,6 +126,7 @@ export function indexState(state: State): World {
     teamUse,
     timers,
     fabric: new FabricIndex(state),
+    endings: new Endings(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs),
     evictable: new Map(),
     standings: null,
     reservations: [],
@@ -141,7 +144,8 @@ export function indexState(state: State): World {
     if (attempt.startedAtMs !== null && walltimeMs !== null) {
       timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
     }
-    queue.setGrowth(workload, growthOf(world, workload, attempt));
+    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+    waitForMinRuntime(world, attempt, state.nowMs);
   }
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
@@ -170,6 +174,13 @@ export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload)
     if (known === undefined) dependents.set(workloadId, [id]);
     else known.push(id);
   }
+}
+
+/** Wakes the engine when work may be taken for others that was promised to run until then. */
+export function waitForMinRuntime({ state, timers }: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
+  const { minRuntimeMs } = state.workloads.get(workloadId)?.spec ?? {};
+  if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
+    timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
 }
 
 /** Wakes the engine when the time of work comes that may not start before. */

@@ -4,14 +4,14 @@
  * that is EASY backfill, with one for all of the first it is conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
 import type { WorkloadId } from "../../model/ids.ts";
-import type { Attempt, Workload } from "../../model/workload.ts";
+import type { Workload } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Placement } from "../request.ts";
-import { expectedDurationMs, expectedEndMs } from "./expected-end.ts";
+import { expectedDurationMs } from "./expected-duration.ts";
 
 export interface Reservation {
   readonly workloadId: WorkloadId;
@@ -25,10 +25,8 @@ export class Reservations {
   readonly #world: World;
   readonly #nowMs: number;
   readonly #ledger: Ledger;
-  /** By start; the ledger holds the first `#held` of them. */
+  /** By start. */
   readonly #list: Reservation[] = [];
-  #marks: number[] = [];
-  #endings: readonly { readonly attempt: Attempt; readonly endMs: number }[] | null = null;
 
   constructor(world: World, nowMs: number) {
     this.#world = world;
@@ -58,7 +56,6 @@ export class Reservations {
   #holdThoseBefore(endMs: number): void {
     for (const { found, placement, startMs } of this.#list) {
       if (startMs >= endMs) break;
-      this.#marks.push(this.#ledger.mark());
       this.#ledger.occupy(found, placement);
     }
   }
@@ -66,52 +63,58 @@ export class Reservations {
   /** Takes everything tentative back; done before anything is recorded. */
   release(): void {
     this.#ledger.rollback();
-    this.#marks = [];
   }
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
   reserve(found: PlacementClass): boolean {
     const head = found.waiting.first() as Workload;
     const durationMs = expectedDurationMs(this.#world, found.spec);
-    for (const startMs of this.#instants()) {
-      const placement = this.#placementAt(found, startMs, durationMs);
-      if (placement === null) continue;
-      const reservation = { workloadId: head.id, found, placement, startMs, endMs: startMs + durationMs };
-      const after = this.#list.findIndex((other) => other.startMs > startMs);
-      this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
-      return true;
-    }
-    return false;
+    const start = this.#earliestStart(found, durationMs);
+    if (start === null) return false;
+    const { placement, startMs } = start;
+    const reservation = { workloadId: head.id, found, placement, startMs, endMs: startMs + durationMs };
+    const after = this.#list.findIndex((other) => other.startMs > startMs);
+    this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
+    return true;
   }
 
-  /** When more may be free than before: running work ends, or reserved work does. */
-  #instants(): readonly number[] {
-    const instants = new Set(this.#expectedEndings().map(({ endMs }) => endMs));
-    for (const { endMs } of this.#list) instants.add(endMs);
-    return [...instants].toSorted((left, right) => left - right);
-  }
-
-  #expectedEndings(): readonly { readonly attempt: Attempt; readonly endMs: number }[] {
-    this.#endings ??= [...this.#world.state.attempts.values()]
-      .map((attempt) => ({ attempt, endMs: expectedEndMs(this.#world, attempt, this.#nowMs) }))
-      .toSorted((left, right) => left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence);
-    return this.#endings;
-  }
-
-  #placementAt(found: PlacementClass, startMs: number, durationMs: number): Placement | null {
-    const world = this.#world;
+  /** Lets running work end in the order in which it is expected to, until the request fits for as long as it lasts. */
+  #earliestStart(found: PlacementClass, durationMs: number): { readonly placement: Placement; readonly startMs: number } | null {
+    const endings = this.#world.endings.inOrder();
+    const reservedEnds = this.#list.map(({ endMs }) => endMs).toSorted((left, right) => left - right);
     try {
-      for (const { attempt, endMs } of this.#expectedEndings()) {
-        if (endMs > startMs) break;
-        if (attempt.stop === null) this.#ledger.vacate(attempt, 0);
+      let next = endings.next();
+      for (;;) {
+        const endingMs = next.done === true ? Number.POSITIVE_INFINITY : this.#notBeforeNow(next.value.endMs);
+        const startMs = Math.min(endingMs, reservedEnds[0] ?? Number.POSITIVE_INFINITY);
+        if (startMs === Number.POSITIVE_INFINITY) return null;
+        while (next.done !== true && this.#notBeforeNow(next.value.endMs) <= startMs) {
+          if (next.value.attempt.stop === null) this.#ledger.vacate(next.value.attempt, 0);
+          next = endings.next();
+        }
+        while (reservedEnds[0] !== undefined && reservedEnds[0] <= startMs) reservedEnds.shift();
+        const placement = this.#placementAt(found, startMs, durationMs);
+        if (placement !== null) return { placement, startMs };
       }
-      for (const other of this.#list)
-        if (other.startMs < startMs + durationMs && other.endMs > startMs) this.#ledger.occupy(other.found, other.placement);
-      const needed = found.gang.shareMilli === undefined ? found.workers * found.gang.accelerators : 0;
-      const mayFit = acceptableTypes(world, found).some(({ freeCount, comingCount }) => freeCount + comingCount >= needed);
-      return mayFit ? findPlacement(world, found, "coming") : null;
     } finally {
       this.#ledger.rollback();
     }
+  }
+
+  #notBeforeNow(endMs: number): number {
+    return Math.max(endMs, this.#nowMs + 1);
+  }
+
+  /** A place among what is free then and stays so, as far as reservations go. */
+  #placementAt(found: PlacementClass, startMs: number, durationMs: number): Placement | null {
+    const world = this.#world;
+    const needed = found.gang.shareMilli === undefined ? found.workers * found.gang.accelerators : 0;
+    if (!acceptableTypes(world, found).some(({ freeCount, comingCount }) => freeCount + comingCount >= needed)) return null;
+    const mark = this.#ledger.mark();
+    for (const other of this.#list)
+      if (other.startMs < startMs + durationMs && other.endMs > startMs) this.#ledger.occupy(other.found, other.placement);
+    const placement = findPlacement(world, found, "coming");
+    this.#ledger.rollback(mark);
+    return placement;
   }
 }

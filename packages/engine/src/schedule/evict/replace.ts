@@ -56,20 +56,27 @@ function vacate(ledger: Ledger, { attempt, promise, keeps, upTo }: VictimUnit): 
   else ledger.withdraw(promise);
 }
 
-function classOf(world: World, workload: WorkloadEntity, growth: number): PlacementClass {
+interface Asked {
+  readonly growth: number;
+  readonly grows: PlacementClass["grows"];
+}
+
+function classOf(world: World, workload: WorkloadEntity, { growth, grows }: Asked): PlacementClass {
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
-  return new PlacementClass(workload, { rules: world.rules, growth }, waiting);
+  return new PlacementClass(workload, { rules: world.rules, growth, grows }, waiting);
 }
 
 /** What a victim would ask for again: its core as a start, a further worker as growth of what it keeps. */
-function requestOf(world: World, { workload, keeps, upTo }: VictimUnit): PlacementClass {
-  return classOf(world, workload as WorkloadEntity, keeps >= minWorkersOf(workload.spec.gang) ? upTo - keeps : 0);
+function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
+  const isGrowth = keeps >= minWorkersOf(workload.spec.gang);
+  const asked = isGrowth ? { growth: upTo - keeps, grows: attempt.id } : { growth: 0, grows: null };
+  return classOf(world, workload as WorkloadEntity, asked);
 }
 
 /** The same request with fewer workers: a step on the way to all of them. */
 function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
-  const found = classOf(world, whole.waiting.first() as WorkloadEntity, workers);
+  const found = classOf(world, whole.waiting.first() as WorkloadEntity, { growth: workers, grows: whole.grows });
   return Object.assign(found, { isGrowth: whole.isGrowth });
 }
 

@@ -89,9 +89,9 @@ function ownRequests({ teamUse, queue, state }: World, nodes: readonly TeamNode[
     add(first, waiting.length - waitingArrays.size, gang.workers);
     for (const workload of waitingArrays) add(workload, waitingTaskCount(workload), gang.workers);
   }
-  for (const { waiting } of queue.growthClasses()) {
+  for (const { waiting, grows } of queue.growthClasses()) {
     const workload = waiting.first() as Workload;
-    const attempt = state.attempts.get(workload.activeAttempts[0] as never);
+    const attempt = grows === null ? undefined : state.attempts.get(grows);
     add(workload, 1, workload.spec.gang.workers - (attempt?.workers.length ?? 0));
   }
   return nodes.map((node) => requests.get(node) as number[]);

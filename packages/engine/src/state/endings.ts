@@ -1,0 +1,62 @@
+/**
+ * Running work by when it is expected to end: by its walltime, else as long as the policy assumes. Kept up to date as attempts
+ * come and go, so that a protected start is found by looking at the next ends alone. Empty while nothing is protected.
+ */
+import type { AttemptId } from "../model/ids.ts";
+import type { Attempt, WorkloadSpec } from "../model/workload.ts";
+import { SortedList } from "./sorted-list.ts";
+
+export interface Ending {
+  readonly attempt: Attempt;
+  /** May lie in the past: work that runs over its time ends at any moment. */
+  readonly endMs: number;
+}
+
+export class Endings {
+  #isKept: boolean;
+  #assumedMs: number;
+  #list: SortedList<Ending> = new SortedList(compareEndings);
+  readonly #byAttempt = new Map<AttemptId, Ending>();
+
+  constructor(isKept: boolean, assumedMs: number) {
+    this.#isKept = isKept;
+    this.#assumedMs = assumedMs;
+  }
+
+  /** The next first. */
+  inOrder(): Iterator<Ending, void> {
+    return this.#list.from(0);
+  }
+
+  /** Files an attempt by what is known of it now. */
+  file(attempt: Attempt, spec: WorkloadSpec): void {
+    if (!this.#isKept) return;
+    this.remove(attempt);
+    const ending: Ending = { attempt, endMs: this.#expectedEndMs(attempt, spec) };
+    this.#list.insert(ending);
+    this.#byAttempt.set(attempt.id, ending);
+  }
+
+  remove({ id }: Attempt): void {
+    const known = this.#byAttempt.get(id);
+    if (known === undefined) return;
+    this.#list.remove(known);
+    this.#byAttempt.delete(id);
+  }
+
+  /** Starts over, with nothing filed. */
+  reset(isKept: boolean, assumedMs: number): void {
+    this.#isKept = isKept;
+    this.#assumedMs = assumedMs;
+    this.#list = new SortedList(compareEndings);
+    this.#byAttempt.clear();
+  }
+
+  #expectedEndMs({ stop, startedAtMs, placedAtMs }: Attempt, { walltimeMs, graceTimeoutMs }: WorkloadSpec): number {
+    if (stop !== null) return stop.atMs + graceTimeoutMs;
+    return (startedAtMs ?? placedAtMs) + (walltimeMs ?? this.#assumedMs);
+  }
+}
+
+const compareEndings = (left: Ending, right: Ending): number =>
+  left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence;
