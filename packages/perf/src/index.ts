@@ -36,6 +36,7 @@ export * from "./failures/domains.ts";
 export * from "./failures/rates.ts";
 export * from "./failures/spares.ts";
 export { fabricCounts, fabricOf, fabricRequest } from "./network/fabric-counts.ts";
+export type { FabricWall, WallPoint } from "./network/fabric-wall.ts";
 export type {
   FabricAnswer,
   FabricCounts,
@@ -48,6 +49,7 @@ export * from "./storage/demand.ts";
 export * from "./storage/tiers.ts";
 export { answerSizing, type SizingAnswer, type SizingQuestion } from "./sizing/answer.ts";
 export * from "./sizing/failures.ts";
+export { sizeNetwork, type JobMix, type MixJob, type NetworkReport } from "./sizing/network.ts";
 export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
 export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";

@@ -21,6 +21,19 @@ export const networkAnswer = z
       .meta({ description: "Of the way up from each level but the highest." }),
     nodeCountMax: count,
     bisectionGbPerS: z.number(),
+    wall: z
+      .object({
+        points: z
+          .array(
+            numbers("nodeCount", "networkShare", "oversubscriptionShare").extend({
+              byJob: z.array(z.object({ name: z.string(), networkShare: z.number() })).readonly(),
+            }),
+          )
+          .readonly(),
+        wall: z.object({ nodeCount: count, blame: z.enum(["oversubscription", "ports"]) }).optional(),
+      })
+      .optional()
+      .meta({ description: "Time that a mix of jobs waits for the network by size, and where that is too much." }),
   })
   .meta({ id: "NetworkAnswer" });
 

@@ -25,22 +25,6 @@ export const storageTier = z
   })
   .meta({ id: "StorageTier", description: "What a storage tier offers, as bought. An axis left out is not judged." });
 
-export const networkQuestion = z
-  .strictObject({
-    kind: z.literal("network"),
-    network: z.strictObject({
-      kind: z.enum(["fat-tree", "rail-optimised", "dragonfly"]).default("rail-optimised"),
-      nodeCount: nodes,
-      portsPerNode: integer(1, 1024).default(8),
-      switchPorts: integer(4, 4096).default(64),
-      portGbps: positive.default(400),
-      leafOversubscription: z.number().min(1).max(1000).default(1),
-      spineOversubscription: z.number().min(1).max(1000).default(1),
-      planes: integer(1, 64).default(1),
-    }),
-  })
-  .meta({ id: "NetworkQuestion", description: "Switches and cables of a fabric." });
-
 const dataset = z.strictObject({
   acceleratorCount: integer(1, 10_000_000),
   sampleBytes: positive,
@@ -117,6 +101,43 @@ const numberFormat = z.enum(["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxf
 const modelChoice = z
   .union([label, z.strictObject({ name: label, config: z.record(z.string().max(200), z.unknown()) })])
   .meta({ description: "A preset's name, or a name and a config.json of Hugging Face." });
+
+export const networkQuestion = z
+  .strictObject({
+    kind: z.literal("network"),
+    network: z.strictObject({
+      kind: z.enum(["fat-tree", "rail-optimised", "dragonfly"]).default("rail-optimised"),
+      nodeCount: nodes,
+      portsPerNode: integer(1, 1024).default(8),
+      switchPorts: integer(4, 4096).default(64),
+      portGbps: positive.default(400),
+      leafOversubscription: z.number().min(1).max(1000).default(1),
+      spineOversubscription: z.number().min(1).max(1000).default(1),
+      planes: integer(1, 64).default(1),
+    }),
+    mix: z
+      .strictObject({
+        accelerator: label,
+        lossShare: share.default(0.1),
+        jobs: z
+          .array(
+            z.strictObject({
+              model: modelChoice,
+              share: positive.default(1),
+              scaling: z.enum(["strong", "weak"]).default("weak"),
+              acceleratorCount: integer(1, 1_048_576),
+              sequenceLength: integer(1, 100_000_000).default(4096),
+              globalBatch: integer(1, 10_000_000),
+              format: numberFormat.default("bf16"),
+              stack: z.enum(["fused", "eager", "compiled"]).default("fused"),
+            }),
+          )
+          .max(PARTS_MAX),
+      })
+      .optional()
+      .meta({ description: "Training jobs on it: at which size does the network cost more than `lossShare`?" }),
+  })
+  .meta({ id: "NetworkQuestion", description: "Switches and cables of a fabric." });
 
 const profile = z
   .record(z.string().max(200), z.unknown())

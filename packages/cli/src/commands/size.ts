@@ -115,7 +115,8 @@ const networkCommand = defineCommand<NetworkOptions>({
   details: `Examples:
   headroom size network --nodes 1024
   headroom size network --nodes 300 --switch-ports 144 --oversubscription 3
-  headroom size network --nodes 4096 --kind dragonfly --ports 4`,
+  headroom size network --nodes 4096 --kind dragonfly --ports 4
+  headroom size network --nodes 512 --oversubscription 7 --accelerator H100 --job model=llama-3-70b,gpus=64,batch=64`,
   options: [
     { flags: "--nodes <count>", description: "nodes to join" },
     {
@@ -129,6 +130,13 @@ const networkCommand = defineCommand<NetworkOptions>({
     { flags: "--oversubscription <ratio>", description: "down to up at the leaves (default: 1)" },
     { flags: "--spine-oversubscription <ratio>", description: "down to up at the spines of three tiers (default: 1)" },
     { flags: "--planes <count>", description: "separate fabrics side by side (default: 1)" },
+    {
+      flags: "--job <mix>",
+      description: "a kind of job on it: model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; where is the wall?",
+      repeatable: true,
+    },
+    { flags: "--accelerator <name>", description: "with --job: what the nodes carry" },
+    { flags: "--loss <share>", description: "with --job: share of the time that the network may cost (default: 10%)" },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -1,9 +1,11 @@
 /** `headroom size network`: switches and cables for a fabric of any size. */
+import type { FabricWall, JobMix, MixJob } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
-import { wholeNumber } from "../simulate/amount-options.ts";
-import { given, positive, significant } from "./quantities.ts";
+import { rate, settings, wholeNumber } from "../simulate/amount-options.ts";
+import { needed } from "./model-options.ts";
+import { given, percentText, positive, significant } from "./quantities.ts";
 
 export interface NetworkOptions {
   readonly nodes?: string;
@@ -14,6 +16,9 @@ export interface NetworkOptions {
   readonly oversubscription?: string;
   readonly spineOversubscription?: string;
   readonly planes?: string;
+  readonly job?: readonly string[];
+  readonly accelerator?: string;
+  readonly loss?: string;
   readonly json?: true;
 }
 
@@ -40,7 +45,7 @@ export async function runSizeNetwork(context: CommandContext, options: NetworkOp
     ),
     planes: given(options.planes, (text) => count(text, "--planes"), 1),
   });
-  const answer = perf.fabricCounts(request);
+  const answer = perf.sizeNetwork(request, mixOf(options));
   if (options.json === true) context.print(JSON.stringify(answer, null, 2));
   if (answer.kind === "impossible") {
     if (options.json !== true) context.note(`${answer.reason}. Nearest that works: ${answer.nearest}.`);
@@ -67,9 +72,57 @@ export async function runSizeNetwork(context: CommandContext, options: NetworkOp
       context.paint,
     ),
   );
+  if (answer.wall !== undefined) context.print(...wallLines(answer.wall, context));
   return exitCode.ok;
 }
 
 function right(title: string): { title: string; align: "right" } {
   return { title, align: "right" };
+}
+
+/** `model=llama-3-70b,gpus=64,batch=128,sequence=8192,share=2,scaling=strong`: one kind of job in the mix. */
+function mixOf({ job = [], accelerator, loss }: NetworkOptions): JobMix | undefined {
+  if (job.length === 0) return undefined;
+  return {
+    accelerator: needed(accelerator, "--accelerator", "H100"),
+    lossShare: given(loss, (text) => rate(text, "--loss") / 10_000, 0.1),
+    jobs: job.map(mixJob),
+  };
+}
+
+function mixJob(text: string): MixJob {
+  const found = settings(text, "--job", ["model", "gpus", "batch", "sequence", "share", "scaling", "stack"]);
+  const part = (key: string): string => needed(found.get(key), `--job: ${key}`, `${key}=…`);
+  const whole = (value: string, key: string): number => wholeNumber(value, `--job: ${key}`, { min: 1, max: countMax });
+  const scaling = found.get("scaling") ?? "weak";
+  const stack = found.get("stack") ?? "fused";
+  if (scaling !== "weak" && scaling !== "strong")
+    throw new CliError("--job: scaling is weak or strong", exitCode.usage);
+  if (stack !== "fused" && stack !== "eager" && stack !== "compiled") {
+    throw new CliError("--job: stack is fused, eager or compiled", exitCode.usage);
+  }
+  return {
+    model: part("model"),
+    share: given(found.get("share"), (value) => positive(value, "--job: share"), 1),
+    scaling,
+    acceleratorCount: whole(part("gpus"), "gpus"),
+    sequenceLength: whole(found.get("sequence") ?? "4096", "sequence"),
+    globalBatch: whole(part("batch"), "batch"),
+    format: "bf16",
+    stack,
+  };
+}
+
+function wallLines({ points, wall }: FabricWall, { terminal, paint }: CommandContext): string[] {
+  const columns = [right("NODES"), right("LOST TO THE NETWORK"), right("TO OVERSUBSCRIPTION")];
+  const rows = points.map(({ nodeCount, networkShare, oversubscriptionShare }) => [
+    String(nodeCount),
+    percentText(networkShare),
+    percentText(oversubscriptionShare),
+  ]);
+  const end =
+    wall === undefined
+      ? "No size up to this one loses more than that."
+      : `The wall is at ${wall.nodeCount} nodes: ${wall.blame === "ports" ? "the ports" : "the oversubscription"}.`;
+  return ["", ...tableLines(columns, rows, terminal.stdout, paint), end];
 }

@@ -26,6 +26,16 @@ describe("size network", () => {
     expect(answer.levels.map(({ switchCount }) => switchCount)).toEqual([24, 6]);
   });
 
+  it("finds the size at which the fabric becomes the wall for a mix of jobs", async () => {
+    const mix = ["--accelerator", "H100", "--job", "model=llama-3-8b,gpus=64,batch=64,stack=eager"];
+    const wide = await size("network", "--nodes", "512", ...mix);
+    expect(wide.stdout).toContain("No size up to this one loses more than that.");
+    const narrow = await size("network", "--nodes", "512", "--port-gbps", "25", ...mix);
+    expect(narrow.stdout).toMatch(/The wall is at \d+ nodes: the ports\./);
+    const refused = await size("network", "--nodes", "512", "--job", "model=llama-3-8b,gpus=64,batch=64");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--accelerator is needed")]);
+  });
+
   it("says what is the nearest that works", async () => {
     const { code, stderr } = await size("network", "--nodes", "100000");
     expect([code, stderr]).toEqual([

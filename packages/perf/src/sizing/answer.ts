@@ -1,7 +1,8 @@
-import { fabricCounts } from "../network/fabric-counts.ts";
-import type { FabricCounts, FabricImpossible, FabricRequest } from "../network/fabric-request.ts";
+import type { FabricRequest } from "../network/fabric-request.ts";
 import type { StorageTier } from "../storage/axes.ts";
 import { sizeFailures, type FailureReport, type FailureSizing } from "./failures.ts";
+import { sizeNetwork, type JobMix, type NetworkReport } from "./network.ts";
+import type { Impossible } from "./resolve.ts";
 import { sizeServing, type ServingReport, type ServingSizing, type Unknown } from "./serving.ts";
 import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.ts";
 import { sizeTraining, type TrainingReport, type TrainingSizing } from "./training.ts";
@@ -10,7 +11,7 @@ import { sizeTraining, type TrainingReport, type TrainingSizing } from "./traini
 export type SizingQuestion =
   | { readonly kind: "training"; readonly training: TrainingSizing }
   | { readonly kind: "serving"; readonly serving: ServingSizing }
-  | { readonly kind: "network"; readonly network: FabricRequest }
+  | { readonly kind: "network"; readonly network: FabricRequest; readonly mix?: JobMix | undefined }
   | { readonly kind: "storage"; readonly storage: StorageSizing; readonly tiers: readonly StorageTier[] }
   | { readonly kind: "failures"; readonly failures: FailureSizing };
 
@@ -18,10 +19,10 @@ export type SizingAnswer =
   | TrainingReport
   | ServingReport
   | Unknown
-  | ({ readonly kind: "network" } & Omit<FabricCounts, "kind" | "request">)
+  | NetworkReport
   | ({ readonly kind: "storage" } & StorageReport)
   | ({ readonly kind: "failures" } & FailureReport)
-  | FabricImpossible;
+  | Impossible;
 
 export function answerSizing(question: SizingQuestion): SizingAnswer {
   switch (question.kind) {
@@ -29,12 +30,8 @@ export function answerSizing(question: SizingQuestion): SizingAnswer {
       return sizeTraining(question.training);
     case "serving":
       return sizeServing(question.serving);
-    case "network": {
-      const answer = fabricCounts(question.network);
-      if (answer.kind === "impossible") return answer;
-      const { request: _request, ...counts } = answer;
-      return { ...counts, kind: "network" };
-    }
+    case "network":
+      return sizeNetwork(question.network, question.mix);
     case "storage":
       return { kind: "storage", ...sizeStorage(question.storage, question.tiers) };
     case "failures":
