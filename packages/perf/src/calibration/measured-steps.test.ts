@@ -47,7 +47,7 @@ function modelOf(step: MeasuredStep): ModelArchitecture {
     vocabulary: step.vocab,
     hasTiedEmbeddings: false,
     learnedPositions: 0,
-    source: "training_steps.py",
+    source: "training-steps.py",
   };
 }
 

@@ -2,7 +2,7 @@
 
 Plain eager PyTorch: fused AdamW, fused attention, no compiler, no tricks. Nothing is fitted to what this prints.
 
-    python3 training_steps.py --out steps.json
+    python3 training-steps.py --out steps.json
 """
 
 import argparse
