@@ -65,17 +65,12 @@ function change(world: World, spec: NodeSpec): void {
   const { state, capacity } = world;
   const node = state.nodes.get(spec.id);
   invariant(node !== undefined, `no node ${spec.id}`);
-  Object.assign(node, {
-    fabric: spec.fabric,
-    acceleratorCount: spec.acceleratorCount,
-    coresMilli: spec.coresMilli,
-    memoryMib: spec.memoryMib,
-    labels: spec.labels,
-    workersMax: spec.workersMax,
-    acceleratorGroups: spec.acceleratorGroups,
+  const { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = spec;
+  const amounts = { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups };
+  capacity.resize(node, () => {
+    Object.assign(node, amounts);
+    node.revision = state.sequence;
   });
-  node.revision = state.sequence;
-  capacity.resize(node);
 }
 
 function updateNode(world: World, id: NodeId, changes: Partial<Pick<NodeEntity, "health" | "draining">>): void {

@@ -6,6 +6,7 @@ import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
 import { canonicalJson } from "../state/canonical.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { requestStop } from "./stop-attempt.ts";
@@ -77,12 +78,21 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
     return;
   }
   if (known.health === "lost") batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
-  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib } = known;
-  const changed = canonicalJson({ id, pool, fabric, acceleratorCount, coresMilli, memoryMib }) !== canonicalJson(spec);
-  // Amounts of a node change only while it holds nothing; the executor reports again at its next look.
-  if (changed && pool === spec.pool && capacity.slot(spec.id).attempts.size === 0)
+  const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
+  // Amounts of a node change only while it holds nothing and is promised to nobody; the executor reports again at its next look.
+  if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isPromised(state, spec.id))
     batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
 }
+
+/** What executors say of a node, and nothing of what became of it. */
+function declared(node: NodeSpec): unknown {
+  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = node;
+  const optional = [labels ?? {}, workersMax ?? null, acceleratorGroups ?? []];
+  return [id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional];
+}
+
+const isPromised = ({ promises }: ReadonlyState, id: NodeId): boolean =>
+  promises.size > 0 && [...promises.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
  * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere is stopped first: its

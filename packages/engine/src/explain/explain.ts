@@ -8,9 +8,9 @@ import type { WorkloadId } from "../model/ids.ts";
 import { CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
-import { expectedDurationMs } from "../schedule/backfill/expected-end.ts";
+import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
-import { couldEverFit } from "../schedule/place-waiting.ts";
+import { couldEverFit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { WHOLE_MILLI, milliOf } from "../state/node-slot.ts";
@@ -106,7 +106,9 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
     wakeOn,
   });
   if (!couldEverFit(world, found)) {
-    const placeable = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
+    // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
+    const byCounts = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
+    const placeable = byCounts < found.workers ? byCounts : placeableAsWished(world, found);
     const fleetCount = Math.max(0, ...types.map((type) => type.usableCount));
     const counts = { workers: gang.workers, placeableWorkers: placeable, neededCount, fleetCount };
     return result([{ kind: "exceedsFleet", acceleratorTypes, ...counts }], FLEET_GROWS);

@@ -2,7 +2,7 @@
 import type { Batch } from "../batch.ts";
 import { Ledger } from "../state/ledger.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import { expectedEndMs } from "./backfill/expected-end.ts";
+import { expectedEndMs } from "./backfill/expected-duration.ts";
 import type { Placement } from "./request.ts";
 import { growingAttempt } from "./request.ts";
 import { isClosed } from "./place-waiting.ts";

@@ -18,7 +18,7 @@ import type { Plan } from "./evict/plan.ts";
 import { isEvictable } from "./evict/rights.ts";
 import { roundOrder } from "./order/round-order.ts";
 import { COMPARED, standingsOf } from "./order/standing.ts";
-import { couldEverFit } from "./place-waiting.ts";
+import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";

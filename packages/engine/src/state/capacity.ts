@@ -141,12 +141,13 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Takes over changed amounts of a node that holds nothing. */
-  resize(node: Node): void {
+  /** Lets `change` write the amounts of a node that holds nothing, and takes them over. */
+  resize(node: Node, change: () => void): void {
     const old = this.slot(node.id);
     invariant(old.attempts.size === 0, `node ${node.id} changes size while it holds work`);
     const type = this.#typeOf(old);
     if (old.usable) type.unlist(old);
+    change();
     const slot = new NodeSlot(node, old.position);
     type.slots[old.position] = slot;
     this.#slots.set(node.id, slot);

@@ -98,6 +98,11 @@ export class Queue {
     return this.#compare;
   }
 
+  /** Grows whenever somebody joins or leaves the queue. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Whether anybody asks for anything. */
   get hasRequests(): boolean {
     return this.readyCount > 0 || this.#growth.size > 0;

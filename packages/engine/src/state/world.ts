@@ -73,8 +73,8 @@ export interface World {
   readonly endings: Endings;
   /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
   readonly evictable: Map<TeamName, Set<Attempt>>;
-  /** Standings of the teams as of a sequence (`schedule/order/standing.ts`). */
-  standings: { readonly sequence: number; readonly value: Standings } | null;
+  /** Standings of the teams as of a sequence and of what waits then (`schedule/order/standing.ts`). */
+  standings: { readonly sequence: number; readonly changes: number; readonly value: Standings } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
   reservations: readonly Reservation[];
   /** The entities that were looked up last (`entities.ts`). */

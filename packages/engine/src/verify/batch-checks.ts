@@ -1,19 +1,31 @@
 /**
- * What only the events of the newest batch can show: nothing was placed on a node that takes no work, past a limit or ahead of
- * a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
+ * What only the events of the newest batch can show: nothing was placed on a node that takes no work, past a limit, against its
+ * wishes or ahead of a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
  */
 import type { Event } from "../events.ts";
 import type { Effect } from "../effects.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Workload, WorkerAllocation } from "../model/workload.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
 import { amountsOf, compareByPolicy, heldByTeam, isUsable, isWithinLimits } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
+import { brokenWishes } from "./wishes.ts";
 
-/** Every rule that the batch broke, given the state as of its end; empty when all hold. */
-export function checkBatch(state: ReadonlyState, ready: Ready): string[] {
+/**
+ * Every rule that the batch broke, given the state as of its end; empty when all hold. `promisedBefore`: to whom places were
+ * promised when it began; what became of them was checked when they were promised.
+ */
+export function checkBatch(
+  state: ReadonlyState,
+  ready: Ready,
+  promisedBefore: ReadonlySet<AttemptId> = new Set(),
+): string[] {
   const findings = new Findings();
-  checkPlacements(findings, state, ready);
+  checkPlacements(findings, state, { ready, promisedBefore });
+  checkEvictions(findings, state, ready);
   checkEffects(findings, ready);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
@@ -25,31 +37,77 @@ export function checkBatch(state: ReadonlyState, ready: Ready): string[] {
   return findings.list;
 }
 
-type GangPlaced = Event & { readonly kind: "gangPlaced" };
+/** Workers that the batch gave to somebody, or promised. */
+interface Given {
+  readonly attemptId: AttemptId;
+  readonly workload: Workload;
+  readonly type: string;
+  readonly workers: readonly WorkerAllocation[];
+  readonly kind: "start" | "growth" | "promise";
+}
 
-function checkPlacements(findings: Findings, state: ReadonlyState, { events, atMs }: Ready): void {
+function givenBy(state: ReadonlyState, event: Event): Given | null {
+  const of = (given: Omit<Given, "workload">, id: Workload["id"] | undefined): Given | null => {
+    const workload = id === undefined ? undefined : state.workloads.get(id);
+    return workload === undefined ? null : { ...given, workload };
+  };
+  if (event.kind === "gangPlaced") {
+    const { attemptId, acceleratorType: type, workers, workloadId } = event;
+    return of({ attemptId, type, workers, kind: "start" }, workloadId);
+  }
+  if (event.kind === "placePromised") {
+    const { attemptId, acceleratorType: type, workers, workloadId } = event.promise;
+    return of({ attemptId, type, workers, kind: "promise" }, workloadId);
+  }
+  if (event.kind !== "gangGrown") return null;
+  const attempt = state.attempts.get(event.attemptId);
+  const { attemptId, workers } = event;
+  return of({ attemptId, type: attempt?.acceleratorType ?? "", workers, kind: "growth" }, attempt?.workloadId);
+}
+
+interface Round {
+  readonly ready: Ready;
+  readonly promisedBefore: ReadonlySet<AttemptId>;
+}
+
+function checkPlacements(findings: Findings, state: ReadonlyState, { ready, promisedBefore }: Round): void {
   const held = heldByTeam(state);
-  const head = blockingHead(state, atMs);
-  for (const event of events.filter((each): each is GangPlaced => each.kind === "gangPlaced")) {
-    const { attemptId, acceleratorType: type } = event;
-    for (const { node: id } of event.workers) {
+  const head = blockingHead(state, ready.atMs);
+  for (const event of ready.events) {
+    const given = givenBy(state, event);
+    if (given === null) continue;
+    const { attemptId, workload, type, workers, kind } = given;
+    for (const { node: id } of workers) {
       const node = state.nodes.get(id);
-      findings.expect(
-        node !== undefined && isUsable(node),
-        () => `${attemptId} was placed on ${id}, which takes no work`,
-      );
+      const takesWork = node !== undefined && isUsable(node);
+      findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
     }
-    const placed = state.workloads.get(event.workloadId);
-    if (placed === undefined) continue;
-    const { team, gang } = placed.spec;
-    // Placing is the last thing in a batch, so what is held now is what its last placement led to.
+    checkWishes(findings, state, given);
+    if (promisedBefore.has(attemptId)) continue;
+    const { team, gang } = workload.spec;
+    // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
     const isKept = isWithinLimits(state, held, { team, asked: amountsOf(gang, 1, type) });
     findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
     findings.expect(
-      head === null || placed.id === head.id || compareByPolicy(state.policy, placed, head) < 0,
+      kind !== "start" || head === null || workload.id === head.id || compareByPolicy(state.policy, workload, head) < 0,
       () => `${attemptId} was started ahead of ${head?.id}, which the policy puts first`,
     );
   }
+}
+
+/** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */
+function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, workload, workers, kind }: Given): void {
+  const { spec } = workload;
+  const before = kind === "start" ? [] : (state.attempts.get(attemptId)?.workers ?? []);
+  const known = new Set(before);
+  const all = [...before, ...workers.filter((worker) => !known.has(worker))];
+  const shares = all.flatMap(({ node: id }) => {
+    const node = state.nodes.get(id);
+    return node === undefined ? [] : [{ node, workers: 1 }];
+  });
+  const isWhole = spec.gang.minWorkers === undefined;
+  for (const broken of brokenWishes(state, spec, shares, isWhole))
+    findings.expect(false, () => `${attemptId} was not placed as it asked: ${broken}`);
 }
 
 /** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */

@@ -5,15 +5,17 @@ import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import { ACCELERATORS_AT } from "../state/team-use.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
-import { compareByPolicy, feasibility, hasReadyTask, heldByNode, heldByTeam, isUsable } from "./recount.ts";
+import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
+import { checkGrowth, checkLending, checkTeamUse } from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
   checkTeamUse(findings, world);
+  checkLending(findings, world);
+  checkGrowth(findings, world);
   checkQueue(findings, world, nowMs);
   checkClasses(findings, world);
   checkTimers(findings, world, nowMs);
@@ -103,6 +105,20 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
     type.usableCount === total,
     () => `type "${type.type}" is filed with ${type.usableCount} usable accelerators, it has ${total}`,
   );
+  const sums = [
+    ["coming", type.comingCount, usable.reduce((sum, slot) => sum + slot.comingCount, 0)],
+    ["usable mcores", type.usableCoresMilli, usable.reduce((sum, { node }) => sum + node.coresMilli, 0)],
+    ["usable MiB", type.usableMemoryMib, usable.reduce((sum, { node }) => sum + node.memoryMib, 0)],
+  ] as const;
+  for (const [what, filed, counted] of sums)
+    findings.expect(filed === counted, () => `type "${type.type}" is filed with ${filed} ${what}, it has ${counted}`);
+  for (const slot of slots) {
+    const isComing = type.coming.next(slot.position) === slot.position;
+    findings.expect(
+      isComing === (isUsable(slot.node) && slot.workersComing > 0),
+      () => `${slot.node.id} is ${isComing ? "" : "not "}filed among the nodes that somebody leaves`,
+    );
+  }
   type.byFree.forEach((set, freeCount) => {
     const filed: number[] = [];
     for (let position = set.next(0); position >= 0; position = set.next(position + 1)) filed.push(position);
@@ -124,25 +140,14 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
   );
 }
 
-function checkTeamUse(findings: Findings, { state, teamUse }: World): void {
-  const held = heldByTeam(state);
-  for (const team of state.teams.keys()) {
-    const { used } = teamUse.node(team);
-    teamUse.resources.forEach((resource, position) => {
-      const counted = held.get(team)?.get(resource) ?? 0;
-      // Accelerators are filed in thousandths, all of them and by type.
-      const filed = (used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
-      findings.expect(filed === counted, () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`);
-    });
-  }
-}
-
 const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: WorkloadEntity): boolean =>
   spec.team === team &&
   spec.gang.workers === gang.workers &&
   spec.gang.accelerators === gang.accelerators &&
   spec.gang.coresMilli === gang.coresMilli &&
   spec.gang.memoryMib === gang.memoryMib &&
+  spec.gang.shareMilli === gang.shareMilli &&
+  spec.gang.minWorkers === gang.minWorkers &&
   spec.acceleratorTypes.length === acceleratorTypes.length &&
   spec.acceleratorTypes.every((type, position) => type === acceleratorTypes[position]);
 
@@ -198,13 +203,12 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const found of queue.classes()) {
     const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
-    const { fabric, spread, nodeSelector } = found.spec;
-    const hasWishes = fabric !== undefined || spread !== undefined;
-    const request = nodeSelector === undefined ? found : { ...found, nodeSelector };
-    findings.expect(!isClosed || hasWishes || !couldNow(request), () => `${describe(found)} is closed and fits`);
+    findings.expect(!isClosed || !couldNow(found.spec), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
+    const { spread, fabric } = found.spec;
+    const isKnown = spread === undefined || fabric?.slices === undefined;
     findings.expect(
-      hasWishes || nodeSelector !== undefined || found.gang.shareMilli !== undefined || found.fitsFleet === couldEver(found),
+      !isKnown || found.fitsFleet === couldEver(found.spec),
       () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
     );
   }
@@ -214,13 +218,19 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
 function checkTimers(findings: Findings, { state, timers }: World, nowMs: number): void {
   const due: number[] = [];
   for (const attempt of state.attempts.values()) {
-    const walltimeMs = state.workloads.get(attempt.workloadId)?.spec.walltimeMs ?? null;
+    const spec = state.workloads.get(attempt.workloadId)?.spec;
+    const walltimeMs = spec?.walltimeMs ?? null;
     if (attempt.startedAtMs !== null && attempt.stop === null && walltimeMs !== null)
       due.push(attempt.startedAtMs + walltimeMs);
+    // From here on it may be taken for others.
+    const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
+    if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
   }
   for (const workload of state.workloads.values()) {
-    if (workload.endedAtMs !== null || workload.stopRequested || workload.nextTask < taskCountOf(workload.spec))
-      continue;
+    if (workload.endedAtMs !== null || workload.stopRequested) continue;
+    const { notBeforeMs: notBeforeAtMs = 0 } = workload.spec;
+    if (notBeforeAtMs > nowMs) due.push(notBeforeAtMs);
+    if (workload.nextTask < taskCountOf(workload.spec)) continue;
     for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
   }
   if (due.length === 0) return;

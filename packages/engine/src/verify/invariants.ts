@@ -9,6 +9,7 @@ import type { Engine } from "../ready.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
 import type { BlockedReason } from "../verdicts.ts";
 import { Findings } from "./findings.ts";
+import { checkRestBesideReservations } from "./backfill.ts";
 import { checkIndexes } from "./index-checks.ts";
 import { feasibility, hasReadyTask } from "./recount.ts";
 import type { Feasibility } from "./recount.ts";
@@ -22,6 +23,7 @@ export function checkInvariants(engine: Engine): string[] {
   const findings = new Findings();
   checkIndexes(findings, world, nowMs);
   checkVerdicts(findings, engine, nowMs);
+  checkRestBesideReservations(findings, world, nowMs);
   return [...checkState(world.state, nowMs), ...findings.list];
 }
 
@@ -68,7 +70,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): 
     case "teamLimit":
       return reason.usedCount + reason.neededCount > reason.limitCount;
     case "behindHead":
-      return reason.headWorkloadId === head?.id && head !== workload && reason.aheadCount > 0;
+      // Where teams take turns the head is the scheduler's business.
+      return reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload;
     case "held":
       return workload.held === true;
     case "waitsFor":

@@ -5,18 +5,21 @@
 import { acceleratorIndices } from "../model/accelerator-set.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Node } from "../model/fleet.ts";
-import type { GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
+import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { OrderKey, Policy } from "../policy/policy.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { quotaView } from "./quota-recount.ts";
+import { couldHold, isSelected } from "./wishes.ts";
+import type { Share } from "./wishes.ts";
 
-/** What a waiting gang asks for; a placement class and a workload's spec both are one. */
-export interface GangRequest {
-  readonly team: TeamName;
-  readonly gang: GangSpec;
-  readonly acceleratorTypes: readonly string[];
-  readonly nodeSelector?: Readonly<Record<string, string>>;
-}
+/** What a waiting gang asks for: the part of a workload's spec that placing depends on. */
+export type GangRequest = Pick<
+  WorkloadSpec,
+  "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "preemptible" | "priority"
+>;
 
 /** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
 export interface Held {
@@ -98,7 +101,7 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 }
 
 /** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
-function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];
   for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
     line.push(at);
@@ -118,11 +121,14 @@ export function amountsOf(gang: GangSpec, workers: number, type: string): TeamAm
   ]);
 }
 
-/** What each team and everything below it holds or is promised; what a plan evicts has stopped counting. */
-export function heldByTeam(state: ReadonlyState): ReadonlyMap<TeamName, TeamAmounts> {
+/** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
+export function heldByTeam(
+  state: ReadonlyState,
+  counts: (spec: WorkloadSpec) => boolean = () => true,
+): ReadonlyMap<TeamName, TeamAmounts> {
   const held = new Map<TeamName, Map<string, number>>();
   const add = (spec: Workload["spec"] | undefined, type: string, workers: number): void => {
-    if (spec === undefined) return;
+    if (spec === undefined || !counts(spec)) return;
     for (const team of withAncestors(state, spec.team)) {
       const amounts = held.get(team) ?? new Map<string, number>();
       held.set(team, amounts);
@@ -131,28 +137,26 @@ export function heldByTeam(state: ReadonlyState): ReadonlyMap<TeamName, TeamAmou
     }
   };
   for (const attempt of state.attempts.values()) {
-    const evicted = attempt.stop !== null && EVICTIONS.has(attempt.stop.reason);
-    if (!evicted) add(specOf(state, attempt), attempt.acceleratorType, attempt.workers.length);
+    if (!isEvicted(attempt)) add(specOf(state, attempt), attempt.acceleratorType, attempt.workers.length);
   }
   for (const promise of state.promises.values())
     add(specOf(state, promise), promise.acceleratorType, promise.workers.length);
   return held;
 }
 
-const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
+export const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
 
-/** Whether the team and every team above it would hold no more than its limits with these amounts more. */
-export function keepsLimits(
-  state: ReadonlyState,
-  held: ReadonlyMap<TeamName, TeamAmounts>,
-  { team, more }: { readonly team: TeamName; readonly more: TeamAmounts },
-): boolean {
-  return withAncestors(state, team).every((at) =>
-    Object.entries(state.teams.get(at)?.limit ?? {}).every(([resource, limit]) => {
-      const asked = more.get(resource) ?? 0;
-      return asked === 0 || (held.get(at)?.get(resource) ?? 0) + asked <= limit;
-    }),
-  );
+/** Whether a plan took from the attempt all that it holds. */
+export const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
+
+/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one. */
+export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
+  const workload = state.workloads.get(attempt.workloadId);
+  if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
+  const isChanging = attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
+  const { gang } = workload.spec;
+  if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
+  return Math.max(1, (gang.minWorkers ?? gang.workers) - attempt.workers.length);
 }
 
 /** Whether the team and every team above it hold no more than their limits of what is asked for. */
@@ -197,8 +201,7 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
 }
 
 /** How many workers of the gang a node has room for. */
-function workersIn(room: Room, gang: GangSpec, selector: Readonly<Record<string, string>>): number {
-  if (Object.entries(selector).some(([label, value]) => room.node.labels?.[label] !== value)) return 0;
+function workersIn(room: Room, gang: GangSpec): number {
   const bounds = [room.workers];
   if (gang.shareMilli !== undefined) {
     const part = gang.shareMilli;
@@ -211,23 +214,43 @@ function workersIn(room: Room, gang: GangSpec, selector: Readonly<Record<string,
   return Math.max(0, Math.min(...bounds));
 }
 
+const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.workers;
+
 /**
- * Types on which the least of the gang fits. All workers of a gang ask for the same, so without wishes for the fabric or for
- * spreading it fits exactly when the workers that each node could take add up to the gang: no search is needed to be sure.
+ * Types on which the least of the gang fits as it wishes. All workers of a gang ask for the same, so it fits exactly when the
+ * workers that each node could take add up to the gang: no search is needed to be sure. What cannot be told fits nowhere.
  */
-function typesThatFit(rooms: readonly Room[], { gang, acceleratorTypes, nodeSelector = {} }: GangRequest): readonly string[] {
-  const workersByType = new Map<string, number>();
+function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
+  const { gang, acceleratorTypes } = request;
+  const sharesByType = new Map<string, Share[]>();
   for (const room of rooms) {
     const type = room.node.acceleratorType;
     if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
-    workersByType.set(type, (workersByType.get(type) ?? 0) + workersIn(room, gang, nodeSelector));
+    const shares = sharesByType.get(type) ?? [];
+    sharesByType.set(type, shares);
+    shares.push({ node: room.node, workers: workersIn(room, gang) });
   }
-  return [...workersByType].filter(([, workers]) => workers >= (gang.minWorkers ?? gang.workers)).map(([type]) => type);
+  const fits = (shares: readonly Share[]): boolean => couldHold(state, request, shares, leastWorkers(request)) === true;
+  return [...sharesByType].filter(([, shares]) => fits(shares)).map(([type]) => type);
+}
+
+/** How many workers of a gang the empty usable fleet holds, wishes for fabric and spreading left aside. */
+function countFits(rooms: readonly Room[], request: GangRequest): boolean {
+  const { gang, acceleratorTypes } = request;
+  const byType = new Map<string, number>();
+  for (const room of rooms) {
+    const type = room.node.acceleratorType;
+    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    byType.set(type, (byType.get(type) ?? 0) + (isSelected(room.node, request) ? workersIn(room, gang) : 0));
+  }
+  return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
 
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
+  /** The same by counts alone: wishes for fabric and spreading left aside. */
+  couldByCounts(request: GangRequest): boolean;
   /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
   mayBlock(request: GangRequest): boolean;
   /** Whether it could start now: free capacity and every limit above its team considered. */
@@ -235,15 +258,21 @@ export interface Feasibility {
 }
 
 export function feasibility(state: ReadonlyState): Feasibility {
+  const rules = rulesOf(state.policy);
   const empty = roomOnNodes(state, new Map());
   const current = roomOnNodes(state, heldByNode(state));
-  const held = heldByTeam(state);
-  const mayTake = ({ team, gang }: GangRequest, type: string): boolean =>
-    keepsLimits(state, held, { team, more: amountsOf(gang, gang.minWorkers ?? gang.workers, type) });
+  const quotas = quotaView(state);
+  const mayTake = (request: GangRequest, type: string): boolean =>
+    quotas.allows({
+      team: request.team,
+      isPreemptible: isPreemptible(rules, request),
+      more: amountsOf(request.gang, leastWorkers(request), type),
+    });
   return {
-    couldEver: (request) => typesThatFit(empty, request).length > 0,
-    mayBlock: (request) => typesThatFit(empty, request).some((type) => mayTake(request, type)),
-    couldNow: (request) => typesThatFit(current, request).some((type) => mayTake(request, type)),
+    couldEver: (request) => typesThatFit(state, empty, request).length > 0,
+    couldByCounts: (request) => countFits(empty, request),
+    mayBlock: (request) => typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
+    couldNow: (request) => typesThatFit(state, current, request).some((type) => mayTake(request, type)),
   };
 }
 

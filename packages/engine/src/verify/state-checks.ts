@@ -6,6 +6,7 @@ import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
 import { Findings } from "./findings.ts";
+import { checkPromise } from "./promise-checks.ts";
 import { heldByNode, specOf } from "./recount.ts";
 import { checkRest } from "./rest.ts";
 
@@ -22,6 +23,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
     checkTasks(findings, state, workload);
     checkWorkloadPhase(findings, state, workload);
   }
+  for (const promise of state.promises.values()) checkPromise(findings, state, promise);
   checkConservation(findings, state);
   checkRest(findings, state, nowMs);
   return findings.list;
@@ -102,11 +104,16 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
     isIncomplete || (workers.length >= (gang.minWorkers ?? gang.workers) && workers.length <= gang.workers),
     () => `${attempt.id} has ${workers.length} of ${gang.workers} workers`,
   );
+  const { leaving } = attempt;
+  findings.expect(leaving === undefined || leaving.length > 0, () => `${attempt.id} waits for nobody to leave`);
+  const growing = state.promises.get(attempt.id);
+  const ahead = workers.length + (growing?.workers.length ?? 0);
+  findings.expect(ahead <= gang.workers, () => `${attempt.id} has and is promised ${ahead} of ${gang.workers} workers`);
   findings.expect(
     acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
     () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
   );
-  for (const { node: id, accelerators } of workers) {
+  for (const { node: id, accelerators } of [...workers, ...(leaving ?? [])]) {
     const count = acceleratorCount(accelerators);
     findings.expect(
       count === gang.accelerators,
@@ -196,10 +203,12 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
     findings.expect(endReason === null, () => `${id} has not ended, for the reason ${endReason?.kind}`);
     return;
   }
-  const expected = stopRequested ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
+  // Work whose condition can never be met ends without a task ever begun.
+  const isHopeless = endReason?.kind === "dependencyNotMet";
+  const expected = stopRequested || isHopeless ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
   findings.expect(phase === expected, () => `${id} ended as ${phase}, it should be ${expected}`);
-  findings.expect(!isActive && !isWaiting, () => `${id} ended with tasks under way`);
-  const reasons = { cancelled: ["cancelled"], succeeded: ["allTasksSucceeded"] }[phase as string] ?? [
+  findings.expect(!isActive && (!isWaiting || (isHopeless && nextTask === 0)), () => `${id} ended with tasks under way`);
+  const reasons = { cancelled: ["cancelled", "dependencyNotMet"], succeeded: ["allTasksSucceeded"] }[phase as string] ?? [
     "tasksFailed",
     "retriesExhausted",
     "walltimeExceeded",

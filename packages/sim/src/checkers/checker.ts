@@ -3,7 +3,7 @@
  * is the engine's own list of invariants, counted again without its indexes and its scheduling code; what takes a memory (the
  * life of every attempt) is followed here.
  */
-import { checkBatch, checkState } from "@headroom/engine";
+import { checkBatch, checkState, type AttemptId } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { AttemptLives } from "./attempt-lives.ts";
 import { Violation } from "./violation.ts";
@@ -11,6 +11,8 @@ import { Violation } from "./violation.ts";
 /** All checkers of a run, with whatever memory they need, as the run's observer. */
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
+  /** To whom places were promised after the round before. */
+  #promised: ReadonlySet<AttemptId> = new Set();
   /** The journal of the run: what a restart would read. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
@@ -22,13 +24,15 @@ export class Checkers implements SimulationObserver {
     const { ready, engine } = round;
     if (ready.group !== null) this.groups.push(ready.group);
     this.#lives.onRound(round);
-    const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready)];
+    const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready, this.#promised)];
+    this.#promised = new Set(engine.state.promises.keys());
     if (broken.length > 0) throw new Violation(broken.join("; "));
   }
 
   fork(): this {
     const copy = new Checkers(this.#lives.fork());
     copy.groups.push(...this.groups);
+    copy.#promised = this.#promised;
     return copy as this;
   }
 }

@@ -9,7 +9,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { roundOrder } from "../order/round-order.ts";
-import { couldEverFit } from "../place-waiting.ts";
+import { couldEverFit } from "../could-ever.ts";
 import { carryOut } from "./carry-out.ts";
 import { searches } from "./searches.ts";
 

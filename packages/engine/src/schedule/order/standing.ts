@@ -27,8 +27,13 @@ export type Standings = ReadonlyMap<TeamNode, Standing>;
 /** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
 export function standingsOf(world: World): Standings {
   const { sequence } = world.state;
-  if (world.standings?.sequence !== sequence) world.standings = { sequence, value: computeStandings(world) };
-  return world.standings.value;
+  // Work also joins the queue without an event, when its time has come.
+  const { changes } = world.queue;
+  const known = world.standings;
+  if (known !== null && known.sequence === sequence && known.changes === changes) return known.value;
+  const value = computeStandings(world);
+  world.standings = { sequence, changes, value };
+  return value;
 }
 
 function computeStandings(world: World): Standings {

@@ -1,0 +1,51 @@
+/** What the usable fleet could hold if nothing ran, with the wishes of the work: what could never start there waits aside. */
+import type { TypeCapacity } from "../state/capacity.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
+import { fabricChoices } from "./fabric-choice.ts";
+import { fewestDomains } from "./fabric-fewest.ts";
+import { emptyNodeWorkers, fitsEmptyFleet } from "./place.ts";
+import { domainBudget, matches } from "./place-wishes.ts";
+import type { Candidate } from "./place-wishes.ts";
+
+export function couldEverFit(world: World, found: PlacementClass): boolean {
+  const { capacity } = world;
+  if (found.fleetEpoch !== capacity.fleetEpoch) {
+    found.fitsFleet = fitsEmptyFleet(capacity, found) && fitsAsWished(world, found, found.workers);
+    found.fleetEpoch = capacity.fleetEpoch;
+  }
+  return found.fitsFleet;
+}
+
+/** How many workers the empty fleet holds as they wish, of one type, at most as many as are asked for at once. */
+export function placeableAsWished(world: World, found: PlacementClass): number {
+  for (let workers = found.workers; workers > 0; workers--) if (fitsAsWished(world, found, workers)) return workers;
+  return 0;
+}
+
+function fitsAsWished(world: World, found: PlacementClass, workers: number): boolean {
+  const { fabric, spread, nodeSelector } = found.spec;
+  if (fabric === undefined && spread === undefined && nodeSelector === undefined && workers === found.workers) return true;
+  const request = workers === found.workers ? found : Object.assign(Object.create(found) as PlacementClass, { workers });
+  return world.capacity.acceptable(found.acceleratorTypes).some((type) => fitsOnType(world, request, type));
+}
+
+function fitsOnType(world: World, found: PlacementClass, { slots }: TypeCapacity): boolean {
+  const { fabric, spread, nodeSelector } = found.spec;
+  const candidates = slots
+    .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)))
+    .map((slot): Candidate => ({ slot, fits: Math.min(found.workers, emptyNodeWorkers(slot, found.gang)) }))
+    .filter(({ fits }) => fits > 0);
+  if (fabric?.slices !== undefined) return fewestDomains(world, found, candidates) !== null;
+  for (const choice of fabricChoices(world, found, candidates)) {
+    const budget = domainBudget(world, found);
+    let room = 0;
+    for (const { slot, fits } of choice) {
+      const most = spread === undefined ? fits : Math.min(fits, budget.left(slot));
+      budget.take(slot, most);
+      room += most;
+    }
+    if (room >= found.workers) return true;
+  }
+  return false;
+}

@@ -1,0 +1,33 @@
+/** What waits beside idle capacity waits for a protected start that it would be in the way of, and for nothing else (DESIGN §7.11, 12). */
+import { attemptId } from "../model/ids.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { PromisedPlace, Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { World } from "../state/world.ts";
+import type { Findings } from "./findings.ts";
+import { feasibility } from "./recount.ts";
+import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
+
+export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
+  const { state } = world;
+  if (!reservesStarts(state) || !startsWork(state)) return;
+  for (const workload of waitingAlthoughItFits(state, nowMs)) {
+    const { couldNow } = feasibility({ ...state, promises: withReserved(world, workload, nowMs) });
+    findings.expect(
+      !couldNow(workload.spec),
+      () => `${workload.id} waits although it fits beside every protected start`,
+    );
+  }
+}
+
+/** Promises, and the places reserved for others that start before this would end. */
+function withReserved({ state, reservations }: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, PromisedPlace> {
+  const lastsMs = workload.spec.walltimeMs ?? rulesOf(state.policy).backfill.assumedWalltimeMs;
+  const places = new Map(state.promises);
+  for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {
+    if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;
+    const id = attemptId(`reserved ${index}`);
+    places.set(id, { attemptId: id, workloadId, task: 0, number: 0, ...placement, growth: false, atMs: nowMs });
+  }
+  return places;
+}

@@ -1,0 +1,33 @@
+/** What must hold for a place that is kept for somebody: it is what the gang asked for, on nodes that take work, for work that waits. */
+import { acceleratorCount } from "../model/accelerator-set.ts";
+import type { PromisedPlace } from "../model/workload.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "./findings.ts";
+import { isUsable } from "./recount.ts";
+
+export function checkPromise(findings: Findings, state: ReadonlyState, promise: PromisedPlace): void {
+  const { attemptId, workloadId, acceleratorType, workers, growth } = promise;
+  const workload = state.workloads.get(workloadId);
+  findings.expect(workload !== undefined, () => `a place is promised to ${workloadId}, which does not exist`);
+  if (workload === undefined) return;
+  const { gang, acceleratorTypes } = workload.spec;
+  const running = state.attempts.get(attemptId);
+  findings.expect(!workload.stopRequested || running !== undefined, () => `${workloadId} is to stop and has a promise`);
+  findings.expect(growth === (running !== undefined), () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`);
+  const least = growth ? 1 : (gang.minWorkers ?? gang.workers);
+  findings.expect(
+    workers.length >= least && workers.length <= gang.workers,
+    () => `${attemptId} is promised ${workers.length} of ${least} workers`,
+  );
+  findings.expect(
+    growth ? acceleratorType === running?.acceleratorType : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    () => `${attemptId} is promised ${acceleratorType}, which it does not accept`,
+  );
+  for (const { node: id, accelerators } of workers) {
+    const node = state.nodes.get(id);
+    findings.expect(node !== undefined && isUsable(node), () => `${attemptId} is promised a place on ${id}, which takes no work`);
+    findings.expect(node?.acceleratorType === acceleratorType, () => `${attemptId} is promised ${acceleratorType} on ${id}`);
+    const count = acceleratorCount(accelerators);
+    findings.expect(count === gang.accelerators, () => `${attemptId} is promised ${count} of ${gang.accelerators} accelerators on ${id}`);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What quotas allow, counted from the teams and from what is held: limits, guarantees as bounds of what cannot be preempted,
+ * and what teams lend each other. Written down a second time, recursively and without any index.
+ */
+import type { TeamName } from "../model/ids.ts";
+import type { Amounts } from "../model/team.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { heldByTeam, withAncestors } from "./recount.ts";
+import type { TeamAmounts } from "./recount.ts";
+
+export interface QuotaAsked {
+  readonly team: TeamName;
+  /** Whether it may be evicted for others. */
+  readonly isPreemptible: boolean;
+  readonly more: TeamAmounts;
+}
+
+export interface QuotaView {
+  allows(asked: QuotaAsked): boolean;
+  /** How much more of a resource the team may use of what it owns and is lent; `null`: nobody states a guarantee of it. */
+  available(team: TeamName, resource: string): number | null;
+}
+
+export function quotaView(state: ReadonlyState): QuotaView {
+  const rules = rulesOf(state.policy);
+  const held = heldByTeam(state);
+  const fixed = heldByTeam(state, (spec: WorkloadSpec) => !isPreemptible(rules, spec));
+  const named = new Set([...state.teams.values()].flatMap(({ guarantee }) => Object.keys(guarantee ?? {})));
+  const available = (team: TeamName, resource: string): number | null =>
+    named.has(resource) ? new Lending(state, held, resource).available(team) : null;
+  const allows = ({ team, isPreemptible: mayLeave, more }: QuotaAsked): boolean => {
+    const line = withAncestors(state, team);
+    const fits = (bounds: Amounts | undefined, used: TeamAmounts | undefined): boolean =>
+      Object.entries(bounds ?? {}).every(([resource, most]) => {
+        const asked = more.get(resource) ?? 0;
+        return asked === 0 || (used?.get(resource) ?? 0) + asked <= most;
+      });
+    if (!line.every((at) => fits(state.teams.get(at)?.limit, held.get(at)))) return false;
+    if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
+      return line.every((at) => fits(state.teams.get(at)?.guarantee, fixed.get(at)));
+    return true;
+  };
+  const lends = ({ team, more }: QuotaAsked): boolean =>
+    rules.teams.overGuarantee === "idle" ||
+    [...more].every(([resource, asked]) => asked === 0 || asked <= (available(team, resource) ?? asked));
+  return { available, allows: (asked) => allows(asked) && lends(asked) };
+}
+
+/** One resource in the tree of teams (the arithmetic of Kueue's cohorts, resource_node.go). */
+class Lending {
+  readonly #state: ReadonlyState;
+  readonly #held: ReadonlyMap<TeamName, TeamAmounts>;
+  readonly #resource: string;
+
+  constructor(state: ReadonlyState, held: ReadonlyMap<TeamName, TeamAmounts>, resource: string) {
+    this.#state = state;
+    this.#held = held;
+    this.#resource = resource;
+  }
+
+  #children(team: TeamName): readonly TeamName[] {
+    return [...this.#state.teams.values()].filter(({ parent }) => parent === team).map(({ name }) => name);
+  }
+
+  #stated(amounts: Amounts | undefined, missing: number): number {
+    return amounts?.[this.#resource] ?? missing;
+  }
+
+  #heldBy(team: TeamName): number {
+    return this.#held.get(team)?.get(this.#resource) ?? 0;
+  }
+
+  #quota(team: TeamName): number {
+    const own = this.#stated(this.#state.teams.get(team)?.guarantee, 0);
+    return this.#children(team).reduce((sum, child) => sum + this.#lent(child), own);
+  }
+
+  #lent(team: TeamName): number {
+    return Math.min(this.#quota(team), this.#stated(this.#state.teams.get(team)?.lendingLimit, Number.POSITIVE_INFINITY));
+  }
+
+  #kept(team: TeamName): number {
+    return this.#quota(team) - this.#lent(team);
+  }
+
+  /** What counts against the quota: its own work, and of its children what exceeds what they keep to themselves. */
+  #usage(team: TeamName): number {
+    const children = this.#children(team);
+    const own = children.reduce((rest, child) => rest - this.#heldBy(child), this.#heldBy(team));
+    return children.reduce((sum, child) => sum + Math.max(0, this.#usage(child) - this.#kept(child)), own);
+  }
+
+  available(team: TeamName): number {
+    const declared = this.#state.teams.get(team);
+    const belowLimit = this.#stated(declared?.limit, Number.POSITIVE_INFINITY) - this.#heldBy(team);
+    const usage = this.#usage(team);
+    const parent = declared?.parent ?? null;
+    if (parent === null) return Math.min(belowLimit, this.#quota(team) - usage);
+    const kept = this.#kept(team);
+    const mayBorrow = this.#stated(declared?.borrowingLimit, Number.POSITIVE_INFINITY);
+    const fromParent = Math.min(this.available(parent), this.#lent(team) - Math.max(0, usage - kept) + mayBorrow);
+    return Math.min(belowLimit, Math.max(0, kept - usage) + fromParent);
+  }
+}

@@ -1,0 +1,66 @@
+/** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
+import { isPreemptible } from "../policy/preemptible.ts";
+import { ACCELERATORS_AT } from "../state/team-use.ts";
+import type { World } from "../state/world.ts";
+import type { Findings } from "./findings.ts";
+import { growthAsked, heldByTeam } from "./recount.ts";
+import { quotaView } from "./quota-recount.ts";
+
+export function checkTeamUse(findings: Findings, { state, teamUse, rules }: World): void {
+  const held = heldByTeam(state);
+  const fixed = heldByTeam(state, (spec) => !isPreemptible(rules, spec));
+  for (const team of state.teams.keys()) {
+    const node = teamUse.node(team);
+    teamUse.resources.forEach((resource, position) => {
+      // Accelerators are filed in thousandths, all of them and by type.
+      const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+      const counted = held.get(team)?.get(resource) ?? 0;
+      const filed = (node.used[position] ?? 0) / unit;
+      findings.expect(isSame(filed, counted), () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`);
+      const countedFixed = fixed.get(team)?.get(resource) ?? 0;
+      const filedFixed = (node.fixed[position] ?? 0) / unit;
+      findings.expect(
+        isSame(filedFixed, countedFixed),
+        () => `team ${team} is filed with ${filedFixed} ${resource} that cannot be preempted, it holds ${countedFixed}`,
+      );
+    });
+  }
+}
+
+/** Thousandths are summed as integers in one place and as fractions in the other. */
+const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 1e-6;
+
+/** What teams may still use of each other's guarantees, where the policy in force lets them borrow. */
+export function checkLending(findings: Findings, { state, teamUse, rules }: World): void {
+  const { quota } = teamUse;
+  const borrows = rules.teams.overGuarantee === "borrow";
+  findings.expect(borrows === (quota !== null), () => `teams ${borrows ? "" : "do not "}borrow and the quota tree says otherwise`);
+  if (quota === null) return;
+  const view = quotaView(state);
+  for (const team of state.teams.keys()) {
+    const leaf = quota.leaf(team);
+    quota.positions.forEach((position, at) => {
+      const resource = teamUse.resources[position] as string;
+      const filed = quota.tree.available(leaf, at) / (position >= ACCELERATORS_AT ? 1000 : 1);
+      const counted = view.available(team, resource);
+      // Amounts without bound are written down differently.
+      const isBound = counted !== null && Math.abs(counted) < 1e12;
+      findings.expect(
+        !isBound || isSame(filed, counted),
+        () => `team ${team} is filed with ${filed} ${resource} to use, it may use ${counted}`,
+      );
+    });
+  }
+}
+
+/** Every running gang below its size asks for as many further workers as it may have at once, and nobody else does. */
+export function checkGrowth(findings: Findings, { state, queue }: World): void {
+  const filed = new Map([...queue.growthClasses()].map((found) => [found.grows as string, found.workers]));
+  for (const attempt of state.attempts.values()) {
+    const asked = growthAsked(state, attempt);
+    const filedAs = filed.get(attempt.id) ?? 0;
+    findings.expect(filedAs === asked, () => `${attempt.id} is filed as asking for ${filedAs} workers, it asks for ${asked}`);
+    filed.delete(attempt.id);
+  }
+  findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
+}
