@@ -2,9 +2,14 @@
  * The simulator: a virtual clock and a simulated executor around the same engine that runs live, traces to feed it, faults
  * to trouble it, and checkers to judge it. It must not read a clock or files, draw random numbers of its own, or decide
  * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
- * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants).
+ * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants), `estimate/` (when what waits will start).
  */
 export * from "./clock/event-queue.ts";
+export * from "./estimate/calibration.ts";
+export * from "./estimate/durations.ts";
+export * from "./estimate/estimate-starts.ts";
+export * from "./estimate/trace-starts.ts";
+export * from "./estimate/validate-starts.ts";
 export * from "./executor/simulated-executor.ts";
 export * from "./faults/exponential.ts";
 export * from "./faults/fault-plan.ts";

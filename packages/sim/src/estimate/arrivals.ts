@@ -1,0 +1,68 @@
+/**
+ * Work that is yet to be submitted, as far as it can matter to what waits: under policies that let later work pass, the
+ * future is taken to be some stretch of the past again (a block bootstrap, Künsch 1989), so that its bursts stay bursts.
+ */
+import { draw, type Workload, type WorkloadId } from "@headroom/engine";
+import { acceleratorsOf, type WorkHistory } from "./history.ts";
+
+export interface Arrival {
+  readonly atMs: number;
+  /** Index of the work that comes again. */
+  readonly record: number;
+}
+
+/** A past shorter than this is taken to have been silent before: an hour of submissions must not become the rate of a week. */
+const pastMinMs = 24 * 3_600_000;
+
+const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }: Workload): number => {
+  if (firstStartedAtMs !== null) return firstStartedAtMs;
+  if (activeAttempts.length > 0) return submittedAtMs;
+  return endedAtMs === null ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+};
+
+/**
+ * Whether later work may pass any of `targets`: it has passed work of that size or smaller before. Asked of the record and
+ * not of the policy, so that every policy is covered, and so that queues which nobody passes cost nothing extra.
+ */
+export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<WorkloadId>): boolean {
+  let laterStartMs = Number.POSITIVE_INFINITY;
+  let passedSize = Number.POSITIVE_INFINITY;
+  let targetSize = 0;
+  for (let index = workloads.length - 1; index >= 0; index--) {
+    const workload = workloads[index]!;
+    const size = acceleratorsOf(workload.spec);
+    if (targets.has(workload.id)) targetSize = Math.max(targetSize, size);
+    const startMs = startOf(workload);
+    if (laterStartMs < startMs) passedSize = Math.min(passedSize, size);
+    if (startMs > Number.NEGATIVE_INFINITY) laterStartMs = Math.min(laterStartMs, startMs);
+  }
+  return targetSize >= passedSize;
+}
+
+/** Several days of a busy cluster. Work that is passed for ever must not make a forward run last as long. */
+const arrivalsMax = 2000;
+
+export interface Replay {
+  readonly nowMs: number;
+  readonly seed: number;
+}
+
+/** Submissions of the past from some instant on, once more, from `nowMs` on; past their end they begin again. */
+export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: Replay): Generator<Arrival> {
+  const { records } = history;
+  const first = records[0];
+  if (first === undefined) return;
+  const periodMs = Math.max(pastMinMs, nowMs - first.submittedAtMs) + 1;
+  const beginMs = nowMs - periodMs + 1 + Math.floor((draw(seed, 0, "arrivals") / 2 ** 32) * periodMs);
+  let record = records.findIndex(({ submittedAtMs }) => submittedAtMs >= beginMs);
+  let shiftMs = nowMs - beginMs;
+  if (record < 0) record = records.length;
+  for (let count = 0; count < arrivalsMax; count++) {
+    if (record === records.length) {
+      record = 0;
+      shiftMs += periodMs;
+    }
+    yield { atMs: records[record]!.submittedAtMs + shiftMs, record };
+    record++;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Keeps ranges honest: every range that was given is held against the start that came, and from then on the ranges are a
+ * little wider on the side that was missed, a little narrower where they held. After any number of outcomes the share of
+ * misses is near what was promised, whatever the model behind the ranges gets wrong and however the work changes
+ * (adaptive conformal inference: Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023).
+ * What runs past its upper bound is a miss there and then: waiting for its start would let late news come latest.
+ */
+import type { WorkloadId } from "@headroom/engine";
+import { EventQueue, ranks } from "../clock/event-queue.ts";
+
+/** A wait as a scenario-by-scenario forecast has it, in ms; `Infinity`: past the horizon. */
+export interface WaitRange {
+  readonly p10Ms: number;
+  readonly p50Ms: number;
+  readonly p90Ms: number;
+}
+
+export interface CalibrationRules {
+  /** Share of outcomes that may lie beyond each end. */
+  readonly missShare: number;
+  /** How much one outcome moves an end, relative to its distance from the middle. */
+  readonly step: number;
+  /** A model is too sure of itself while it has seen little. */
+  readonly firstStretch: number;
+  readonly stretchMax: number;
+  /** Before stretching, each end is at least this share of the median away from it, and `distanceMinMs`. */
+  readonly distanceMinShare: number;
+  readonly distanceMinMs: number;
+}
+
+export const usualCalibrationRules: CalibrationRules = {
+  missShare: 0.1,
+  step: 0.015,
+  firstStretch: 1.3,
+  stretchMax: 4,
+  distanceMinShare: 0.2,
+  distanceMinMs: 60_000,
+};
+
+interface Promised extends WaitRange {
+  readonly workloadId: WorkloadId;
+  readonly madeAtMs: number;
+}
+
+export class RangeCalibration {
+  readonly #rules: CalibrationRules;
+  readonly #promised = new Map<WorkloadId, Promised>();
+  /** Upper ends by the instant at which they pass; the payload is an index of `#bySlot`. */
+  readonly #passing = new EventQueue();
+  readonly #bySlot: (Promised | null)[] = [];
+  readonly #freeSlots: number[] = [];
+  #below: number;
+  #above: number;
+
+  constructor(rules: CalibrationRules = usualCalibrationRules) {
+    this.#rules = rules;
+    this.#below = rules.firstStretch;
+    this.#above = rules.firstStretch;
+  }
+
+  /** How far the ends are moved away from the middle at present. */
+  get stretch(): { readonly below: number; readonly above: number } {
+    return { below: this.#below, above: this.#above };
+  }
+
+  /** The range to promise where the forecast says this. */
+  range({ p10Ms, p50Ms, p90Ms }: WaitRange): WaitRange {
+    const { distanceMinShare, distanceMinMs } = this.#rules;
+    if (p50Ms === Number.POSITIVE_INFINITY) return { p10Ms, p50Ms, p90Ms };
+    const distanceMin = Math.floor(p50Ms * distanceMinShare) + distanceMinMs;
+    const below = Math.max(p50Ms - p10Ms, distanceMin) * this.#below;
+    const above = Math.max(p90Ms - p50Ms, distanceMin) * this.#above;
+    return { p10Ms: Math.max(0, Math.round(p50Ms - below)), p50Ms, p90Ms: Math.round(p50Ms + above) };
+  }
+
+  /** A range was given; one for each workload counts, the first. */
+  promise(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
+    if (this.#promised.has(workloadId)) return;
+    const promised = { workloadId, madeAtMs, ...range };
+    this.#promised.set(workloadId, promised);
+    if (range.p90Ms === Number.POSITIVE_INFINITY) return;
+    const slot = this.#freeSlots.pop() ?? this.#bySlot.length;
+    this.#bySlot[slot] = promised;
+    this.#passing.push(madeAtMs + range.p90Ms, ranks.observation, slot);
+  }
+
+  started(workloadId: WorkloadId, atMs: number): void {
+    const promised = this.#promised.get(workloadId);
+    if (promised === undefined) return;
+    this.#promised.delete(workloadId);
+    const waitMs = atMs - promised.madeAtMs;
+    this.#learn(waitMs < promised.p10Ms, waitMs > promised.p90Ms);
+  }
+
+  /** It ended without a start: nothing is learned. */
+  withdrawn(workloadId: WorkloadId): void {
+    this.#promised.delete(workloadId);
+  }
+
+  /** Time passes: what has not started by its upper end has missed it. Call it before `range`, after `started`. */
+  passed(nowMs: number): void {
+    while (this.#passing.nextAtMs < nowMs) {
+      const slot = this.#passing.nextPayload;
+      this.#passing.drop();
+      const promised = this.#bySlot[slot]!;
+      this.#bySlot[slot] = null;
+      this.#freeSlots.push(slot);
+      if (this.#promised.get(promised.workloadId) !== promised) continue;
+      this.#promised.delete(promised.workloadId);
+      this.#learn(false, true);
+    }
+  }
+
+  #learn(missedBelow: boolean, missedAbove: boolean): void {
+    this.#below = this.#moved(this.#below, missedBelow);
+    this.#above = this.#moved(this.#above, missedAbove);
+  }
+
+  #moved(stretch: number, missed: boolean): number {
+    const { step, missShare, stretchMax } = this.#rules;
+    const moved = stretch * (1 + step * ((missed ? 1 : 0) - missShare));
+    return Math.min(stretchMax, Math.max(1 / stretchMax, moved));
+  }
+}

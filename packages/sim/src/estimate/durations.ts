@@ -1,0 +1,248 @@
+/**
+ * How long work will run, learned from work that has ended. Users submit in sweeps: jobs of one kind, seconds apart, that
+ * take much the same time; sweeps near each other in time resemble each other; over weeks nothing much holds. So a
+ * duration is drawn from the sweep's own ended members, or else from those of a sweep nearby, preferring the same kind of
+ * work, then the same size, then anything. This is a distance-dependent Chinese restaurant process (Blei and Frazier,
+ * JMLR 12, 2011) over sweeps with a Pólya urn inside each, and it gives two things that independent draws from a
+ * histogram do not: the members of a sweep nobody has seen end vary together, and what runs longer than its like moves
+ * the weight to longer kinds, since a draw must exceed what has elapsed.
+ */
+import { draw } from "@headroom/engine";
+
+/** One workload, or one array of tasks, as far as its duration can be guessed from others. */
+export interface WorkRecord {
+  /** What is submitted again and again under one name and team; as narrow as can be told. */
+  readonly family: string;
+  /** Accelerators of the whole gang. */
+  readonly accelerators: number;
+  readonly submittedAtMs: number;
+  /** How long each of its attempts that ended took, in ms. */
+  readonly endedAfterMs: readonly number[];
+  /** `null`: nothing bounds it. */
+  readonly walltimeMs: number | null;
+}
+
+export interface DurationRules {
+  /** Two submissions of one family and size further apart than this belong to different sweeps. */
+  readonly sweepGapMs: number;
+  /** Weight of the ended members of other sweeps against one of its own. */
+  readonly foreignWeight: number;
+  /**
+   * Probabilities of taking the sweep at hand, on the way from the nearest sweep to ones further away. How long kinds of
+   * work persist differs between clusters and cannot be seen from few sweeps, so the scenarios take turns.
+   */
+  readonly nearness: readonly number[];
+  /** Members of a sweep differ by up to this share of their duration. */
+  readonly spread: number;
+}
+
+export const usualDurationRules: DurationRules = {
+  sweepGapMs: 20_000,
+  foreignWeight: 0.3,
+  nearness: [0.02, 0.06, 0.2],
+  spread: 0.06,
+};
+
+/** Where nothing has ended yet: evenly over the octaves from a minute to 17 hours. */
+const firstOctaveMs = 60_000;
+const octaves = 10;
+
+/** Past so many sweeps on either side a sweep is no neighbour any more. */
+const neighboursMax = 48;
+/** More than there are neighbours of all kinds. */
+const stepsMax = 512;
+/** Members of one sweep that are kept in mind; more would not change what is drawn. */
+const poolMax = 256;
+/** A draw must exceed what has elapsed; after so many that do not, nothing known explains the run. */
+const drawsMax = 24;
+/** Of what has elapsed; the Pareto tail of a run that outlasts all its like is cut here. */
+const outlastingMax = 20;
+
+interface Sweep {
+  /** The newest of them. */
+  readonly ended: number[];
+  /** Position in the lists of the family, of the size and of everything. */
+  readonly places: readonly number[];
+  readonly lists: readonly (readonly number[])[];
+}
+
+export class DurationModel {
+  readonly #rules: DurationRules;
+  readonly #records: readonly WorkRecord[];
+  readonly #sweepOf: Int32Array;
+  readonly #sweeps: Sweep[] = [];
+
+  /** `records` in the order of submission; what is asked for later is named by its index. */
+  constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
+    this.#rules = rules;
+    this.#records = records;
+    this.#sweepOf = new Int32Array(records.length);
+    const lists = new Map<string, number[]>();
+    const open = new Map<string, { sweep: number; lastAtMs: number }>();
+    for (const [index, record] of records.entries()) {
+      const key = `${record.accelerators} ${record.family}`;
+      let current = open.get(key);
+      if (current === undefined || record.submittedAtMs - current.lastAtMs > rules.sweepGapMs) {
+        current = { sweep: this.#begin(lists, [key, `${record.accelerators}`, ""]), lastAtMs: 0 };
+        open.set(key, current);
+      }
+      current.lastAtMs = record.submittedAtMs;
+      this.#sweepOf[index] = current.sweep;
+      const { ended } = this.#sweeps[current.sweep]!;
+      for (const endedAfterMs of record.endedAfterMs) ended.push(endedAfterMs);
+      if (ended.length > 2 * poolMax) ended.splice(0, ended.length - poolMax);
+    }
+  }
+
+  #begin(lists: Map<string, number[]>, keys: readonly string[]): number {
+    const sweep = this.#sweeps.length;
+    const found = keys.map((key) => {
+      let list = lists.get(key);
+      if (list === undefined) lists.set(key, (list = []));
+      list.push(sweep);
+      return list;
+    });
+    this.#sweeps.push({ ended: [], places: found.map((list) => list.length - 1), lists: found });
+    return sweep;
+  }
+
+  /** One possible future. The same seed gives the same one, as long as it is asked the same questions in the same order. */
+  scenario(seed: number): DurationScenario {
+    return new DurationScenario(this, seed);
+  }
+
+  get sweepCount(): number {
+    return this.#sweeps.length;
+  }
+
+  get rules(): DurationRules {
+    return this.#rules;
+  }
+
+  sweepOf(record: number): number {
+    return this.#sweepOf[record]!;
+  }
+
+  sweep(index: number): Sweep {
+    return this.#sweeps[index]!;
+  }
+
+  walltimeMs(record: number): number {
+    return this.#records[record]!.walltimeMs ?? Number.MAX_SAFE_INTEGER;
+  }
+}
+
+export class DurationScenario {
+  readonly #model: DurationModel;
+  readonly #seed: number;
+  readonly #nearness: number;
+  #drawn = 0;
+  /** By sweep: what has ended and what this scenario has imagined, for those of which it has imagined anything. */
+  readonly #pools: (number[] | undefined)[];
+  /** Room for the sweeps that a search passes. */
+  readonly #passed: number[] = [];
+
+  constructor(model: DurationModel, seed: number) {
+    this.#model = model;
+    this.#seed = seed;
+    this.#pools = Array.from({ length: model.sweepCount });
+    const { nearness } = model.rules;
+    this.#nearness = nearness[seed % nearness.length]!;
+  }
+
+  /** How long an attempt of this work takes in all, given that it has already run for `elapsedMs`; whole ms. */
+  durationMs(record: number, elapsedMs: number): number {
+    const sweep = this.#model.sweepOf(record);
+    const walltimeMs = this.#model.walltimeMs(record);
+    let found = 0;
+    for (let attempt = 0; attempt < drawsMax; attempt++) {
+      const candidate = Math.min(this.#candidate(sweep, elapsedMs), walltimeMs);
+      if (candidate > elapsedMs) {
+        found = candidate;
+        break;
+      }
+    }
+    if (found === 0) found = Math.min(this.#outlasting(elapsedMs), Math.max(walltimeMs, elapsedMs + 1));
+    this.#imagine(sweep, found);
+    return found;
+  }
+
+  #imagine(sweep: number, durationMs: number): void {
+    const pool = (this.#pools[sweep] ??= this.#model.sweep(sweep).ended.slice(-poolMax));
+    if (pool.length < poolMax) pool.push(durationMs);
+    else pool[Math.floor(this.#uniform() * poolMax)] = durationMs;
+  }
+
+  #uniform(): number {
+    return draw(this.#seed, this.#drawn++, "duration") / 2 ** 32;
+  }
+
+  /** Members that have been outlived are out; others are as likely as they would be if all draws that fall short were repeated. */
+  #candidate(sweep: number, elapsedMs: number): number {
+    const { foreignWeight, spread } = this.#model.rules;
+    const within = 1 + spread * (2 * this.#uniform() - 1);
+    const pool = this.#pool(sweep);
+    const own = elapsedMs === 0 ? pool : pool.filter((endedAfterMs) => endedAfterMs * within > elapsedMs);
+    const isOwn = this.#uniform() * (own.length + foreignWeight) < own.length;
+    return Math.max(1, Math.floor((isOwn ? this.#oneOf(own) : this.#foreign(sweep)) * within));
+  }
+
+  #foreign(sweep: number): number {
+    const source = this.#neighbour(sweep);
+    return source < 0 ? this.#unknown() : this.#oneOf(this.#pool(source));
+  }
+
+  /** What is known or was imagined of a sweep. */
+  #pool(sweep: number): readonly number[] {
+    return this.#pools[sweep] ?? this.#model.sweep(sweep).ended;
+  }
+
+  #oneOf<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.#uniform() * values.length)]!;
+  }
+
+  /**
+   * A sweep of which something is known, near, and of the narrowest kind that has any; -1: there is none. One number says
+   * how many are passed on the way, which is the same as stopping at each with the scenario's probability.
+   */
+  #neighbour(sweep: number): number {
+    const { places, lists } = this.#model.sweep(sweep);
+    let left = this.#steps();
+    const passed = this.#passed;
+    passed.length = 0;
+    for (let level = 0; level < lists.length; level++) {
+      const list = lists[level]!;
+      // The same list once more tells nothing new.
+      if (level > 0 && list.length === lists[level - 1]!.length) continue;
+      const place = places[level]!;
+      for (let distance = 1; distance <= neighboursMax; distance++) {
+        for (let side = -distance; side <= distance; side += 2 * distance) {
+          const candidate = list[place + side];
+          if (candidate === undefined || this.#pool(candidate).length === 0) continue;
+          if (left-- === 0) return candidate;
+          passed.push(candidate);
+        }
+      }
+    }
+    return passed.length === 0 ? -1 : this.#oneOf(passed);
+  }
+
+  #steps(): number {
+    const uniform = this.#uniform();
+    let steps = 0;
+    for (let going = 1 - this.#nearness; going > uniform && steps < stepsMax; going *= 1 - this.#nearness) steps++;
+    return steps;
+  }
+
+  #unknown(): number {
+    let low = firstOctaveMs;
+    for (let step = Math.floor(this.#uniform() * octaves); step > 0; step--) low *= 2;
+    return low * (1 + this.#uniform());
+  }
+
+  /** What has run longer than everything like it goes on for as long again, half of the time (Lindy's law). */
+  #outlasting(elapsedMs: number): number {
+    const share = Math.max(1 / outlastingMax, 1 - this.#uniform());
+    return Math.floor(Math.max(elapsedMs, 1000) / share) + 1;
+  }
+}

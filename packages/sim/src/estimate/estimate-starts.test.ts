@@ -1,0 +1,183 @@
+import { presetNames, presets, restoreEngine, workloadId, type Engine, type WorkloadId } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { topologyFreePool } from "../run/fleet-spec.ts";
+import type { Simulation } from "../run/simulation.ts";
+import { generateTrace } from "../trace/generate.ts";
+import type { TraceJob } from "../trace/trace.ts";
+import { estimateStarts, usualEstimateOptions, type StartEstimate } from "./estimate-starts.ts";
+import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
+import { leanSnapshot } from "./lean-snapshot.ts";
+import { jobOf, specOf, traceStarts, type StartBook } from "./trace-starts.ts";
+
+const accelerators = 16;
+const fleet = topologyFreePool(accelerators);
+
+function jobsOf(rows: readonly (readonly [submittedS: number, durationS: number, size: number])[]): TraceJob[] {
+  return rows.map(([submittedS, durationS, size], index) => ({
+    id: `job-${index}`,
+    submittedAtMs: submittedS * 1000,
+    durationMs: durationS * 1000,
+    accelerators: size,
+    coresMilli: 0,
+    memoryMib: 0,
+    acceleratorTypes: [],
+  }));
+}
+
+const busy = generateTrace({
+  seed: 11,
+  jobs: 250,
+  accelerators,
+  load: 1.3,
+  gangs: [
+    { accelerators: 1, weight: 4 },
+    { accelerators: 4, weight: 2 },
+    { accelerators: 12, weight: 1 },
+  ],
+  durationMinS: 60,
+  durationMaxS: 20_000,
+}).jobs;
+
+function after(rounds: number, jobs: readonly TraceJob[], policy: string): Simulation<StartBook> {
+  const simulation = traceStarts({ jobs, fleet, policy: presets.get(policy)! });
+  for (let round = 0; round < rounds && simulation.step(); round++);
+  return simulation;
+}
+
+function estimates(engine: Engine, nowMs: number): readonly StartEstimate[] {
+  return estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
+}
+
+const waitingIn = ({ engine }: Simulation<StartBook>): WorkloadId[] =>
+  [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
+
+/** Jobs of the trace that are yet to come, as a forward run is told of them. */
+function* rest(simulation: Simulation<StartBook>, jobs: readonly TraceJob[]): Generator<ForwardArrival> {
+  for (let index = simulation.scriptedCount; index < jobs.length; index++) {
+    yield {
+      atMs: jobs[index]!.submittedAtMs,
+      spec: specOf(jobs[index]!, index),
+      like: workloadId(`job ${index}`),
+    };
+  }
+}
+
+describe("a forward run that knows everything", () => {
+  it.each(presetNames)("starts what waits exactly when the simulation does, under %s", (policy) => {
+    let compared = 0;
+    for (const rounds of [40, 150, 300, 450]) {
+      const simulation = after(rounds, busy, policy);
+      const { engine, nowMs } = simulation;
+      const nameOf = new Map([...engine.state.workloads.values()].map(({ id, spec }) => [id, spec]));
+      const job = (id: WorkloadId): number =>
+        nameOf.has(id) ? jobOf({ spec: nameOf.get(id)! }) : Number(id.slice("job ".length));
+      const snapshot = engine.snapshot();
+      const targets = new Set(waitingIn(simulation));
+      const [lean, whole] = [leanSnapshot(snapshot), snapshot].map((bytes) =>
+        forwardStarts({
+          engine: restoreEngine(bytes),
+          nowMs,
+          horizonMs: Number.MAX_SAFE_INTEGER - nowMs,
+          grain: 0,
+          targets,
+          scenario: { durationMs: (id) => busy[job(id)]!.durationMs, arrivals: rest(simulation, busy) },
+        }),
+      );
+      expect(lean).toEqual(whole);
+      while (simulation.step());
+      for (const id of targets) {
+        expect(lean!.get(id)?.atMs).toBe(simulation.observer.startedAtMs[job(id)]);
+        compared++;
+      }
+    }
+    expect(compared).toBeGreaterThan(50);
+  });
+});
+
+describe("start estimates", () => {
+  it("know only finished work: neither what runs or waits really takes nor what is yet to come changes any", () => {
+    for (const policy of ["default", "fifo"]) {
+      const original = after(300, busy, policy);
+      const { nowMs } = original;
+      const { startedAtMs } = original.observer;
+      const altered = busy.map((job, index) => {
+        const startMs = startedAtMs[index]!;
+        const hasEnded = startMs >= 0 && startMs + job.durationMs <= nowMs;
+        const isToCome = index >= original.scriptedCount;
+        if (hasEnded) return job;
+        const durationMs = (startMs < 0 ? 0 : nowMs - startMs) + 1000 * (1 + ((index * 7919) % 40_000));
+        return { ...job, durationMs, submittedAtMs: isToCome ? job.submittedAtMs + 5_000_000 : job.submittedAtMs };
+      });
+      const other = traceStarts({ jobs: altered, fleet, policy: presets.get(policy)! });
+      other.advance({ untilMs: nowMs, maxRounds: 1_000_000 });
+      expect(other.engine.digest()).toBe(original.engine.digest());
+      const found = estimates(original.engine, nowMs);
+      expect(found.length).toBeGreaterThan(10);
+      expect(estimates(other.engine, nowMs)).toEqual(found);
+    }
+  });
+
+  it("leave the live engine as it was, come out the same again, and lie in order from the present on", () => {
+    const { engine, nowMs } = after(300, busy, "default");
+    const before = engine.digest();
+    const found = estimates(engine, nowMs);
+    expect(engine.digest()).toBe(before);
+    expect(estimates(engine, nowMs)).toEqual(found);
+    for (const { p10AtMs, p50AtMs, p90AtMs } of found) {
+      expect(p10AtMs).toBeGreaterThan(nowMs);
+      expect(p50AtMs).toBeGreaterThanOrEqual(p10AtMs!);
+      expect(p90AtMs ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(p50AtMs!);
+    }
+  });
+
+  it("follow from a queue of known work by counting", () => {
+    // One sweep of sixteen that all took 1,000 s, then forty like them: two and a half times the pool.
+    const known = Array.from({ length: 16 }, (): [number, number, number] => [0, 1000, 1]);
+    const queued = Array.from({ length: 40 }, (_, index): [number, number, number] => [5000 + index, 1000, 1]);
+    const simulation = traceStarts({ jobs: jobsOf([...known, ...queued]), fleet, policy: presets.get("fifo")! });
+    simulation.advance({ untilMs: 5_100_000, maxRounds: 1000 });
+    const found = estimates(simulation.engine, 5_100_000);
+    expect(found.length).toBe(24);
+    for (const [index, { p50AtMs, because }] of found.entries()) {
+      const round = index < 16 ? 6_008_000 : 7_008_000;
+      expect(Math.abs(p50AtMs! - round)).toBeLessThan(200_000);
+      expect(because.startsBefore).toBe(index);
+      expect(because.endsBefore).toBeGreaterThan(index);
+      expect(because.arrivalsReplayed).toBe(false);
+    }
+  });
+
+  it("say nothing of a time for what never starts", () => {
+    const engine = after(1, jobsOf([[0, 100, 1]]), "default").engine;
+    engine.receive(
+      [
+        {
+          kind: "submitWorkload",
+          commandId: "large" as never,
+          actor: "test",
+          idempotencyKey: null,
+          spec: specOf(jobsOf([[0, 100, 99]])[0]!, 1),
+        },
+      ],
+      1000,
+    );
+    engine.advance();
+    const found = estimates(engine, 1000);
+    expect(found.map(({ p10AtMs, p50AtMs, p90AtMs }) => [p10AtMs, p50AtMs, p90AtMs])).toEqual([[null, null, null]]);
+    expect(found[0]!.because.startedCount).toBe(0);
+  });
+
+  it("count on more of the work that keeps passing what waits", () => {
+    // Small jobs come as fast as they end, for two days; now and then one of the whole pool waits behind them.
+    const small = Array.from({ length: 1200 }, (_, index): [number, number, number] => [index * 150, 1800, 1]);
+    const jobs = jobsOf([...small, [100_000, 500, 16] as const, [170_000, 500, 16] as const]).toSorted(
+      (left, right) => left.submittedAtMs - right.submittedAtMs,
+    );
+    const simulation = traceStarts({ jobs, fleet, policy: presets.get("fifo-skip")! });
+    simulation.advance({ untilMs: 170_000_000, maxRounds: 100_000 });
+    const [large] = estimates(simulation.engine, 170_000_000).slice(-1);
+    expect(large!.because.arrivalsReplayed).toBe(true);
+    // With nobody arriving it would start when what runs has ended, within 1,800 s.
+    expect(large!.p50AtMs! - 170_000_000).toBeGreaterThan(2_000_000);
+  });
+});

@@ -1,0 +1,148 @@
+/**
+ * When everything that waits will start, as a range: forward runs of this very engine on forks of the live state, one for
+ * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
+ * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
+ */
+import { restoreEngine, type Engine, type WorkloadId } from "@headroom/engine";
+import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
+import type { RangeCalibration, WaitRange } from "./calibration.ts";
+import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
+import { forwardStarts, type ForwardArrival, type ForwardStart } from "./forward-run.ts";
+import { workHistory, type WorkHistory } from "./history.ts";
+import { leanSnapshot } from "./lean-snapshot.ts";
+
+export interface EstimateOptions {
+  readonly nowMs: number;
+  readonly seed: number;
+  /** What starts later than this is said to be beyond the horizon. */
+  readonly horizonMs: number;
+  /** Workloads to play through in all scenarios together: it bounds the time that an answer takes. */
+  readonly effort: number;
+  /** `null`: the ranges as the scenarios have them. */
+  readonly calibration: RangeCalibration | null;
+  readonly durationRules: DurationRules;
+}
+
+export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"> = {
+  seed: 1,
+  horizonMs: 28 * 24 * 3_600_000,
+  effort: 100_000,
+  durationRules: usualDurationRules,
+};
+
+/** Fewer say nothing of tenths; more change little. */
+const scenarioBounds = { min: 8, max: 32 } as const;
+
+/** Far below the width of any range: a start a day away is told to twenty minutes. */
+const grain = 1 / 64;
+
+/** Instants in ms; `null`: beyond the horizon, or never as things are. */
+export interface StartEstimate {
+  readonly workloadId: WorkloadId;
+  readonly p10AtMs: number | null;
+  readonly p50AtMs: number | null;
+  readonly p90AtMs: number | null;
+  readonly because: EstimateGrounds;
+}
+
+/** What lies before the start in the middle one of the scenarios in which it starts at all. */
+export interface EstimateGrounds {
+  readonly endsBefore: number;
+  readonly startsBefore: number;
+  /** Scenarios in which it starts within the horizon, of all. */
+  readonly startedCount: number;
+  readonly scenarioCount: number;
+  /** Whether the scenarios have further submissions in them, because later work has passed such work before. */
+  readonly arrivalsReplayed: boolean;
+}
+
+/** An estimate for every workload that waits with nothing of it running, in the order of submission. */
+export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
+  const { state } = engine;
+  const history = workHistory(state);
+  const waiting = history.workloads.filter(({ phase }) => phase === "pending").map(({ id }) => id);
+  if (waiting.length === 0) return [];
+  const targets = new Set(waiting);
+  const scenarioCount = countOfScenarios(options.effort, waiting.length + state.attempts.size);
+  const arrivalsReplayed = mayBePassed(history, targets);
+  const futures = playFutures({ engine, options, history, targets, scenarioCount, arrivalsReplayed });
+  return waiting.map((workloadId) => {
+    const starts = futures.flatMap((future) => future.get(workloadId) ?? []);
+    starts.sort((left, right) => left.atMs - right.atMs);
+    const middle = starts[starts.length >> 1];
+    const because = {
+      endsBefore: middle?.endsBefore ?? 0,
+      startsBefore: middle?.startsBefore ?? 0,
+      startedCount: starts.length,
+      scenarioCount,
+      arrivalsReplayed,
+    };
+    return { workloadId, ...instants(rangeOf(starts, scenarioCount, options), options), because };
+  });
+}
+
+function countOfScenarios(effort: number, liveCount: number): number {
+  return Math.min(scenarioBounds.max, Math.max(scenarioBounds.min, Math.floor(effort / liveCount)));
+}
+
+interface Play {
+  readonly engine: Engine;
+  readonly options: EstimateOptions;
+  readonly history: WorkHistory;
+  readonly targets: ReadonlySet<WorkloadId>;
+  readonly scenarioCount: number;
+  readonly arrivalsReplayed: boolean;
+}
+
+function playFutures(play: Play): readonly ReadonlyMap<WorkloadId, ForwardStart>[] {
+  const { engine, options, history, targets, scenarioCount, arrivalsReplayed } = play;
+  const { nowMs, horizonMs, seed, durationRules } = options;
+  const snapshot = leanSnapshot(engine.snapshot());
+  const model = new DurationModel(history.records, durationRules);
+  return Array.from({ length: scenarioCount }, (_, index) => {
+    const scenarioSeed = seed * scenarioBounds.max + index;
+    const durations = model.scenario(scenarioSeed);
+    return forwardStarts({
+      engine: restoreEngine(snapshot),
+      nowMs,
+      horizonMs,
+      grain,
+      targets,
+      scenario: {
+        durationMs: (workloadId, elapsedMs) => durations.durationMs(history.indexOf.get(workloadId)!, elapsedMs),
+        arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),
+      },
+    });
+  });
+}
+
+function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArrival> {
+  for (const { atMs, record } of replayedArrivals(history, replay)) {
+    const { id, spec } = history.workloads[record]!;
+    yield { atMs, spec, like: id };
+  }
+}
+
+function rangeOf(
+  starts: readonly ForwardStart[],
+  scenarioCount: number,
+  { nowMs, calibration }: EstimateOptions,
+): WaitRange {
+  const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
+  const quantile = (tenths: number): number => {
+    const place = (tenths * (scenarioCount - 1)) / 10;
+    const low = Math.floor(place);
+    const share = place - low;
+    return share === 0 ? waitMs(low) : waitMs(low) * (1 - share) + waitMs(low + 1) * share;
+  };
+  const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
+  return calibration === null ? range : calibration.range(range);
+}
+
+function instants(
+  { p10Ms, p50Ms, p90Ms }: WaitRange,
+  { nowMs, horizonMs }: EstimateOptions,
+): Pick<StartEstimate, "p10AtMs" | "p50AtMs" | "p90AtMs"> {
+  const at = (waitMs: number): number | null => (waitMs > horizonMs ? null : nowMs + Math.round(waitMs));
+  return { p10AtMs: at(p10Ms), p50AtMs: at(p50Ms), p90AtMs: at(p90Ms) };
+}

@@ -1,0 +1,47 @@
+/** What a state tells of the durations of work: its own records, in the order of submission, and nothing that lies ahead. */
+import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import type { WorkRecord } from "./durations.ts";
+
+export interface WorkHistory {
+  readonly records: readonly WorkRecord[];
+  readonly workloads: readonly Workload[];
+  readonly indexOf: ReadonlyMap<WorkloadId, number>;
+}
+
+export function workHistory(state: ReadonlyState): WorkHistory {
+  const workloads = [...state.workloads.values()].toSorted((left, right) => left.ordinal - right.ordinal);
+  return {
+    workloads,
+    records: workloads.map(recordOf),
+    indexOf: new Map(workloads.map(({ id }, index) => [id, index])),
+  };
+}
+
+function recordOf({ spec, submittedAtMs, endedAttempts }: Workload): WorkRecord {
+  return {
+    family: `${spec.team} ${spec.kind} ${nameStem(spec.name)}`,
+    accelerators: acceleratorsOf(spec),
+    submittedAtMs,
+    endedAfterMs: endedAttempts.filter(tellsDuration).map(durationOf),
+    walltimeMs: spec.walltimeMs,
+  };
+}
+
+export function acceleratorsOf({ gang }: Workload["spec"]): number {
+  return gang.workers * gang.accelerators;
+}
+
+/** `sweep-lr0.1-17` and `sweep-lr0.3-18` are of one family: numbers tell the members of a sweep apart. */
+function nameStem(name: string): string {
+  return name.replace(/[0-9]+/g, "#");
+}
+
+/** What the fleet did to an attempt says nothing of the work; a walltime or its owner may well do so again. */
+function tellsDuration({ outcome, stopReason }: EndedAttempt): boolean {
+  if (outcome === "lost") return false;
+  return outcome !== "stopped" || stopReason === "cancelled" || stopReason === "walltimeExceeded";
+}
+
+function durationOf({ placedAtMs, startedAtMs, endedAtMs }: EndedAttempt): number {
+  return endedAtMs - (startedAtMs ?? placedAtMs);
+}

@@ -1,0 +1,162 @@
+/**
+ * How good start estimates are: a trace is run, every job that waits gets its estimate at its submission from nothing but
+ * the state of that moment, and the starts that then come are held against it. No walltime is given (a trace's would be
+ * the true duration), so that durations are known only of what has ended.
+ */
+import type { Engine, Policy } from "@headroom/engine";
+import { topologyFreePool } from "../run/fleet-spec.ts";
+import type { Simulation } from "../run/simulation.ts";
+import type { TraceJob } from "../trace/trace.ts";
+import { RangeCalibration, type WaitRange } from "./calibration.ts";
+import { estimateStarts, usualEstimateOptions } from "./estimate-starts.ts";
+import { PastWaits, pinballLoss, type WaitQuantiles } from "./past-waits.ts";
+import { traceStarts, type StartBook } from "./trace-starts.ts";
+
+export interface StartValidationOptions {
+  /** In the order of submission; those larger than the pool are left out. */
+  readonly jobs: readonly TraceJob[];
+  readonly accelerators: number;
+  readonly policy: Policy;
+  readonly seed: number;
+  /** Scenario-workloads for one estimate of the whole queue; see `EstimateOptions.effort`. */
+  readonly effort: number;
+}
+
+/** Times in seconds; shares of the jobs that waited longer than `waited_longer_than_s`. */
+export interface StartValidationResult {
+  readonly policy: string;
+  readonly accelerators: number;
+  readonly jobs: number;
+  readonly started_at_once: number;
+  readonly waited_longer_than_s: number;
+  readonly waited: number;
+  /** The real start lay within the 10 to 90% range, before it, after it. */
+  readonly within_share: number;
+  readonly earlier_share: number;
+  readonly later_share: number;
+  /** The same for the scenarios' own ranges, before their calibration. */
+  readonly uncalibrated_within_share: number;
+  /** Half of the starts should lie before the median. */
+  readonly before_median_share: number;
+  /** Mean of the losses at 10 and at 90%, added. */
+  readonly pinball_s: number;
+  readonly past_waits_pinball_s: number;
+  readonly pinball_ratio: number;
+  readonly mean_wait_s: number;
+  readonly mean_range_s: number;
+}
+
+/** What waits no longer than this is as good as at once. */
+const longWaitMs = 60_000;
+
+interface Promise80 {
+  readonly raw: WaitRange;
+  readonly range: WaitRange;
+  readonly pastWaits: WaitQuantiles;
+}
+
+/** One validation: `advance` it until it is finished, then read its result. */
+export class StartValidation {
+  readonly #options: StartValidationOptions;
+  readonly #book: StartBook;
+  readonly #simulation: Simulation<StartBook>;
+  readonly #calibration = new RangeCalibration();
+  readonly #pastWaits = new PastWaits();
+  readonly #promises = new Map<number, Promise80>();
+  /** Started at the instant at hand: not yet past for what is submitted at the same instant. */
+  #startedNow: number[] = [];
+  #nowMs = 0;
+
+  constructor(options: StartValidationOptions) {
+    this.#options = options;
+    const jobs = options.jobs.filter(({ accelerators }) => accelerators <= options.accelerators);
+    this.#simulation = traceStarts({ jobs, fleet: topologyFreePool(options.accelerators), policy: options.policy });
+    this.#book = this.#simulation.observer;
+  }
+
+  get progress(): number {
+    return this.#simulation.scriptedCount / this.#book.jobs.length;
+  }
+
+  /** One round of the trace. False: it is finished. */
+  advance(): boolean {
+    if (!this.#simulation.step()) return false;
+    const { nowMs, engine } = this.#simulation;
+    const { submitted, started, jobs, startedAtMs, idOf } = this.#book;
+    this.#book.submitted = [];
+    this.#book.started = [];
+    if (nowMs > this.#nowMs) {
+      for (const job of this.#startedNow)
+        this.#pastWaits.started(jobs[job]!.accelerators, startedAtMs[job]! - jobs[job]!.submittedAtMs);
+      this.#startedNow = [];
+      this.#nowMs = nowMs;
+    }
+    this.#startedNow.push(...started);
+    for (const job of started) this.#calibration.started(idOf[job]!, nowMs);
+    this.#calibration.passed(nowMs);
+    this.#estimate(
+      engine,
+      submitted.filter((job) => startedAtMs[job]! < 0),
+    );
+    return true;
+  }
+
+  #estimate(engine: Engine, jobs: readonly number[]): void {
+    if (jobs.length === 0) return;
+    const nowMs = this.#nowMs;
+    const { seed, effort } = this.#options;
+    const estimates = estimateStarts(engine, { ...usualEstimateOptions, nowMs, seed, effort, calibration: null });
+    const byId = new Map(estimates.map((estimate) => [estimate.workloadId, estimate]));
+    const wait = (atMs: number | null): number => (atMs === null ? Number.POSITIVE_INFINITY : atMs - nowMs);
+    for (const job of jobs) {
+      const id = this.#book.idOf[job]!;
+      const { p10AtMs, p50AtMs, p90AtMs } = byId.get(id)!;
+      const raw = { p10Ms: wait(p10AtMs), p50Ms: wait(p50AtMs), p90Ms: wait(p90AtMs) };
+      const range = this.#calibration.range(raw);
+      this.#calibration.promise(id, nowMs, range);
+      this.#promises.set(job, { raw, range, pastWaits: this.#pastWaits.quantiles(this.#book.jobs[job]!.accelerators) });
+    }
+  }
+
+  result(): StartValidationResult {
+    const { policy, accelerators } = this.#options;
+    const { jobs, startedAtMs } = this.#book;
+    const waits = jobs.map(({ submittedAtMs }, job) => startedAtMs[job]! - submittedAtMs);
+    const late = [...this.#promises].filter(([job]) => waits[job]! > longWaitMs);
+    const mean = (of: (promise: Promise80, waitMs: number) => number): number =>
+      late.reduce((sum, [job, promise]) => sum + of(promise, waits[job]!), 0) / Math.max(1, late.length);
+    const share = (of: (promise: Promise80, waitMs: number) => boolean): number =>
+      rounded(
+        mean((promise, waitMs) => (of(promise, waitMs) ? 1 : 0)),
+        4,
+      );
+    const isWithin = ({ p10Ms, p90Ms }: WaitRange, waitMs: number): boolean => waitMs >= p10Ms && waitMs <= p90Ms;
+    const loss = ({ p10Ms, p90Ms }: WaitQuantiles, waitMs: number): number =>
+      (pinballLoss(0.1, p10Ms, waitMs) + pinballLoss(0.9, p90Ms, waitMs)) / 1000;
+    const pinball = mean(({ range }, waitMs) => loss(range, waitMs));
+    const pastWaitsPinball = mean(({ pastWaits }, waitMs) => loss(pastWaits, waitMs));
+    return {
+      policy: policy.name,
+      accelerators,
+      jobs: jobs.length,
+      started_at_once: jobs.length - this.#promises.size,
+      waited_longer_than_s: longWaitMs / 1000,
+      waited: late.length,
+      within_share: share(({ range }, waitMs) => isWithin(range, waitMs)),
+      earlier_share: share(({ range }, waitMs) => waitMs < range.p10Ms),
+      later_share: share(({ range }, waitMs) => waitMs > range.p90Ms),
+      uncalibrated_within_share: share(({ raw }, waitMs) => isWithin(raw, waitMs)),
+      before_median_share: share(({ range }, waitMs) => waitMs < range.p50Ms),
+      pinball_s: rounded(pinball, 1),
+      past_waits_pinball_s: rounded(pastWaitsPinball, 1),
+      pinball_ratio: rounded(pinball / pastWaitsPinball, 4),
+      mean_wait_s: rounded(mean((_, waitMs) => waitMs) / 1000, 1),
+      mean_range_s: rounded(mean(({ range }) => range.p90Ms - range.p10Ms) / 1000, 1),
+    };
+  }
+}
+
+function rounded(value: number, decimals: number): number {
+  const factor = decimals === 1 ? 10 : 10_000;
+  return Math.round(value * factor) / factor;
+}
