@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { modelNames } from "../catalogue/models.ts";
+import { fabricRequest } from "../network/fabric-counts.ts";
+import { answerSizing } from "./answer.ts";
+import { sizeServing, type ServingReport, type ServingSizing } from "./serving.ts";
+import { sizeTraining, type TrainingReport, type TrainingSizing } from "./training.ts";
+
+const run: TrainingSizing = {
+  model: "llama-3-70b",
+  accelerator: "H100",
+  acceleratorCount: 256,
+  sequenceLength: 8192,
+  globalBatch: 512,
+  tokens: 1e12,
+  method: { kind: "full" },
+  format: "bf16",
+  stack: "fused",
+  pricePerAcceleratorHour: 2,
+  restartSeconds: 300,
+  scaling: "strong",
+  checkpointOverlapped: false,
+  checkpointGbPerS: 100,
+  tiers: [],
+};
+
+const chat: ServingSizing = {
+  model: "llama-3-70b",
+  accelerator: "H200",
+  weights: "fp8",
+  promptTokens: 2000,
+  outputTokens: 300,
+  prefixHitShare: 0,
+  requestsPerS: 20,
+  ttftMs: 2000,
+  tpotMs: 60,
+  share: 0.95,
+  pricePerAcceleratorHour: 3,
+  weightsGbPerS: 5,
+};
+
+function trained(part: Partial<TrainingSizing>): TrainingReport {
+  const answer = sizeTraining({ ...run, ...part });
+  if (answer.kind === "impossible") throw new Error(answer.reason);
+  return answer;
+}
+
+function served(part: Partial<ServingSizing>): ServingReport {
+  const answer = sizeServing({ ...chat, ...part });
+  if (answer.kind !== "serving") throw new Error(JSON.stringify(answer));
+  return answer;
+}
+
+const profile: unknown = JSON.parse(
+  readFileSync(new URL("../../../../examples/calibration/h200.json", import.meta.url), "utf8"),
+);
+
+const sum = (parts: object): number => Object.values(parts).reduce((total: number, part) => total + Number(part), 0);
+
+describe("a training run", () => {
+  it("has parts that add up, inside its own interval", () => {
+    const { step, memory, run: whole, failures } = trained({});
+    expect(sum(step.breakdown)).toBeCloseTo(step.seconds, 9);
+    expect(sum(memory.breakdown) / memory.peakBytes).toBeCloseTo(1, 9);
+    expect(step.interval.lowSeconds).toBeLessThan(step.seconds);
+    expect(step.interval.highSeconds).toBeGreaterThan(step.seconds);
+    expect(whole?.cost).toBeCloseTo((whole?.acceleratorHours ?? 0) * 2);
+    expect((whole?.undisturbedDays ?? 0) / (whole?.days ?? 1)).toBeCloseTo(failures.goodputShare);
+  });
+
+  it("is never slower for more network, less oversubscription or faster storage", () => {
+    const days = (part: Partial<TrainingSizing>): number => trained(part).run?.days ?? 0;
+    expect(days({ nodeNetworkGbPerS: 800 })).toBeLessThanOrEqual(days({ nodeNetworkGbPerS: 100 }));
+    expect(days({})).toBeLessThanOrEqual(days({ fabric: { leafOversubscription: 8, switchPorts: 32 } }));
+    expect(days({ checkpointGbPerS: 500 })).toBeLessThan(days({ checkpointGbPerS: 10 }));
+    expect(days({ checkpointOverlapped: true })).toBeLessThan(days({ checkpointGbPerS: 10 }));
+  });
+
+  it("saves adapters alone when only they are trained", () => {
+    const bytes = (part: Partial<TrainingSizing>): number =>
+      trained(part).storage.demand.parts.find(({ name }) => name === "checkpoint")?.capacityBytes ?? 0;
+    // Two are kept and one is written: 14 bytes for each of 70.55e9 parameters.
+    expect(bytes({}) / 3 / 14 / 70.55e9).toBeCloseTo(1, 2);
+    expect(bytes({ method: { kind: "lora", rank: 16 } })).toBeLessThan(bytes({}) / 100);
+  });
+
+  it("warns when a tier starves it", () => {
+    const tiers = [{ name: "slow", writeGbPerS: 1, source: "test" }];
+    expect(trained({ tiers }).warnings).toContain("slow starves the job: write breaks first");
+  });
+
+  it("is sized for every preset on enough accelerators", () => {
+    for (const model of modelNames) {
+      const answer = sizeTraining({ ...run, model, acceleratorCount: 2048, globalBatch: 2048, sequenceLength: 2048 });
+      expect([model, answer.kind]).toEqual([model, "training"]);
+    }
+  });
+
+  it.each([
+    [{ acceleratorCount: 8 }, /needs at least .* GiB on each of 8/, /accelerators/],
+    [{ plan: { tensor: 128, data: 2 } }, /tensor 128 does not divide the 64 attention heads/, /tensor \d+/],
+    [{ plan: { tensor: 8, data: 64 } }, /512 accelerators and there are 256/, /tensor 8/],
+    [{ profile: { kind: "x" } }, /not a calibration profile/, /headroom calibrate/],
+    [{ catalogue: { accelerators: [{ name: "X" }] } }, /accelerators\[0\]\.source must be a text/, /catalogue file/],
+    [{ fabric: { switchPorts: 4 } }, /more than three tiers of 4-port switches join|a node has 8 ports/, /./],
+  ] satisfies [Partial<TrainingSizing>, RegExp, RegExp][])(
+    "that cannot be says what could: %j",
+    (part, reason, nearest) => {
+      const answer = sizeTraining({ ...run, ...part });
+      expect(answer).toMatchObject({
+        kind: "impossible",
+        reason: expect.stringMatching(reason),
+        nearest: expect.stringMatching(nearest),
+      });
+    },
+  );
+});
+
+describe("an endpoint", () => {
+  it("costs what its accelerators cost, the cheapest first", () => {
+    const { plans } = served({});
+    for (const plan of plans) expect(plan.costPerHour).toBeCloseTo(plan.acceleratorCount * 3);
+    const costs = plans.map(({ costPerHour }) => costPerHour);
+    expect(costs).toEqual(costs.toSorted((a, b) => a - b));
+  });
+
+  it("is predicted with what was measured where a profile is given", () => {
+    const [fitted, measured] = [served({}), served({ profile })];
+    expect([fitted.isCalibrated, measured.isCalibrated]).toEqual([false, true]);
+    expect(measured.best.step.totalMs).not.toBe(fitted.best.step.totalMs);
+  });
+});
+
+describe("a fabric under a mix", () => {
+  const jobs = [
+    {
+      model: "llama-3-8b",
+      share: 1,
+      scaling: "weak",
+      acceleratorCount: 64,
+      sequenceLength: 4096,
+      globalBatch: 64,
+      format: "bf16",
+      stack: "eager",
+    },
+  ] as const;
+
+  it("is looked at up to its own size", () => {
+    const network = fabricRequest({ nodeCount: 256 });
+    const answer = answerSizing({ kind: "network", network, mix: { accelerator: "H100", lossShare: 0.1, jobs } });
+    if (answer.kind !== "network") throw new Error(answer.kind);
+    expect(answer.wall?.points.map(({ nodeCount }) => nodeCount)).toEqual([8, 16, 32, 64, 128, 256]);
+  });
+
+  it("is refused with a job that has no plan", () => {
+    const network = fabricRequest({ nodeCount: 256 });
+    const tooSmall = jobs.map((job) => ({ ...job, model: "llama-3-405b", acceleratorCount: 8 }));
+    const mix = { accelerator: "H100", lossShare: 0.1, jobs: tooSmall };
+    expect(answerSizing({ kind: "network", network, mix })).toMatchObject({ kind: "impossible" });
+  });
+});
