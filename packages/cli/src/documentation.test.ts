@@ -41,7 +41,7 @@ describe("docs/workload-files.md", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
     try {
       const file =
-        "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nelastic: { min: 1 }\n";
+        "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nmodel: { preset: x }\n";
       writeFileSync(path.join(folder, "train.yaml"), file);
       const { stderr } = await headroom(["apply", "-f", "train.yaml"], { workingDirectory: folder });
       expect(page("workload-files.md")).toContain(`\`\`\`text\n${stderr}\`\`\``);

@@ -35,6 +35,17 @@ export const FABRIC_LEVELS_MAX = 8;
 export const TEAM_DEPTH_MAX = 8;
 /** A node or team limit beyond this is a slip of the finger. */
 export const ACCELERATOR_LIMIT_MAX = 100_000_000;
+/** Cores in thousandths and memory in MiB of a whole fleet: an exbibyte, and a safe integer when counted in thousandths. */
+export const AMOUNT_MAX = 1_099_511_627_776;
+export const AMOUNT_KINDS_MAX = 64;
+export const TEAM_SHAPES_MAX = 64;
+export const SHAPE_NODES_MAX = 10_000;
+export const WEIGHT_MAX = 1_000_000;
+/** Labels of one node, or one selector. */
+export const LABELS_MAX = 64;
+export const SLICES_MAX = 4;
+/** Workloads that one may wait for. */
+export const PREDECESSORS_MAX = 64;
 /** A million dollars an hour. */
 export const PRICE_MICRO_USD_MAX = 1_000_000_000_000;
 

@@ -77,3 +77,16 @@ export const environmentValue = z
 
 /** A domain of the fabric or one of its levels. */
 export const fabricName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+
+/** A node's labels: what selectors ask for and spreading tells apart. */
+export const labelName = z
+  .string()
+  .max(128)
+  .regex(
+    /^(?!(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)$)[A-Za-z0-9][A-Za-z0-9._/-]*$/,
+    "must be at most 128 letters, digits, '.', '_', '/' and '-', starting with a letter or digit",
+  );
+export const labelValue = z
+  .string()
+  .max(256)
+  .regex(/^[!-~](?:[ ]?[!-~])*$/, "must be printable ASCII with single spaces at most");

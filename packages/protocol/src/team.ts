@@ -5,29 +5,55 @@ import { count, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { pageOf } from "./page.ts";
 
-const amounts = z.record(names.acceleratorType, z.number().min(0).max(limits.ACCELERATOR_LIMIT_MAX));
+/** Resources that teams state beside accelerator types: all types together, thousandths of a core, MiB. */
+export const resourceNames = { allAccelerators: "accelerators", cores: "cores", memory: "memory" } as const;
+
+const amounts = z
+  .record(names.acceleratorType, z.number().min(0).max(limits.AMOUNT_MAX))
+  .refine((entries) => Object.keys(entries).length <= limits.AMOUNT_KINDS_MAX, {
+    message: `must have at most ${limits.AMOUNT_KINDS_MAX} entries`,
+  })
+  .check(({ value, issues }) => {
+    for (const [resource, amount] of Object.entries(value)) {
+      const message = amountFault(resource, amount);
+      if (message !== null) issues.push({ code: "custom", input: amount, path: [resource], message });
+    }
+  })
+  .meta({
+    id: "Amounts",
+    description:
+      "By accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB).",
+  });
+
+function amountFault(resource: string, amount: number): string | null {
+  if (resource === resourceNames.cores || resource === resourceNames.memory) {
+    return Number.isInteger(amount) ? null : "must be a whole number";
+  }
+  if (amount > limits.ACCELERATOR_LIMIT_MAX) return `must be between 0 and ${limits.ACCELERATOR_LIMIT_MAX}`;
+  // Thousandths of what a person wrote: a double is nearer to them than this, whatever its size here.
+  const milli = amount * 1000;
+  return Math.abs(milli - Math.round(milli)) < 1e-4 ? null : "must be a whole number of thousandths";
+}
 
 export const teamSpec = z
   .strictObject({
     name: names.teamName,
     parent: names.teamName.nullable().default(null),
-    limit: z
-      .record(names.acceleratorType, integer(0, limits.ACCELERATOR_LIMIT_MAX))
-      .default({})
-      .meta({
-        description:
-          "The most that the team and all below it may hold at once: by accelerator type, `accelerators` (all types), `cores` (thousandths), `memory` (MiB).",
-      }),
+    limit: amounts.default({}).meta({ description: "The most that the team and all below it may hold at once." }),
     guarantee: amounts.optional().meta({ description: "What the team gets back whenever it asks, by resource." }),
     weight: z
       .number()
       .min(0)
-      .max(1_000_000)
+      .max(limits.WEIGHT_MAX)
       .optional()
       .meta({ description: "Its part of what no guarantee covers, against its siblings; 1 if left out." }),
-    lendingLimit: amounts.optional().meta({ description: "How much of its guarantee others may use; all if left out." }),
+    lendingLimit: amounts
+      .optional()
+      .meta({ description: "How much of its guarantee others may use; all if left out." }),
     borrowingLimit: amounts.optional().meta({ description: "How much beyond its guarantee it may use." }),
-    priority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).optional(),
+    priority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX)
+      .optional()
+      .meta({ description: "Among its siblings: larger is served first; 0 if left out." }),
     preemption: z
       .strictObject({
         within: z.enum(["never", "lowerPriority"]),
@@ -39,24 +65,26 @@ export const teamSpec = z
     shapes: z
       .array(
         z.strictObject({
-          within: z.string(),
+          within: names.acceleratorType,
           accelerators: integer(1, limits.ACCELERATOR_LIMIT_MAX),
           count: integer(1, limits.ACCELERATOR_LIMIT_MAX),
-          nodes: z.array(z.string()).optional(),
+          nodes: z.array(names.opaqueId).max(limits.SHAPE_NODES_MAX).optional(),
         }),
       )
-      .max(64)
+      .max(limits.TEAM_SHAPES_MAX)
       .optional()
       .meta({ description: "Accelerators that hang together, owned by the team." }),
   })
   .meta({ id: "TeamSpec" });
 
+const held = z.record(z.string(), z.number().nonnegative());
+
 export const team = teamSpec
   .extend({
-    limit: z.record(z.string(), count),
-    held: z
-      .record(z.string(), count)
-      .meta({ description: "Accelerators held now by the team and all below it, by type." }),
+    held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
+    heldInAll: z
+      .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
+      .meta({ description: "The same in all, with cores and memory." }),
   })
   .meta({ id: "Team" });
 

@@ -52,15 +52,21 @@ const environment = z
     message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
   });
 
-const labels = z.record(z.string().min(1).max(128), z.string().max(256));
+const labels = z
+  .record(names.labelName, names.labelValue)
+  .refine((entries) => Object.keys(entries).length <= limits.LABELS_MAX, {
+    message: `must have at most ${limits.LABELS_MAX} entries`,
+  });
 
 const fabricSpec = z
   .strictObject({
-    within: z.string().optional().meta({ description: "All workers in one domain of this level." }),
-    prefer: z.string().optional().meta({ description: "In as narrow a domain as can be had, from this level up." }),
+    within: names.fabricName.optional().meta({ description: "All workers in one domain of this level." }),
+    prefer: names.fabricName
+      .optional()
+      .meta({ description: "In as narrow a domain as can be had, from this level up." }),
     slices: z
-      .array(z.strictObject({ workers: integer(1, limits.WORKERS_MAX), within: z.string() }))
-      .max(4)
+      .array(z.strictObject({ workers: integer(1, limits.WORKERS_MAX), within: names.fabricName }))
+      .max(limits.SLICES_MAX)
       .optional()
       .meta({ description: "Workers that must share a domain, so many at a time." }),
   })
@@ -86,17 +92,24 @@ const specCommon = {
   fabric: fabricSpec.optional(),
   nodeSelector: labels.optional().meta({ description: "Only nodes that carry these labels." }),
   spread: z
-    .strictObject({ over: names.acceleratorType, maxPerDomain: integer(1, limits.WORKERS_MAX) })
+    .strictObject({ over: names.labelName, maxPerDomain: integer(1, limits.WORKERS_MAX) })
     .optional()
     .meta({ description: "At most `maxPerDomain` workers on nodes with the same value of the label `over`." }),
-  preemptible: z.boolean().optional().meta({ description: "Whether it may be evicted for others; left out: as the policy says." }),
-  minRuntimeMs: integer(0, limits.DURATION_MS_MAX).optional().meta({ description: "Not evicted before it ran this long." }),
+  preemptible: z
+    .boolean()
+    .optional()
+    .meta({ description: "Whether it may be evicted for others; left out: as the policy says." }),
+  minRuntimeMs: integer(0, limits.DURATION_MS_MAX)
+    .optional()
+    .meta({ description: "Not evicted before it ran this long." }),
   restartCostMs: integer(0, limits.DURATION_MS_MAX)
     .optional()
     .meta({ description: "What starting again takes, beyond the work since its last checkpoint." }),
   after: z
-    .array(z.strictObject({ workload: z.string().min(1), on: z.enum(["ok", "failed", "any"]) }))
-    .max(64)
+    .array(
+      z.strictObject({ workload: z.string().min(1).max(limits.ID_CHARS_MAX), on: z.enum(["ok", "failed", "any"]) }),
+    )
+    .max(limits.PREDECESSORS_MAX)
     .optional()
     .meta({ description: "What must have come to an end, and to which, before it may start." }),
   hold: z.literal(true).optional().meta({ description: "Not started until somebody releases it." }),
@@ -109,6 +122,10 @@ export const workloadSpec = z
     z.strictObject({ kind: z.literal("train"), ...specCommon }).meta({ id: "TrainSpec" }),
     z
       .strictObject({ kind: z.literal("batch"), ...specCommon, taskCount: integer(1, limits.TASKS_MAX) })
+      .refine(({ gang }) => gang.minWorkers === undefined, {
+        path: ["gang", "minWorkers"],
+        message: "must be left out for a batch: its tasks are independent already",
+      })
       .meta({ id: "BatchSpec" }),
   ])
   .meta({ id: "WorkloadSpec" });

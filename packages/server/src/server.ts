@@ -6,7 +6,6 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
-import { presets } from "@headroom/engine";
 import { createLocalExecutor, makeDirectory } from "@headroom/executors";
 import type { Executor, LocalExecutorOptions } from "@headroom/executors";
 import { createApi } from "./api/app.ts";
@@ -20,6 +19,7 @@ import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
 import { OperationalError } from "./operational-error.ts";
+import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-shelf.ts";
 import type { RetentionRules } from "./retention/attempt-shelf.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
@@ -40,7 +40,7 @@ export interface ControlPlaneOptions {
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
   /** Where the built console lies; default: there is none. */
   readonly consoleDir?: string | null;
-  /** A preset to put in force; default: whatever was in force before. */
+  /** A preset to put in force; default: whatever was in force before, on a new journal the preset `default`. */
   readonly policy?: string;
   /** For how long what ended attempts leave (logs, exit codes) is kept; default: the newest 2,000, 30 days. */
   readonly retention?: Partial<RetentionRules>;
@@ -95,8 +95,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     });
     const token = auth === "off" ? null : loadToken(home);
     const plane = controlPlane(options, { driver, executors, token, log, address: () => url });
-    await registerMachine(driver, executors);
     await choosePolicy(driver, options.policy);
+    await registerMachine(driver, executors);
     api = createApi({ plane, consoleDir: options.consoleDir ?? null });
     url = await listen(api, host, port);
     for (const executor of executors) executor.begin(driver);
@@ -186,17 +186,6 @@ function prepareHome(home: string): void {
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {
   return createLocalExecutor({ onProblem: (message) => log.warn(message), ...local, homeDir: path.resolve(home) });
-}
-
-async function choosePolicy(driver: Driver, name: string | undefined): Promise<void> {
-  if (name === undefined) return;
-  const policy = presets.get(name);
-  if (policy === undefined) {
-    const known = [...presets.keys()].join(", ");
-    throw new OperationalError("unknown-policy", `There is no policy preset ${name}. There are: ${known}.`);
-  }
-  const current = await driver.read(({ state }) => state.policy.name);
-  if (current !== name) await driver.command({ kind: "setPolicy", policy, actor: "start", idempotencyKey: null });
 }
 
 async function listen({ app }: Api, host: string, port: number): Promise<string> {

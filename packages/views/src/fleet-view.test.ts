@@ -53,12 +53,13 @@ describe("teams", () => {
     fleet.team("research/nlp", "research");
     fleet.submit("first", { team: "research/nlp", gang: { accelerators: 3 } });
     const page = teamList(fleet.engine, { limit: 2 });
+    const holding = (accelerators: number) => ({ accelerators, coresMilli: 0, memoryMib: 0 });
     expect(page.items).toEqual([
-      { name: "default", parent: null, limit: {}, held: {} },
-      { name: "research", parent: null, limit: { H100: 6 }, held: { H100: 3 } },
+      { name: "default", parent: null, limit: {}, held: {}, heldInAll: holding(0) },
+      { name: "research", parent: null, limit: { H100: 6 }, held: { H100: 3 }, heldInAll: holding(3) },
     ]);
     expect(teamList(fleet.engine, { cursor: page.nextCursor }).items).toEqual([
-      { name: "research/nlp", parent: "research", limit: {}, held: { H100: 3 } },
+      { name: "research/nlp", parent: "research", limit: {}, held: { H100: 3 }, heldInAll: holding(3) },
     ]);
   });
 });

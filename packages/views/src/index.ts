@@ -10,6 +10,7 @@ export * from "./policy-text.ts";
 export * from "./policy-view.ts";
 export * from "./rejection-view.ts";
 export * from "./status-view.ts";
+export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";
 export * from "./wire-forms.ts";

@@ -1,8 +1,9 @@
 /** Teams by name, with what they and everything below them hold. */
-import { teamHolds } from "@headroom/engine";
+import { teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
+import { teamSpecResource } from "./wire-forms.ts";
 
 /** The cursor is the name of the last team shown. */
 export function teamList(engine: Engine, page: PageRequest): Page<Team> {
@@ -15,6 +16,7 @@ export function teamList(engine: Engine, page: PageRequest): Page<Team> {
   return { items, nextCursor: teams.length > limit ? (items.at(-1)?.name ?? null) : null };
 }
 
-function teamResource(engine: Engine, { name, parent, limit }: EngineTeam): Team {
-  return { name, parent, limit: { ...limit }, held: Object.fromEntries(teamHolds(engine, name)) };
+function teamResource(engine: Engine, team: EngineTeam): Team {
+  const held = Object.fromEntries(teamHolds(engine, team.name));
+  return { ...teamSpecResource(team), held, heldInAll: teamHoldsInAll(engine, team.name) };
 }

@@ -2,8 +2,21 @@
  * Where the wire's forms and the engine's meet. They are declared apart, because neither package may know the other; here
  * the compiler proves that they are equal but for brands and `readonly`: none of these functions changes anything.
  */
-import type { ApplyDocuments, Event, Policy as EnginePolicy, WorkloadSpec as EngineSpec } from "@headroom/engine";
-import type { ApplyRequest, Event as WireEvent, EventEnvelope, Policy, WorkloadSpec } from "@headroom/protocol";
+import type {
+  ApplyDocuments,
+  Event,
+  Policy as EnginePolicy,
+  Team as EngineTeam,
+  WorkloadSpec as EngineSpec,
+} from "@headroom/engine";
+import type {
+  ApplyRequest,
+  Event as WireEvent,
+  EventEnvelope,
+  Policy,
+  TeamSpec,
+  WorkloadSpec,
+} from "@headroom/protocol";
 
 /** A type without its brands and `readonly`, all the way down. A branded string has a key that no other string has. */
 type Plain<T> = T extends string
@@ -39,6 +52,11 @@ export function enginePolicy(policy: Policy): EnginePolicy {
 
 export function policyResource(policy: EnginePolicy): Policy {
   return policy as Plain<EnginePolicy>;
+}
+
+/** Teams are JSON by construction, like specs. */
+export function teamSpecResource(team: EngineTeam): TeamSpec {
+  return JSON.parse(JSON.stringify(team)) as Plain<EngineTeam>;
 }
 
 /** A copy of its own: what a view hands out never aliases the state. Specs are JSON by construction. */

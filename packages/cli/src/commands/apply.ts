@@ -32,11 +32,18 @@ export const applyCommand = defineCommand<Options>({
   async run(context, { options }) {
     const targets = options.file ?? [];
     if (targets.length === 0) throw new CliError("name a file: headroom apply -f FILE", exitCode.usage);
-    const { loadDocuments } = await import("../documents/load-documents.ts");
+    const { checkLevels, loadDocuments } = await import("../documents/load-documents.ts");
     const loaded = await loadDocuments(targets, context.terminal);
     const { requestOf } = await import("../documents/apply-request.ts");
     const request = requestOf(loaded);
     const client = await context.connect();
+    if (request.workloads.some(({ fabric }) => fabric !== undefined)) {
+      const { sites } = await client.fleet();
+      checkLevels(
+        loaded,
+        sites.flatMap(({ fabricLevels }) => fabricLevels),
+      );
+    }
     const isJson = options.json === true;
     const plan = await placed(
       loaded,

@@ -1,6 +1,6 @@
 import type { Policy } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 
 interface Options {
@@ -30,21 +30,27 @@ export const policyCommand = defineCommand<Options>({
     }
     const policy = await client.policy();
     if (options.json === true) context.print(JSON.stringify(policy, null, 2));
-    else
-      context.print(
-        ...pairLines(
-          presetColumns.map(({ title }, index) => [title.toLowerCase(), presetRow(policy)[index] ?? ""]),
-          context.paint,
-        ),
-      );
+    else await printPolicy(context, policy);
     return exitCode.ok;
   },
 });
 
-const presetColumns = ["POLICY", "ORDER", "WHEN THE HEAD IS BLOCKED", "PLACEMENT", "LARGER THAN THE FLEET"].map(
-  (title) => ({ title }),
-);
+const presetColumns = [
+  ...["POLICY", "ORDER", "WHEN THE HEAD IS BLOCKED", "PLACEMENT"].map((title) => ({ title })),
+  { title: "ROUND", minWidth: 12 },
+];
 
-function presetRow({ name, order, whenHeadBlocked, placement, exceedsFleet }: Policy): string[] {
-  return [name, order.join(", "), whenHeadBlocked, placement, exceedsFleet];
+function presetRow({ name, order, whenHeadBlocked, placement, phases = ["place"] }: Policy): string[] {
+  return [name, order.join(", "), whenHeadBlocked, placement, phases.join(", ")];
+}
+
+/** Every section in words, what the policy leaves out included. */
+async function printPolicy({ print, paint }: CommandContext, policy: Policy): Promise<void> {
+  const { policyLines } = await import("@headroom/views");
+  const lines = policyLines(policy);
+  print(paint("bold", policy.name));
+  for (const section of new Set(lines.map((line) => line.section))) {
+    const pairs = lines.filter((line) => line.section === section).map(({ knob, text }) => [knob, text] as const);
+    print("", paint("bold", section), ...pairLines(pairs, paint).map((line) => `  ${line}`));
+  }
 }

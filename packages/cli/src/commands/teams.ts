@@ -25,7 +25,7 @@ const removeCommand = defineCommand<Options>({
 
 export const teamsCommand = defineCommand<Options>({
   name: "teams",
-  summary: "List teams with their limits and what they hold",
+  summary: "List teams with what they hold, were promised and may have at most",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {
@@ -35,17 +35,29 @@ export const teamsCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const columns = [
-      { title: "TEAM", minWidth: 8 },
-      { title: "HELD / LIMIT", minWidth: 12 },
-    ];
-    const rows = items.map(({ name, held, limit }) => {
-      const types = [...new Set([...Object.keys(limit), ...Object.keys(held)])].toSorted();
-      const use = types.map((type) => `${type} ${held[type] ?? 0}/${limit[type] ?? "∞"}`);
-      return [{ text: name, tone: "bold" as const }, use.join(", ")];
+    const { amountText, resourceUses } = await import("@headroom/views");
+    const text = (resource: string, amount: number | null, none: string): string =>
+      amount === null ? none : amountText(resource, amount);
+    const rows = items.flatMap((team) => {
+      const uses = resourceUses(team).map(({ resource, held, guarantee, limit }) => [
+        resource,
+        text(resource, held, ""),
+        text(resource, guarantee, "–"),
+        text(resource, limit, "∞"),
+      ]);
+      const name = { text: team.name, tone: "bold" as const };
+      const [first = ["–", "0", "–", "∞"], ...others] = uses;
+      return [[name, String(team.weight ?? 1), ...first], ...others.map((use) => ["", "", ...use])];
     });
     if (items.length === 0) context.note("No teams.");
-    else context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+    else context.print(...tableLines(teamColumns, rows, context.terminal.stdout, context.paint));
     return exitCode.ok;
   },
 });
+
+const teamColumns = [
+  { title: "TEAM", minWidth: 8 },
+  { title: "WEIGHT", align: "right" as const },
+  { title: "RESOURCE", minWidth: 8 },
+  ...["HELD", "GUARANTEE", "LIMIT"].map((title) => ({ title, align: "right" as const })),
+];

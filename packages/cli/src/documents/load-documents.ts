@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { addAbortSignal } from "node:stream";
-import { checkDocuments, pathText, readDocument, type HeadroomDocument } from "@headroom/protocol";
+import { checkDocuments, checkFabricLevels, pathText, readDocument, type HeadroomDocument } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseYaml, type YamlDocument } from "./yaml-source.ts";
@@ -51,6 +51,16 @@ export async function loadDocuments(
     );
   }
   return loaded;
+}
+
+/** Refuses levels of the fabric that neither the fleet nor the documents have. */
+export function checkLevels(loaded: readonly LoadedDocument[], known: readonly string[]): void {
+  const documents = loaded.map((each) => each.document);
+  const problems = checkFabricLevels(documents, known).map(
+    ({ document, path: steps, message }) =>
+      `${loaded[document]?.placeText(steps) ?? ""}: ${fieldText(steps)}${message}`,
+  );
+  if (problems.length > 0) throw new CliError(problemList(problems), exitCode.usage);
 }
 
 function problemList(problems: readonly string[]): string {

@@ -54,9 +54,7 @@ function createdNote(request: ApplyRequest, kind: string, name: string): string 
 
 function requestedFields(request: ApplyRequest): Map<string, Fields> {
   const fields = new Map<string, Fields>();
-  for (const { name, parent, limit } of request.teams) {
-    fields.set(`team ${name}`, flat(teamDocument({ name, parent, limit })));
-  }
+  for (const team of request.teams) fields.set(`team ${team.name}`, flat(teamDocument(team)));
   for (const { name, fabricLevels } of request.sites) fields.set(`site ${name}`, flat({ fabric: fabricLevels }));
   for (const pool of request.pools) fields.set(`pool ${pool.name}`, poolFields(pool));
   return fields;

@@ -98,7 +98,7 @@ describe("the demo's control plane", () => {
   });
 
   it("loses nothing for ever: what ran on a lost node is tried again, most work succeeds", async () => {
-    const later = createDemoClient(worldAfter(24 * 7), startAtMs);
+    const later = createDemoClient(worldAfter(24 * 3), startAtMs);
     const { items } = await later.listWorkloads({ phase: "succeeded", limit: 500 });
     expect(items.length).toBe(500);
     const failed = await later.listWorkloads({ phase: "failed", limit: 500 });

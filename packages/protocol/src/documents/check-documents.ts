@@ -1,5 +1,6 @@
 /** What can be wrong between documents that are each fine: things named twice, teams that contain each other. */
 import type { DocumentProblem } from "./document-problem.ts";
+import { nearestName } from "./nearest.ts";
 import type { HeadroomDocument } from "./read-document.ts";
 
 export interface CrossProblem extends DocumentProblem {
@@ -22,6 +23,35 @@ function duplicateProblems(documents: readonly HeadroomDocument[]): CrossProblem
     }
   }
   return problems;
+}
+
+/** Every tree of the fabric ends in its nodes. */
+const NODE_LEVEL = "node";
+
+/**
+ * Levels of the fabric that a workload names and no site has: it would wait for ever. `known`: the levels of the fleet as it
+ * is; those of sites among the documents come on top.
+ */
+export function checkFabricLevels(documents: readonly HeadroomDocument[], known: readonly string[]): CrossProblem[] {
+  const declared = documents.flatMap((document) =>
+    document.kind === "fleet" ? document.fleet.sites.flatMap(({ fabricLevels }) => fabricLevels) : [],
+  );
+  const levels = [...new Set([...known, ...declared, NODE_LEVEL])];
+  return documents.flatMap((document, index) => {
+    const { within, prefer, slices = [] } = (document.kind === "workload" ? document.spec.fabric : undefined) ?? {};
+    const named = [
+      { level: within, path: ["fabric", "within"] },
+      { level: prefer, path: ["fabric", "prefer"] },
+      ...slices.map((slice, at) => ({ level: slice.within, path: ["fabric", "slices", at, "within"] })),
+    ];
+    return named.flatMap(({ level, path }): CrossProblem[] => {
+      if (level === undefined || levels.includes(level)) return [];
+      const nearest = nearestName(level, levels);
+      const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+      const message = `no site has the level ${level}${hint} (there is ${levels.join(", ")})`;
+      return [{ document: index, path, isAboutKey: false, message }];
+    });
+  });
 }
 
 interface Named {

@@ -116,13 +116,23 @@ export function writeMemory(mib: number): string {
   return unit === undefined ? "0MiB" : `${amount / unit.mib}${unit.name}`;
 }
 
-const coresHelp = "write cores as a number like 4 or 0.5";
+interface Thousandths {
+  /** In thousandths. */
+  readonly range: Range;
+  /** Completes "thousandths of …". */
+  readonly noun: string;
+  /** What is said of something that is no decimal. */
+  readonly help?: string;
+}
 
-/** `0.5` in thousandths of a core. */
-export function readCores(value: unknown, range: Range): Reading<number> {
+/** `0.5` of a whole in thousandths, from a number or its text. */
+export function readThousandths(
+  value: unknown,
+  { range, noun, help = "write a number like 0.5" }: Thousandths,
+): Reading<number> {
   // The shortest text of a double is what was written, as long as that had at most 15 digits.
   const text = typeof value === "number" ? String(value) : value;
-  if (typeof text !== "string") return refuse(`${coresHelp}, got ${shown(value)}`);
+  if (typeof text !== "string") return refuse(`${help}, got ${shown(value)}`);
   if (text.startsWith("-")) return refuse(`must be between ${range.min / 1000} and ${range.max / 1000}, got ${text}`);
   const amount = scaled(text, 1_000n);
   if (amount !== undefined) {
@@ -130,7 +140,12 @@ export function readCores(value: unknown, range: Range): Reading<number> {
     return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
   }
   const isDecimal = decimalPattern.test(text);
-  return refuse(`${isDecimal ? "must be a whole number of thousandths of a core" : coresHelp}, got ${shown(value)}`);
+  return refuse(`${isDecimal ? `must be a whole number of thousandths of ${noun}` : help}, got ${shown(value)}`);
+}
+
+/** `0.5` in thousandths of a core. */
+export function readCores(value: unknown, range: Range): Reading<number> {
+  return readThousandths(value, { range, noun: "a core", help: "write cores as a number like 4 or 0.5" });
 }
 
 export function writeCores(coresMilli: number): number {

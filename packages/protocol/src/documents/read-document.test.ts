@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { INSTANT_MS_MAX } from "./instants.ts";
 import { applyRequest } from "../apply.ts";
 import { workloadSpec, type WorkloadSpec } from "../workload-spec.ts";
 import {
   checkDocuments,
+  checkFabricLevels,
   documentJsonSchema,
   fleetDocument,
   pathText,
@@ -76,7 +78,7 @@ describe("workloads", () => {
     ["a misspelt field", { acelerator: "H100" }, "acelerator: unknown field; did you mean accelerator?"],
     ["another system's word", { gang: { gpus: 8 } }, "gang.gpus: unknown field; did you mean accelerators?"],
     ["a field in the wrong place", { gpus: 8 }, "gpus: unknown field; did you mean gang.accelerators?"],
-    ["a field that is not honoured yet", { elastic: { min: 2 } }, "elastic: is not supported yet"],
+    ["a field that is not honoured yet", { model: { preset: "x" } }, "model: is not supported yet"],
     ["a negative count", { gang: { workers: -2 } }, "gang.workers: must be between 1 and 20000, got -2"],
     ["a huge count", { gang: { workers: 1e300 } }, "gang.workers: must be between 1 and 20000, got 1e+300"],
     ["no number at all", { gang: { workers: NaN } }, "gang.workers: must be between 1 and 20000, got NaN"],
@@ -89,7 +91,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, cores, memory, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, share, cores, memory, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [
@@ -102,6 +104,108 @@ describe("workloads", () => {
     ["a type twice", { accelerator: ["A", "A"] }, "accelerator: names A twice"],
   ])("refuses %s", (_, fields, expected) => {
     expect(problemsIn(train(fields))).toEqual([expected]);
+  });
+
+  it("reads where work may lie, when it may start and under which terms it gives way", () => {
+    const document = documentIn(
+      train({
+        gang: { accelerators: 8, cores: 64 },
+        elastic: { min: 2, max: 8 },
+        fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
+        selector: { zone: "a" },
+        spread: { over: "rack" },
+        preemptible: { minRuntime: "30m" },
+        restartCost: "2m",
+        after: [{ workload: "tokenize" }, { workload: "w7", on: "any" }],
+        notBefore: "2027-03-01T08:00:00+01:00",
+        deadline: "2027-03-02T08:00Z",
+      }),
+    );
+    expect(document.kind === "workload" ? document.spec : null).toMatchObject({
+      gang: { workers: 8, minWorkers: 2, accelerators: 8, coresMilli: 64_000 },
+      fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
+      nodeSelector: { zone: "a" },
+      spread: { over: "rack", maxPerDomain: 1 },
+      preemptible: true,
+      minRuntimeMs: 1_800_000,
+      restartCostMs: 120_000,
+      after: [
+        { workload: "tokenize", on: "ok" },
+        { workload: "w7", on: "any" },
+      ],
+      notBeforeMs: 1_803_884_400_000,
+      deadlineMs: 1_803_974_400_000,
+    });
+  });
+
+  it.each<[string, object, object]>([
+    ["both bounds from the number of workers", { gang: { workers: 4 } }, { workers: 4, minWorkers: undefined }],
+    ["fewer", { gang: { workers: 4 }, elastic: { min: 2 } }, { workers: 4, minWorkers: 2 }],
+    ["more", { gang: { workers: 4 }, elastic: { max: 8 } }, { workers: 8, minWorkers: 4 }],
+    [
+      "a number between the bounds",
+      { gang: { workers: 4 }, elastic: { min: 2, max: 8 } },
+      { workers: 8, minWorkers: 2 },
+    ],
+    ["equal bounds", { elastic: { min: 4, max: 4 } }, { workers: 4, minWorkers: undefined }],
+    ["a share of one accelerator", { gang: { share: 0.25 } }, { accelerators: 1, shareMilli: 250 }],
+  ])("takes %s", (_, fields, gang) => {
+    const document = documentIn(train(fields));
+    const spec = document.kind === "workload" ? document.spec : undefined;
+    expect({ minWorkers: undefined, ...spec?.gang }).toMatchObject(gang);
+    expect(workloadSpec.parse(spec)).toEqual(spec);
+  });
+
+  it.each<[object, string]>([
+    [{ elastic: {} }, "elastic: needs min, max or both"],
+    [{ elastic: { min: 4, max: 2 } }, "elastic.min: must be at most max, 2, got 4"],
+    [
+      { gang: { workers: 1 }, elastic: { min: 2 } },
+      "gang.workers: must be at least elastic.min, 2, got 1; leave it out where elastic says both",
+    ],
+    [{ elastic: { minimum: 4, max: 8 } }, "elastic.minimum: unknown field; did you mean min?"],
+    [{ gang: { share: 1 } }, "gang.share: must be below 1; leave it out for whole accelerators"],
+    [{ gang: { share: 0.0005 } }, "gang.share: must be a whole number of thousandths of an accelerator, got 0.0005"],
+    [
+      { gang: { share: 0.5, accelerators: 2 } },
+      "gang.share: is the part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+    ],
+    [{ fabric: {} }, "fabric: needs within, prefer or slices"],
+    [{ selector: { rack: 7 } }, "selector.rack: must be a name, got 7 (put it in quotes)"],
+    [{ preemptible: "yes" }, 'preemptible: must be true, false or a mapping like { minRuntime: 30m }, got "yes"'],
+    [
+      { preemptible: { minRuntime: "30m", grace: "2m" } },
+      "preemptible.grace: unknown field; did you mean grace, beside preemptible?",
+    ],
+    [
+      { preemptible: { minRuntime: "30m" }, minRuntime: "1h" },
+      "minRuntime: says 1h and preemptible.minRuntime another: keep one of them",
+    ],
+    [
+      { after: [{ workload: "a", on: "okay" }] },
+      'after[0].on: must be ok, failed or any, got "okay"; did you mean ok?',
+    ],
+    [{ after: ["a"] }, 'after[0]: must be a mapping with the fields workload, on, got "a"'],
+    [
+      { notBefore: "2027-03-01 08:00" },
+      'notBefore: write an instant with its offset, like 2027-03-01T08:00:00Z or 2027-03-01T08:00:00+01:00, got "2027-03-01 08:00"',
+    ],
+    [{ deadline: "2027-02-29T08:00:00Z" }, 'deadline: is no instant of the calendar, got "2027-02-29T08:00:00Z"'],
+    [
+      { notBefore: "2027-03-01T08:00:00Z", deadline: "2027-03-01T08:00:00Z" },
+      "deadline: must lie after notBefore, 2027-03-01T08:00:00Z",
+    ],
+  ])("refuses %j and says what to do", (fields, expected) => {
+    expect(problemsIn(train(fields))).toEqual([expected]);
+  });
+
+  it("takes no elastic tasks: each is a gang of its own", () => {
+    const batch = { kind: "batch", name: "a", run: "true", tasks: 4 };
+    expect(problemsIn({ ...batch, elastic: { min: 1, max: 2 } })).toEqual([
+      "elastic: is for kind: train only; the tasks of a batch are independent of each other already",
+    ]);
+    const spec = { kind: "batch", name: "a", run: "true", taskCount: 4, gang: { workers: 2, minWorkers: 1 } };
+    expect(workloadSpec.safeParse(spec).error?.issues.map(({ path }) => path.join("."))).toEqual(["gang.minWorkers"]);
   });
 
   it("tells all problems at once", () => {
@@ -139,6 +243,58 @@ describe("teams and fleets", () => {
     expect(problemsIn({ kind: "team", name: "a", limit: { H100: -1 } })).toEqual([
       "limit.H100: must be between 0 and 100000000, got -1",
     ]);
+  });
+
+  it("reads everything that a team can have, amounts in the units of people", () => {
+    const document = documentIn({
+      kind: "team",
+      name: "research",
+      guarantee: { "H100-SXM": 128, accelerators: 160.5, cores: 512.25, memory: "64GiB" },
+      limit: { "H100-SXM": 256 },
+      weight: 2.5,
+      lendingLimit: { "H100-SXM": 64 },
+      borrowingLimit: { cores: 100 },
+      priority: "high",
+      preemption: { reclaim: "lowerPriority", whileBorrowing: { priorityMax: -10 } },
+      shapes: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
+    });
+    expect(document).toEqual({
+      kind: "team",
+      team: {
+        name: "research",
+        parent: null,
+        guarantee: { "H100-SXM": 128, accelerators: 160.5, cores: 512_250, memory: 65_536 },
+        limit: { "H100-SXM": 256 },
+        weight: 2.5,
+        lendingLimit: { "H100-SXM": 64 },
+        borrowingLimit: { cores: 100_000 },
+        priority: 100,
+        preemption: { within: "lowerPriority", reclaim: "lowerPriority", whileBorrowing: { priorityMax: -10 } },
+        shapes: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
+      },
+    });
+    const { team } = document as { readonly team: unknown };
+    expect(applyRequest.parse({ teams: [team] }).teams).toEqual([team]);
+  });
+
+  it.each<[object, string]>([
+    [{ quota: { H100: 4 } }, "quota: unknown field; did you mean guarantee?"],
+    [{ budget: 4 }, "budget: is not supported yet"],
+    [
+      { guarantee: { memory: 64 } },
+      "guarantee.memory: needs a unit: write memory like 512MiB, 900GiB or 1.5TiB, got 64",
+    ],
+    [{ guarantee: { cores: 0.0001 } }, "guarantee.cores: must be a whole number of thousandths of a core, got 0.0001"],
+    [{ limit: { H100: 0.0001 } }, "limit.H100: must be a whole number of thousandths of an accelerator, got 0.0001"],
+    [
+      { limit: { "a  b": 1 } },
+      'limit["a  b"]: is no name of an accelerator type, and not accelerators, cores or memory',
+    ],
+    [{ weight: -1 }, "weight: must be a number between 0 and 1000000, got -1"],
+    [{ preemption: { within: "lower" } }, 'preemption.within: must be never or lowerPriority, got "lower"'],
+    [{ shapes: [{ within: "leaf", accelerators: 8 }] }, "shapes[0].count: is required"],
+  ])("refuses %j of a team", (fields, expected) => {
+    expect(problemsIn({ kind: "team", name: "a", ...fields })).toEqual([expected]);
   });
 
   const pool = {
@@ -198,6 +354,25 @@ describe("between documents", () => {
     expect(told([team("a", null), team("b", "a"), team("c", "elsewhere")])).toEqual([]);
   });
 
+  it("tells levels of the fabric that neither the fleet nor a document has", () => {
+    const workload = documentIn(train({ fabric: { within: "leef", slices: [{ workers: 2, within: "rail" }] } }));
+    const fleet = documentIn({
+      kind: "fleet",
+      sites: [{ name: "dc1", fabric: ["spine", "leaf", "node"], pools: [{ name: "p" }] }],
+    });
+    const levels = (documents: readonly HeadroomDocument[], known: readonly string[]): string[] =>
+      checkFabricLevels(documents, known).map(
+        ({ document, path, message }) => `${document} ${pathText(path)}: ${message}`,
+      );
+    expect(levels([fleet, workload], ["rail"])).toEqual([
+      "1 fabric.within: no site has the level leef; did you mean leaf? (there is rail, spine, leaf, node)",
+    ]);
+    expect(levels([workload], ["leef"])).toEqual([
+      "0 fabric.slices[0].within: no site has the level rail (there is leef, node)",
+    ]);
+    expect(levels([documentIn(train({ fabric: { within: "node" } }))], [])).toEqual([]);
+  });
+
   it("tells what is declared twice", () => {
     const workload = documentIn(train({}));
     expect(told([workload, team("a", null), workload])).toEqual([
@@ -237,10 +412,60 @@ const common = {
   graceTimeoutMs: fc.integer({ min: 0, max: 86_400_000 }),
   checkpointDir: fc.option(text.map((each) => `/${each}`)),
 };
-const anySpec: fc.Arbitrary<WorkloadSpec> = fc.oneof(
-  fc.record({ kind: fc.constant("train" as const), ...common }),
-  fc.record({ kind: fc.constant("batch" as const), ...common, taskCount: fc.integer({ min: 1, max: 1_000_000 }) }),
-);
+const wishes = {
+  fabric: fc
+    .record(
+      {
+        within: name,
+        prefer: name,
+        slices: fc.array(fc.record({ workers: fc.integer({ min: 1, max: 64 }), within: name }), { maxLength: 4 }),
+      },
+      { requiredKeys: [] },
+    )
+    .filter((levels) => Object.keys(levels).length > 0),
+  nodeSelector: fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 4 }),
+  spread: fc.record({ over: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
+  preemptible: fc.boolean(),
+  minRuntimeMs: fc.nat({ max: 1e9 }),
+  restartCostMs: fc.nat({ max: 1e9 }),
+  after: fc.array(
+    fc.record({ workload: name, on: fc.constantFrom("ok" as const, "failed" as const, "any" as const) }),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  ),
+  notBeforeMs: fc.nat({ max: 2 ** 40 }),
+  deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
+};
+const requiredKeys = Object.keys(common) as (keyof typeof common)[];
+/** An elastic gang, a gang of shares, or a plain one. */
+const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
+  const { gang } = spec;
+  if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
+  return spec.kind === "train" && least < gang.workers ? { ...spec, gang: { ...gang, minWorkers: least } } : spec;
+};
+const anySpec: fc.Arbitrary<WorkloadSpec> = fc
+  .tuple(
+    fc.oneof(
+      fc.record(
+        { kind: fc.constant("train" as const), ...common, ...wishes },
+        { requiredKeys: ["kind", ...requiredKeys] },
+      ),
+      fc.record(
+        {
+          kind: fc.constant("batch" as const),
+          ...common,
+          ...wishes,
+          taskCount: fc.integer({ min: 1, max: 1_000_000 }),
+        },
+        { requiredKeys: ["kind", "taskCount", ...requiredKeys] },
+      ),
+    ),
+    fc.integer({ min: 1, max: 30_000 }),
+    fc.boolean(),
+  )
+  .map(([spec, least, isShared]) => anyGang(spec, least, isShared));
 
 describe("properties", () => {
   it("a workload written as a document reads back as the same workload, and the API takes it", () => {
@@ -253,11 +478,43 @@ describe("properties", () => {
   });
 
   it("a team and a fleet written as documents read back the same", () => {
-    const anyTeam = fc.record({
-      name,
-      parent: fc.option(name),
-      limit: fc.dictionary(name, fc.nat({ max: 1_000 }), { noNullPrototype: true }),
-    });
+    const amounts = fc.dictionary(
+      fc.oneof(name, fc.constantFrom("accelerators", "cores", "memory")),
+      fc.nat({ max: 100_000_000 }),
+      {
+        noNullPrototype: true,
+        minKeys: 1,
+      },
+    );
+    const anyTeam = fc.record(
+      {
+        name,
+        parent: fc.option(name),
+        limit: amounts,
+        guarantee: amounts,
+        weight: fc.integer({ min: 0, max: 8_000 }).map((milli) => milli / 1000),
+        lendingLimit: amounts,
+        borrowingLimit: amounts,
+        priority: fc.integer({ min: -200, max: 200 }),
+        preemption: fc.record({
+          within: fc.constantFrom("never" as const, "lowerPriority" as const),
+          reclaim: fc.constantFrom("never" as const, "lowerPriority" as const, "any" as const),
+        }),
+        shapes: fc.array(
+          fc.record(
+            {
+              within: name,
+              accelerators: fc.integer({ min: 1, max: 64 }),
+              count: fc.integer({ min: 1, max: 64 }),
+              nodes: fc.array(name, { maxLength: 3 }),
+            },
+            { requiredKeys: ["within", "accelerators", "count"] },
+          ),
+          { minLength: 1, maxLength: 2 },
+        ),
+      },
+      { requiredKeys: ["name", "parent", "limit"] },
+    );
     const anyPool = fc.record({
       name,
       site: fc.constant("here"),

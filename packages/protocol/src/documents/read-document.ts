@@ -6,7 +6,7 @@ import { problemsOf, type DocumentProblem } from "./document-problem.ts";
 import { fleetOf, fleetSchema, type FleetFromDocument } from "./fleet-document.ts";
 import { shown } from "./reading.ts";
 import { teamOf, teamSchema } from "./team-document.ts";
-import { batchSchema, trainSchema, workloadOf } from "./workload-document.ts";
+import { batchSchema, trainSchema, workloadOf, workloadProblems } from "./workload-document.ts";
 
 /** Every kind of document. `z.toJSONSchema` makes the editors' schema out of the same definitions. */
 export const documentSchema = z.discriminatedUnion("kind", [trainSchema, batchSchema, fleetSchema, teamSchema], {
@@ -32,8 +32,11 @@ export function readDocument(value: unknown): DocumentReading {
   const written = outcome.data;
   switch (written.kind) {
     case "train":
-    case "batch":
-      return { ok: true, document: { kind: "workload", spec: workloadOf(written) } };
+    case "batch": {
+      const problems = workloadProblems(written);
+      if (problems.length === 0) return { ok: true, document: { kind: "workload", spec: workloadOf(written) } };
+      return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
+    }
     case "team": {
       const reading = teamOf(written);
       if (reading.ok) return { ok: true, document: { kind: "team", team: reading.value } };

@@ -1,20 +1,119 @@
 /** `kind: team`: a node of the quota tree. */
 import { z } from "zod";
-import { ACCELERATOR_LIMIT_MAX } from "../limits.ts";
+import * as limits from "../limits.ts";
 import * as names from "../names.ts";
-import type { TeamSpec } from "../team.ts";
-import { entries, fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
+import { resourceNames, type TeamSpec } from "../team.ts";
+import { entries, fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
+import { priorityHint, readPriority, writePriority } from "./priorities.ts";
+import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
-const limitRange = { min: 0, max: ACCELERATOR_LIMIT_MAX };
-/** Far more types than any fleet has. */
-const LIMIT_TYPES_MAX = 64;
+const acceleratorRange = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX };
+const milliRange = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX * 1000 };
+const amountRange = { min: 0, max: limits.AMOUNT_MAX };
+const priorityRange = { min: -limits.PRIORITY_MAX, max: limits.PRIORITY_MAX };
+const countRange = { min: 1, max: limits.ACCELERATOR_LIMIT_MAX };
 
 const readTeamName = (value: unknown): Reading<string> => readName(value, names.teamName);
 
-function readLimit(type: string, value: unknown): Reading<number> {
-  if (!names.acceleratorType.safeParse(type).success) return refuse("is no name of an accelerator type");
-  return readInteger(value, limitRange);
+/** In the unit of the wire: accelerators, thousandths of a core, MiB. */
+function readAmount(resource: string, value: unknown): Reading<number> {
+  if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
+  if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
+  if (!names.acceleratorType.safeParse(resource).success) {
+    return refuse("is no name of an accelerator type, and not accelerators, cores or memory");
+  }
+  if (typeof value !== "number" || Number.isInteger(value)) return readInteger(value, acceleratorRange);
+  const reading = quantities.readThousandths(value, { range: milliRange, noun: "an accelerator" });
+  return reading.ok ? read(reading.value / 1000) : reading;
+}
+
+const amounts = (description: string, example: Record<string, unknown>) =>
+  entries(
+    {
+      description: `${description} By accelerator type, accelerators (all types), cores, memory.`,
+      additionalProperties: { type: ["number", "string"] },
+      examples: [example],
+    },
+    limits.AMOUNT_KINDS_MAX,
+    readAmount,
+  );
+
+const withinChoices = ["never", "lowerPriority"] as const;
+const reclaimChoices = ["never", "lowerPriority", "any"] as const;
+
+const preemptionFields = fields(
+  {
+    within: optionalLeaf(
+      { description: "Of its own work.", enum: [...withinChoices], default: "lowerPriority" },
+      "lowerPriority" as const,
+      (value): Reading<(typeof withinChoices)[number]> => readChoice(value, withinChoices),
+    ),
+    reclaim: optionalLeaf(
+      {
+        description: "Of teams that hold more than their guarantee.",
+        enum: [...reclaimChoices],
+        default: "any",
+      },
+      "any" as const,
+      (value): Reading<(typeof reclaimChoices)[number]> => readChoice(value, reclaimChoices),
+    ),
+    whileBorrowing: fields({
+      priorityMax: leaf(
+        {
+          description: "Work of lower priority than its own, at most this.",
+          type: "integer",
+          minimum: priorityRange.min,
+          maximum: priorityRange.max,
+        },
+        (value) => readInteger(value, priorityRange),
+      ),
+    })
+      .optional()
+      .meta({ description: "While it borrows itself; left out, nobody's." }),
+  },
+  { meant: { withinTeam: "within", own: "within", others: "reclaim", borrowing: "whileBorrowing" } },
+);
+
+const shapeFields = fields(
+  {
+    within: leaf(
+      {
+        description: "The accelerator type, or the level of the fabric, of which the shape is a part.",
+        type: "string",
+      },
+      (value) => readName(value, names.acceleratorType),
+    ),
+    accelerators: leaf(
+      { description: "How many hang together, under one node or domain.", type: "integer", minimum: 1 },
+      (value) => readInteger(value, countRange),
+    ),
+    count: leaf({ description: "How many such cells.", type: "integer", minimum: 1 }, (value) =>
+      readInteger(value, countRange),
+    ),
+    nodes: optionalLeaf(
+      {
+        description: "Nodes that belong to the team alone; left out, any that fit.",
+        type: "array",
+        items: { type: "string" },
+      },
+      null,
+      readNodes,
+    ),
+  },
+  { meant: { gpus: "accelerators", type: "within", level: "within" } },
+);
+
+function readNodes(value: unknown): Reading<readonly string[] | null> {
+  if (!Array.isArray(value)) return refuse(`must be a list of nodes, got ${shown(value)}`);
+  if (value.length > limits.SHAPE_NODES_MAX) return refuse(`must name at most ${limits.SHAPE_NODES_MAX} nodes`);
+  const nodes: string[] = [];
+  for (const each of value) {
+    const reading = readName(each, names.opaqueId);
+    if (!reading.ok) return reading;
+    nodes.push(reading.value);
+  }
+  return read(nodes);
 }
 
 export const teamSchema = fields(
@@ -29,21 +128,62 @@ export const teamSchema = fields(
       null,
       (value): Reading<string | null> => readTeamName(value),
     ),
-    limit: entries(
+    guarantee: amounts("What the team gets back whenever it asks.", { "H100-SXM": 128, cores: 512, memory: "4TiB" }),
+    limit: amounts("The most that the team and everything below it may hold at once.", { "H100-SXM": 256 }),
+    weight: optionalLeaf(
       {
-        description: "The most accelerators of each type that the team and everything below it may hold at once.",
-        additionalProperties: { type: "integer", minimum: limitRange.min, maximum: limitRange.max },
-        examples: [{ "H100-SXM": 256 }],
+        description:
+          "Its part of what nobody's guarantee covers, against its siblings; 0: nothing while others want it.",
+        type: "number",
+        minimum: 0,
+        maximum: limits.WEIGHT_MAX,
+        default: 1,
       },
-      LIMIT_TYPES_MAX,
-      readLimit,
+      null,
+      readWeight,
     ),
+    lendingLimit: amounts("How much of its guarantee others may use while it does not; left out, all of it.", {
+      "H100-SXM": 64,
+    }),
+    borrowingLimit: amounts("How much beyond its guarantee it may use; left out, up to its limit.", {
+      "H100-SXM": 64,
+    }),
+    priority: optionalLeaf(
+      { description: "Among its siblings: larger is served first.", ...priorityHint, default: "normal" },
+      null,
+      (value): Reading<number | null> => readPriority(value),
+    ),
+    preemption: preemptionFields.optional().meta({ description: "Whose work its waiting work may evict." }),
+    shapes: z
+      .array(shapeFields, { error: ({ input }) => `must be a list of shapes, got ${shown(input)}` })
+      .max(limits.TEAM_SHAPES_MAX)
+      .optional()
+      .meta({ description: "Accelerators that hang together, owned by the team." }),
   },
   {
-    later: ["guarantee", "weight", "budget", "lending", "borrowing"],
-    meant: { quota: "limit", max: "limit", limits: "limit" },
+    later: ["budget"],
+    meant: {
+      quota: "guarantee",
+      deserved: "guarantee",
+      nominalQuota: "guarantee",
+      min: "guarantee",
+      reserved: "guarantee",
+      max: "limit",
+      limits: "limit",
+      capability: "limit",
+      share: "weight",
+      shares: "weight",
+      fairShare: "weight",
+      lending: "lendingLimit",
+      borrowing: "borrowingLimit",
+    },
   },
 );
+
+function readWeight(value: unknown): Reading<number | null> {
+  const isWeight = typeof value === "number" && value >= 0 && value <= limits.WEIGHT_MAX;
+  return isWeight ? read(value) : refuse(`must be a number between 0 and ${limits.WEIGHT_MAX}, got ${shown(value)}`);
+}
 
 /** The parent that a path implies, or `null` where the name is no path. */
 function impliedParent(name: string): string | null {
@@ -51,19 +191,58 @@ function impliedParent(name: string): string | null {
   return slash < 0 ? null : name.slice(0, slash);
 }
 
+type WrittenTeam = z.output<typeof teamSchema>;
+type Amounts = Readonly<Record<string, number>>;
+
+const given = (name: "guarantee" | "lendingLimit" | "borrowingLimit", amount: Amounts): Partial<TeamSpec> =>
+  Object.keys(amount).length === 0 ? {} : { [name]: amount };
+
 /** The team, or what is wrong between its name and its parent. */
-export function teamOf(written: z.output<typeof teamSchema>): Reading<TeamSpec> {
-  const implied = impliedParent(written.name);
-  if (written.parent !== null && implied !== null && written.parent !== implied) {
-    return refuse(`must be ${implied}, which the name ${written.name} implies, got ${shown(written.parent)}`);
+export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
+  const { name, parent, limit, weight, priority, preemption, shapes } = written;
+  const implied = impliedParent(name);
+  if (parent !== null && implied !== null && parent !== implied) {
+    return refuse(`must be ${implied}, which the name ${name} implies, got ${shown(parent)}`);
   }
-  return read({ name: written.name, parent: written.parent ?? implied, limit: written.limit });
+  return read({
+    name,
+    parent: parent ?? implied,
+    limit,
+    ...given("guarantee", written.guarantee),
+    ...(weight === null ? {} : { weight }),
+    ...given("lendingLimit", written.lendingLimit),
+    ...given("borrowingLimit", written.borrowingLimit),
+    ...(priority === null ? {} : { priority }),
+    ...(preemption === undefined ? {} : { preemption }),
+    ...(shapes === undefined || shapes.length === 0 ? {} : { shapes: shapes.map(shapeOf) }),
+  });
+}
+
+type WrittenShape = NonNullable<WrittenTeam["shapes"]>[number];
+
+const shapeOf = ({ nodes, ...shape }: WrittenShape): NonNullable<TeamSpec["shapes"]>[number] =>
+  nodes === null ? shape : { ...shape, nodes: [...nodes] };
+
+/** Amounts in the units in which people write them. */
+function amountsText(amount: Amounts): Record<string, unknown> {
+  const entry = ([resource, value]: [string, number]): [string, unknown] => {
+    if (resource === resourceNames.cores) return [resource, quantities.writeCores(value)];
+    return [resource, resource === resourceNames.memory ? quantities.writeMemory(value) : value];
+  };
+  return Object.fromEntries(Object.entries(amount).map(entry));
 }
 
 /** The document that reads back as this team. */
 export function teamDocument(team: TeamSpec): Record<string, unknown> {
   const text: Record<string, unknown> = { kind: "team", name: team.name };
   if (team.parent !== null) text["parent"] = team.parent;
-  if (Object.keys(team.limit).length > 0) text["limit"] = { ...team.limit };
+  for (const field of ["guarantee", "limit", "lendingLimit", "borrowingLimit"] as const) {
+    const amount = team[field] ?? {};
+    if (Object.keys(amount).length > 0) text[field] = amountsText(amount);
+  }
+  if (team.weight !== undefined) text["weight"] = team.weight;
+  if (team.priority !== undefined) text["priority"] = writePriority(team.priority);
+  if (team.preemption !== undefined) text["preemption"] = { ...team.preemption };
+  if (team.shapes !== undefined) text["shapes"] = team.shapes.map((shape) => ({ ...shape }));
   return text;
 }

@@ -13,14 +13,19 @@ import {
   readText,
   type UnknownFieldNotes,
 } from "./field.ts";
+import { priorityHint, readPriority, writePriority } from "./priorities.ts";
+import {
+  gangSizeOf,
+  placementProblems,
+  placementShape,
+  shareLeaf,
+  wishesOf,
+  wishesText,
+  type FieldProblem,
+} from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
-
-const priorities: ReadonlyMap<string, number> = new Map([
-  ["low", -100],
-  ["normal", 0],
-  ["high", 100],
-]);
+import { timeProblems, timeShape, timesOf, timesText } from "./time-fields.ts";
 
 /** Set by the executor for every worker; a file that sets them too would break the rendezvous or the checkpoints. */
 const reservedEnv: readonly string[] = [
@@ -58,15 +63,6 @@ const backoffRange = { min: 0, max: limits.GRACE_MS_MAX };
 const backoffMaxRange = { min: 0, max: limits.DURATION_MS_MAX };
 const retriesRange = { min: 0, max: limits.RETRIES_MAX };
 const tasksRange = { min: 1, max: limits.TASKS_MAX };
-const priorityRange = { min: -limits.PRIORITY_MAX, max: limits.PRIORITY_MAX };
-
-function readPriority(value: unknown): Reading<number> {
-  const named = typeof value === "string" ? priorities.get(value) : undefined;
-  if (named !== undefined) return read(named);
-  if (typeof value === "number") return readInteger(value, priorityRange);
-  const { min, max } = priorityRange;
-  return refuse(`must be low, normal, high or a whole number between ${min} and ${max}, got ${shown(value)}`);
-}
 
 function readAcceleratorTypes(value: unknown): Reading<readonly string[]> {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -108,8 +104,8 @@ const gangFields = fields(
         maximum: workersRange.max,
         default: 1,
       },
-      1,
-      (value) => readInteger(value, workersRange),
+      null,
+      (value): Reading<number | null> => readInteger(value, workersRange),
     ),
     accelerators: optionalLeaf(
       {
@@ -119,9 +115,10 @@ const gangFields = fields(
         maximum: acceleratorsRange.max,
         default: 0,
       },
-      0,
-      (value) => readInteger(value, acceleratorsRange),
+      null,
+      (value): Reading<number | null> => readInteger(value, acceleratorsRange),
     ),
+    share: shareLeaf,
     cores: optionalLeaf(
       {
         description: "Cores per worker, in steps of a thousandth.",
@@ -154,6 +151,8 @@ const gangFields = fields(
       ram: "memory",
       nodes: "workers",
       replicas: "workers",
+      minWorkers: "elastic.min",
+      fraction: "share",
     },
   },
 );
@@ -254,10 +253,7 @@ const commonShape = {
   priority: optionalLeaf(
     {
       description: "Who goes first where the policy orders by priority.",
-      anyOf: [
-        { enum: [...priorities.keys()] },
-        { type: "integer", minimum: priorityRange.min, maximum: priorityRange.max },
-      ],
+      ...priorityHint,
       default: "normal",
     },
     0,
@@ -285,22 +281,12 @@ const commonShape = {
     (value) => quantities.readDuration(value, graceRange),
   ),
   checkpoint: checkpointFields.optional().meta({ description: "Where the workload keeps what it resumes from." }),
+  ...placementShape,
+  ...timeShape,
 };
 
 const workloadNotes: UnknownFieldNotes = {
-  later: [
-    "fabric",
-    "elastic",
-    "preemptible",
-    "model",
-    "data",
-    "after",
-    "replicas",
-    "scale",
-    "rollout",
-    "overflow",
-    "image",
-  ],
+  later: ["model", "data", "replicas", "scale", "rollout", "overflow", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -323,6 +309,19 @@ const workloadNotes: UnknownFieldNotes = {
     gracePeriod: "grace",
     count: "tasks",
     array: "tasks",
+    share: "gang.share",
+    minWorkers: "elastic.min",
+    nodeSelector: "selector",
+    labels: "selector",
+    topology: "fabric",
+    dependsOn: "after",
+    depends: "after",
+    dependency: "after",
+    start: "notBefore",
+    begin: "notBefore",
+    startAfter: "notBefore",
+    due: "deadline",
+    preemptable: "preemptible",
   },
 };
 
@@ -353,6 +352,20 @@ export const batchSchema = fields(
 
 export type WorkloadFields = z.output<typeof trainSchema> | z.output<typeof batchSchema>;
 
+/** What is wrong between fields of one workload that are each fine. */
+export function workloadProblems(written: WorkloadFields): FieldProblem[] {
+  const batch: FieldProblem[] =
+    written.kind === "batch" && written.elastic !== undefined
+      ? [
+          {
+            path: ["elastic"],
+            message: "is for kind: train only; the tasks of a batch are independent of each other already",
+          },
+        ]
+      : [];
+  return [...batch, ...placementProblems(written), ...timeProblems(written)];
+}
+
 /** The workload as the API takes it; `dir` and `checkpointDir` as written, for whoever knows where the file lies. */
 export function workloadOf(written: WorkloadFields): WorkloadSpec {
   const { backoff: backoffMs, maxBackoff } = written.retries;
@@ -363,8 +376,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     dir: written.dir,
     env: written.env,
     gang: {
-      workers: written.gang.workers,
-      accelerators: written.gang.accelerators,
+      ...gangSizeOf(written),
       coresMilli: written.gang.cores,
       memoryMib: written.gang.memory,
     },
@@ -379,6 +391,8 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     },
     graceTimeoutMs: written.grace,
     checkpointDir: written.checkpoint?.dir ?? null,
+    ...wishesOf(written),
+    ...timesOf(written),
   };
   return written.kind === "batch"
     ? { kind: "batch", ...common, taskCount: written.tasks }
@@ -397,11 +411,12 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
   text["gang"] = {
     workers: gang.workers,
     accelerators: gang.accelerators,
+    ...(gang.shareMilli === undefined ? {} : { share: gang.shareMilli / 1000 }),
     cores: quantities.writeCores(gang.coresMilli),
     memory: quantities.writeMemory(gang.memoryMib),
   };
   if (workload.acceleratorTypes.length > 0) text["accelerator"] = [...workload.acceleratorTypes];
-  if (workload.priority !== 0) text["priority"] = priorityName(workload.priority);
+  if (workload.priority !== 0) text["priority"] = writePriority(workload.priority);
   if (workload.walltimeMs !== null) text["walltime"] = quantities.writeDuration(workload.walltimeMs);
   text["retries"] = {
     max: retries.max,
@@ -410,10 +425,5 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
   };
   text["grace"] = quantities.writeDuration(workload.graceTimeoutMs);
   if (workload.checkpointDir !== null) text["checkpoint"] = { dir: workload.checkpointDir };
-  return text;
-}
-
-function priorityName(priority: number): string | number {
-  for (const [name, value] of priorities) if (value === priority) return name;
-  return priority;
+  return { ...text, ...wishesText(workload), ...timesText(workload) };
 }

@@ -67,7 +67,11 @@ export class SmallFleet {
   }
 
   team(name: string, parent: string | null, limit: Team["limit"] = {}): void {
-    this.apply({ teams: [{ name: teamName(name), parent: parent === null ? null : teamName(parent), limit }] });
+    this.define({ name, parent, limit });
+  }
+
+  define({ name, parent, ...team }: Omit<Team, "name" | "parent"> & { name: string; parent: string | null }): void {
+    this.apply({ teams: [{ ...team, name: teamName(name), parent: parent === null ? null : teamName(parent) }] });
   }
 
   submit(name: string, changes: Changes = {}): WorkloadId {

@@ -1,6 +1,6 @@
 import type { Policy } from "@headroom/protocol";
-import { presetPurposes } from "@headroom/engine";
-import { policyLines } from "@headroom/views";
+import { canonicalJson, presetPurposes, presets as shipped } from "@headroom/engine";
+import { policyLines, type PolicyLine } from "@headroom/views";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -41,7 +41,7 @@ export function PolicyPage(): ReactElement {
       ) : (
         <PolicyList
           policies={withOwn(inForce.data, presets.data.items)}
-          inForce={inForce.data.name}
+          inForce={inForce.data}
           isBusy={set.isPending}
           onChoose={setChosen}
         />
@@ -59,14 +59,17 @@ export function PolicyPage(): ReactElement {
   );
 }
 
+/** By content: a policy of one's own may have a preset's name, and an older preset differs from the one of today. */
+const isSame = (left: Policy, right: Policy): boolean => canonicalJson(left) === canonicalJson(right);
+
 /** A policy of one's own that is in force stands first, above the presets. */
 function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
-  return presets.some(({ name }) => name === inForce.name) ? presets : [inForce, ...presets];
+  return presets.some((preset) => isSame(preset, inForce)) ? presets : [inForce, ...presets];
 }
 
 interface PolicyListProps {
   readonly policies: readonly Policy[];
-  readonly inForce: string;
+  readonly inForce: Policy;
   readonly isBusy: boolean;
   readonly onChoose: (policy: Policy) => void;
 }
@@ -75,10 +78,10 @@ function PolicyList({ policies, inForce, isBusy, onChoose }: PolicyListProps): R
   return (
     <ul className="grid max-w-6xl gap-4 px-4 pb-6 md:px-6 lg:grid-cols-2">
       {policies.map((policy) => {
-        const isInForce = policy.name === inForce;
+        const isInForce = isSame(policy, inForce);
         return (
           <li
-            key={policy.name}
+            key={canonicalJson(policy)}
             className={`flex flex-col rounded-lg border bg-surface p-4 ${isInForce ? "border-accent" : "border-line"}`}
           >
             <div className="flex items-center justify-between gap-2">
@@ -93,18 +96,44 @@ function PolicyList({ policies, inForce, isBusy, onChoose }: PolicyListProps): R
                 </Button>
               )}
             </div>
-            <p className="mt-1 text-base text-ink-2">{presetPurposes[policy.name] ?? "A policy of your own."}</p>
-            <dl className="mt-3 grid sm:grid-cols-[11.5rem_1fr] gap-x-4 gap-y-1">
-              {policyLines(policy).map(({ knob, text }) => (
-                <div key={knob} className="contents">
-                  <dt className="text-ink-3">{knob}</dt>
-                  <dd>{text}</dd>
-                </div>
-              ))}
-            </dl>
+            <p className="mt-1 text-base text-ink-2">{purposeOf(policy)}</p>
+            <PolicySections lines={policyLines(policy)} />
           </li>
         );
       })}
     </ul>
+  );
+}
+
+const purposeOf = (policy: Policy): string => {
+  const preset = shipped.get(policy.name);
+  const isPreset = preset !== undefined && canonicalJson(preset) === canonicalJson(policy);
+  return (isPreset ? presetPurposes[policy.name] : undefined) ?? "A policy of your own, or one of an older version.";
+};
+
+/** What matters most is open; the rest is a click away. */
+function PolicySections({ lines }: { readonly lines: readonly PolicyLine[] }): ReactElement {
+  const isMain = ({ section }: PolicyLine): boolean => section === "Order" || section === "Round";
+  return (
+    <>
+      <PolicyLines lines={lines.filter(isMain)} />
+      <details className="mt-3 border-t border-line pt-2">
+        <summary className="font-medium text-ink-2 hover:text-ink">Teams, eviction, fabric and the rest</summary>
+        <PolicyLines lines={lines.filter((line) => !isMain(line))} />
+      </details>
+    </>
+  );
+}
+
+function PolicyLines({ lines }: { readonly lines: readonly PolicyLine[] }): ReactElement {
+  return (
+    <dl className="mt-3 grid gap-x-4 gap-y-1 sm:grid-cols-[11.5rem_1fr]">
+      {lines.map(({ section, knob, text }) => (
+        <div key={`${section} ${knob}`} className="contents">
+          <dt className="text-ink-3">{section === "Order" || section === "Round" ? knob : `${section}: ${knob}`}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -27,16 +27,3 @@ export function teamRows(teams: readonly Team[]): readonly TeamRow[] {
   visit(null, 0);
   return rows;
 }
-
-export interface TypeUse {
-  readonly type: string;
-  readonly heldCount: number;
-  /** `null`: no limit. */
-  readonly limitCount: number | null;
-}
-
-/** Every type that the team holds or has a limit for. */
-export function typeUses({ held, limit }: Team): readonly TypeUse[] {
-  const types = [...new Set([...Object.keys(limit), ...Object.keys(held).filter((type) => (held[type] ?? 0) > 0)])];
-  return types.toSorted().map((type) => ({ type, heldCount: held[type] ?? 0, limitCount: limit[type] ?? null }));
-}

@@ -1,4 +1,5 @@
-import { grouped } from "@headroom/views";
+import type { Team } from "@headroom/protocol";
+import { amountText, resourceUses, type ResourceUse } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -10,7 +11,7 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Page } from "../../parts/page.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
-import { teamRows, typeUses, type TeamRow, type TypeUse } from "./team-tree.ts";
+import { teamRows, type TeamRow } from "./team-tree.ts";
 
 export function TeamsPage(): ReactElement {
   const client = useClient();
@@ -22,7 +23,11 @@ export function TeamsPage(): ReactElement {
     [fleet],
   );
   return (
-    <Page title="Teams" layout="flow" summary="What each team and everything below it holds, against its limits">
+    <Page
+      title="Teams"
+      layout="flow"
+      summary="What each team and everything below it holds, against what it was promised and may have at most"
+    >
       {data === undefined ? (
         error === null ? (
           <Loading label="Loading teams" />
@@ -37,7 +42,7 @@ export function TeamsPage(): ReactElement {
             {data.length > 1 ? null : (
               <p className="mt-3 text-ink-2">
                 Only the team that always exists. Apply a team document to add others: a name such as{" "}
-                <code className="font-mono text-xs">research/nlp</code>, and limits by accelerator type.
+                <code className="font-mono text-xs">research/nlp</code>, with guarantees, limits and a weight.
               </p>
             )}
           </div>
@@ -63,6 +68,9 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
               Team
             </th>
             <th scope="col" className="px-4 py-2 font-medium">
+              Weight
+            </th>
+            <th scope="col" className="px-4 py-2 font-medium">
               Holds
             </th>
           </tr>
@@ -78,7 +86,11 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
                 </span>
               </th>
               <td className="px-4 py-2.5">
-                <TypeUses uses={typeUses(team)} totals={totals} />
+                {team.weight ?? 1}
+                {priorityNote(team)}
+              </td>
+              <td className="px-4 py-2.5">
+                <ResourceUses uses={resourceUses(team)} totals={totals} />
               </td>
             </tr>
           ))}
@@ -88,33 +100,63 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
   );
 }
 
-function TypeUses({
-  uses,
-  totals,
-}: {
-  readonly uses: readonly TypeUse[];
+/** Only where it says something: siblings of one priority are the rule. */
+function priorityNote({ priority = 0 }: Team): ReactElement | null {
+  return priority === 0 ? null : <span className="block text-xs text-ink-3">priority {priority}</span>;
+}
+
+interface ResourceUsesProps {
+  readonly uses: readonly ResourceUse[];
   readonly totals: ReadonlyMap<string, number>;
-}): ReactElement {
-  if (uses.length === 0) return <span className="text-ink-3">nothing, without a limit</span>;
+}
+
+function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
+  if (uses.length === 0) return <span className="text-ink-3">nothing; no guarantee, no limit</span>;
   return (
     <ul className="flex flex-col gap-1.5">
-      {uses.map(({ type, heldCount, limitCount }) => {
-        const isFull = limitCount !== null && heldCount >= limitCount;
-        return (
-          <li key={type} className="grid items-center gap-x-3 sm:grid-cols-[8rem_9rem_minmax(4rem,1fr)]">
-            <span className="text-ink-2">{type}</span>
-            <span>
-              {grouped(heldCount)}
-              <span className="text-ink-3">{limitCount === null ? ", no limit" : ` of ${grouped(limitCount)}`}</span>
-              {isFull ? <span className="text-wait"> full</span> : null}
-            </span>
-            <UsageBar
-              total={limitCount ?? totals.get(type) ?? heldCount}
-              parts={[{ key: "held", amount: heldCount, className: isFull ? "bg-wait" : "bg-run" }]}
-            />
-          </li>
-        );
-      })}
+      {uses.map((use) => (
+        <li key={use.resource} className="grid items-center gap-x-3 sm:grid-cols-[8rem_7rem_9rem_minmax(4rem,1fr)]">
+          <UseNumbers {...use} />
+          <UseBar use={use} whole={totals.get(use.resource)} />
+        </li>
+      ))}
     </ul>
+  );
+}
+
+function UseNumbers({ resource, held, guarantee, limit }: ResourceUse): ReactElement {
+  const text = (amount: number): string => amountText(resource, amount);
+  return (
+    <>
+      <span className="text-ink-2">{resource}</span>
+      <span>
+        {text(held)}
+        <span className="text-ink-3">{limit === null ? ", no limit" : ` of ${text(limit)}`}</span>
+        {limit !== null && held >= limit ? <span className="text-wait"> full</span> : null}
+      </span>
+      <span className="text-ink-3">
+        {guarantee === null
+          ? "no guarantee"
+          : held > guarantee
+            ? `${text(held - guarantee)} beyond ${text(guarantee)}`
+            : `${text(guarantee)} guaranteed`}
+      </span>
+    </>
+  );
+}
+
+/** What lies within the guarantee and what is borrowed, against the limit or, without one, the fleet. */
+function UseBar({ use, whole }: { readonly use: ResourceUse; readonly whole: number | undefined }): ReactElement {
+  const { held, guarantee, limit } = use;
+  const own = guarantee === null ? held : Math.min(held, guarantee);
+  const fill = limit !== null && held >= limit ? "bg-wait" : "bg-run";
+  return (
+    <UsageBar
+      total={limit ?? whole ?? Math.max(held, guarantee ?? 0)}
+      parts={[
+        { key: "own", amount: own, className: fill },
+        { key: "borrowed", amount: held - own, className: `${fill} opacity-50` },
+      ]}
+    />
   );
 }

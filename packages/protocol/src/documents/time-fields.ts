@@ -1,0 +1,148 @@
+/** When work may start, what it waits for, and under which terms it may be taken off its place again. */
+import { z } from "zod";
+import * as limits from "../limits.ts";
+import type { WorkloadSpec } from "../workload-spec.ts";
+import { fields, leaf, optionalLeaf, readChoice, readText } from "./field.ts";
+import { instantPattern, readInstant, writeInstant } from "./instants.ts";
+import type { FieldProblem } from "./placement-fields.ts";
+import * as quantities from "./quantities.ts";
+import { read, refuse, shown, type Reading } from "./reading.ts";
+
+const durationRange = { min: 0, max: limits.DURATION_MS_MAX };
+const duration = { type: "string", pattern: quantities.durationPattern };
+const instant = { type: "string", pattern: instantPattern };
+const readSpan = (value: unknown): Reading<number | null> => quantities.readDuration(value, durationRange);
+const readMoment = (value: unknown): Reading<number | null> => readInstant(value);
+
+const outcomes = ["ok", "failed", "any"] as const;
+const readPredecessor = (value: unknown): Reading<string> =>
+  readText(value, { lengthMax: limits.ID_CHARS_MAX, form: "a workload's name or id" });
+
+const afterFields = fields(
+  {
+    workload: leaf({ description: "Name of a workload of the same team, or an id.", type: "string" }, readPredecessor),
+    on: optionalLeaf(
+      { description: "The end that it must have come to.", enum: [...outcomes], default: "ok" },
+      "ok" as const,
+      (value) => readChoice(value, outcomes),
+    ),
+  },
+  { meant: { name: "workload", id: "workload", when: "on", status: "on", outcome: "on" } },
+);
+
+const preemptibleFields = fields(
+  {
+    minRuntime: optionalLeaf(
+      { description: "Not before it ran this long.", ...duration, examples: ["30m"] },
+      null,
+      readSpan,
+    ),
+  },
+  { meant: { grace: "grace, beside preemptible", after: "minRuntime", min: "minRuntime" } },
+);
+
+/** Yes, no, or yes with terms. */
+const preemptibleField = z
+  .union([z.boolean(), preemptibleFields], {
+    error: ({ input }) => `must be true, false or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
+  })
+  .optional()
+  .meta({ description: "Whether it may be evicted for others; left out, as the policy says." });
+
+export const timeShape = {
+  preemptible: preemptibleField,
+  minRuntime: optionalLeaf(
+    { description: "Where it may be evicted: not before it ran this long.", ...duration, examples: ["30m"] },
+    null,
+    readSpan,
+  ),
+  restartCost: optionalLeaf(
+    {
+      description: "What starting again costs it, beyond the work since its last checkpoint.",
+      ...duration,
+      examples: ["2m"],
+    },
+    null,
+    readSpan,
+  ),
+  after: z
+    .array(afterFields, { error: "must be a list like [{ workload: tokenize, on: ok }]" })
+    .max(limits.PREDECESSORS_MAX)
+    .optional()
+    .meta({ description: "What must have come to an end, and to which, before it may start." }),
+  notBefore: optionalLeaf(
+    { description: "Not started before this instant.", ...instant, examples: ["2027-03-01T08:00:00Z"] },
+    null,
+    readMoment,
+  ),
+  deadline: optionalLeaf(
+    {
+      description: "Wanted done by this instant; policies may order by it.",
+      ...instant,
+      examples: ["2027-03-02T08:00:00Z"],
+    },
+    null,
+    readMoment,
+  ),
+};
+
+interface Terms {
+  readonly preemptible?: z.output<typeof preemptibleField>;
+  readonly minRuntime: number | null;
+  readonly restartCost: number | null;
+  readonly after?: readonly { readonly workload: string; readonly on: (typeof outcomes)[number] }[] | undefined;
+  readonly notBefore: number | null;
+  readonly deadline: number | null;
+}
+
+function minRuntimeOf({ preemptible, minRuntime }: Terms): Reading<number | null> {
+  const inside = typeof preemptible === "object" ? preemptible.minRuntime : null;
+  if (inside === null || minRuntime === null || inside === minRuntime) return read(inside ?? minRuntime);
+  return refuse(`says ${quantities.writeDuration(minRuntime)} and preemptible.minRuntime another: keep one of them`);
+}
+
+export function timeProblems(terms: Terms): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const minRuntime = minRuntimeOf(terms);
+  if (!minRuntime.ok) problems.push({ path: ["minRuntime"], message: minRuntime.message });
+  const { notBefore, deadline } = terms;
+  if (notBefore !== null && deadline !== null && deadline <= notBefore) {
+    problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeInstant(notBefore)}` });
+  }
+  return problems;
+}
+
+type TimeSpec = Pick<
+  WorkloadSpec,
+  "preemptible" | "minRuntimeMs" | "restartCostMs" | "after" | "notBeforeMs" | "deadlineMs"
+>;
+
+/** Fields of the spec; what was left out is left out. */
+export function timesOf(terms: Terms): TimeSpec {
+  const { preemptible, restartCost, after, notBefore, deadline } = terms;
+  const reading = minRuntimeOf(terms);
+  const minRuntime = reading.ok ? reading.value : null;
+  return {
+    ...(preemptible === undefined ? {} : { preemptible: preemptible !== false }),
+    ...(minRuntime === null ? {} : { minRuntimeMs: minRuntime }),
+    ...(restartCost === null ? {} : { restartCostMs: restartCost }),
+    ...(after === undefined || after.length === 0 ? {} : { after: [...after] }),
+    ...(notBefore === null ? {} : { notBeforeMs: notBefore }),
+    ...(deadline === null ? {} : { deadlineMs: deadline }),
+  };
+}
+
+/** The fields of the document that read back as the same terms. */
+export function timesText(spec: WorkloadSpec): Record<string, unknown> {
+  const { preemptible, minRuntimeMs, restartCostMs, after, notBeforeMs, deadlineMs } = spec;
+  const text: Record<string, unknown> = {};
+  const minRuntime = minRuntimeMs === undefined ? undefined : quantities.writeDuration(minRuntimeMs);
+  if (preemptible !== undefined)
+    text["preemptible"] = preemptible && minRuntime !== undefined ? { minRuntime } : preemptible;
+  if (minRuntime !== undefined && preemptible !== true) text["minRuntime"] = minRuntime;
+  if (restartCostMs !== undefined) text["restartCost"] = quantities.writeDuration(restartCostMs);
+  if (after !== undefined && after.length > 0) text["after"] = after.map((each) => ({ ...each }));
+  if (notBeforeMs !== undefined) text["notBefore"] = writeInstant(notBeforeMs);
+  if (deadlineMs !== undefined) text["deadline"] = writeInstant(deadlineMs);
+  return text;
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { amountText, resourceUses } from "./team-text.ts";
+import { teamList } from "./team-view.ts";
+import { SmallFleet } from "./testing/small-fleet.ts";
+
+describe("what a team holds", () => {
+  it("is set beside guarantee and limit for every resource that anybody named", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.define({
+      name: "research",
+      parent: null,
+      limit: { H100: 12, memory: 98_304 },
+      guarantee: { accelerators: 8, cores: 8_000 },
+      weight: 2,
+    });
+    fleet.submit("a", { team: "research", gang: { workers: 2, accelerators: 2, coresMilli: 1_500, memoryMib: 1_024 } });
+    fleet.submit("b", { team: "research", gang: { accelerators: 1, shareMilli: 250 } });
+    const [, team] = teamList(fleet.engine, {}).items;
+    if (team === undefined) throw new Error("no team");
+    expect(team).toMatchObject({ name: "research", weight: 2, held: { H100: 4.25 } });
+    const texts = resourceUses(team).map(({ resource, held, guarantee, limit }) =>
+      [held, guarantee, limit].map((each) => (each === null ? "–" : amountText(resource, each))).join(" / "),
+    );
+    expect(texts).toEqual(["4.25 / – / 12", "4.25 / 8 / –", "3 cores / 8 cores / –", "2 GiB / – / 96 GiB"]);
+  });
+});

@@ -1,0 +1,45 @@
+/** What a team holds beside what it was promised and may have at most, resource by resource, in the units of people. */
+import { ALL_ACCELERATORS, CORES, MEMORY } from "@headroom/engine";
+import type { Team } from "@headroom/protocol";
+import { coresText, grouped, memoryText } from "./plain-text.ts";
+
+export interface ResourceUse {
+  /** An accelerator type, or `accelerators`, `cores`, `memory`. */
+  readonly resource: string;
+  readonly held: number;
+  /** `null`: nothing is guaranteed. */
+  readonly guarantee: number | null;
+  /** `null`: no limit. */
+  readonly limit: number | null;
+}
+
+const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
+
+/** Every resource that the team holds accelerators of, or has a guarantee or a limit for; types first. */
+export function resourceUses(team: Team): readonly ResourceUse[] {
+  const { held, limit, guarantee = {} } = team;
+  const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
+  const named = [...new Set([...Object.keys(limit), ...Object.keys(guarantee), ...types])].toSorted();
+  const ordered = [
+    ...named.filter((resource) => !besideTypes.includes(resource)),
+    ...besideTypes.filter((resource) => named.includes(resource)),
+  ];
+  return ordered.map((resource) => ({
+    resource,
+    held: heldOf(team, resource),
+    guarantee: guarantee[resource] ?? null,
+    limit: limit[resource] ?? null,
+  }));
+}
+
+function heldOf({ held, heldInAll }: Team, resource: string): number {
+  if (resource === ALL_ACCELERATORS) return heldInAll.accelerators;
+  if (resource === CORES) return heldInAll.coresMilli;
+  return resource === MEMORY ? heldInAll.memoryMib : (held[resource] ?? 0);
+}
+
+/** `1,024`, `12.5 cores`, `64 GiB`. */
+export function amountText(resource: string, amount: number): string {
+  if (resource === CORES) return coresText(amount);
+  return resource === MEMORY ? memoryText(amount) : grouped(amount);
+}
