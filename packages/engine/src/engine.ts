@@ -10,6 +10,7 @@ import type { Input } from "./inputs.ts";
 import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { runRound } from "./schedule/round.ts";
+import { copyLiveState } from "./state/copy.ts";
 import { stateDigest } from "./state/digest.ts";
 import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "./state/hash.ts";
 import type { Lanes } from "./state/hash.ts";
@@ -191,6 +192,11 @@ export function createEngine(): Engine {
 /** The engine that `snapshot()` gave these bytes; goes on exactly where that one was. */
 export function restoreEngine(snapshot: Uint8Array): Engine {
   return new EngineCore(decodeSnapshot(snapshot));
+}
+
+/** An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. */
+export function forkEngine(engine: Engine): Engine {
+  return new EngineCore(copyLiveState(worldOf(engine).state));
 }
 
 /**

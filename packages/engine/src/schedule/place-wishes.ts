@@ -39,7 +39,7 @@ function candidatesOn(found: PlacementClass, { type, layer }: Where): Candidate[
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
     if (!slot.usable) continue;
-    const whole = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if (gang.shareMilli === undefined && whole < gang.accelerators) continue;
     if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
     const fits = slot.workersThatFit(gang, workers, layer);

@@ -18,7 +18,7 @@ export function findPlacement(world: World, found: PlacementClass, layer: Layer 
   // A share may fit where no whole accelerator is free.
   const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
   for (const type of acceptableTypes(world, found)) {
-    const free = type.freeCount + (layer === "coming" ? type.comingCount : 0);
+    const free = type.freeCount + (layer === "idle" ? 0 : type.comingCount);
     if (free < neededCount || quotaReached(world, found, type.type) !== null) continue;
     const workers = placeOnType(world, found, { type, layer });
     if (workers !== null) return { acceleratorType: type.type, workers };
@@ -39,7 +39,7 @@ function hasNoWishes({ rules: { placement, fabric } }: World, { spec, gang, isGr
 }
 
 export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer === "coming" || !hasNoWishes(world, found)) return placeWithWishes(world, found, where);
+  if (where.layer !== "idle" || !hasNoWishes(world, found)) return placeWithWishes(world, found, where);
   const { gang, workers: count } = found;
   const isPacking = world.rules.placement === "pack";
   if (count === 1) return placeOne(where.type, gang, isPacking);

@@ -12,8 +12,11 @@ import type { GangSpec } from "../model/workload.ts";
 import { invariant } from "./invariant.ts";
 import { lowestBit } from "./node-set.ts";
 
-/** `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold. */
-export type Layer = "idle" | "coming";
+/**
+ * `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold, the idle first. `later`: the same
+ * with the idle last, for plans that leave what is idle to others until then.
+ */
+export type Layer = "idle" | "coming" | "later";
 
 export const WHOLE_MILLI = 1000;
 const NO_WORKERS_MAX = 1_000_000;
@@ -75,12 +78,12 @@ export class NodeSlot {
   /** Thousandths of an accelerator that a share could have. */
   room(index: number, layer: Layer): number {
     const taken = (this.held[index] as number) + (this.#promised[index] as number);
-    return WHOLE_MILLI - taken + (layer === "coming" ? (this.#leaving[index] as number) : 0);
+    return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#leaving[index] as number));
   }
 
   /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
   isWhole(index: number, layer: Layer): boolean {
-    return hasBit(this.free, index) || (layer === "coming" && hasBit(this.coming, index));
+    return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.coming, index));
   }
 
   /** Whether a worker of the gang could have exactly these accelerators. */
@@ -173,12 +176,13 @@ export class NodeSlot {
     }
   }
 
-  /** The `count` lowest whole accelerators after the first `skip`; of the layer `coming` the free ones first. */
+  /** The `count` lowest whole accelerators after the first `skip`, those first that the layer takes first. */
   pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
-    const indices = this.#lowest(this.free, skip, count);
-    if (layer === "coming" && indices.length < count) {
-      const skipComing = Math.max(0, skip - this.freeCount);
-      for (const index of this.#lowest(this.coming, skipComing, count - indices.length)) indices.push(index);
+    const [first, second] = layer === "later" ? [this.coming, this.free] : [this.free, this.coming];
+    const firstCount = layer === "later" ? this.comingCount : this.freeCount;
+    const indices = this.#lowest(first, skip, count);
+    if (layer !== "idle" && indices.length < count) {
+      indices.push(...this.#lowest(second, Math.max(0, skip - firstCount), count - indices.length));
       indices.sort((left, right) => left - right);
     }
     invariant(
@@ -203,7 +207,7 @@ export class NodeSlot {
 
   /** How many workers of the gang fit on what is free, at most `max`. */
   workersThatFit(gang: GangSpec, max: number, layer: Layer = "idle"): number {
-    const isComing = layer === "coming";
+    const isComing = layer !== "idle";
     let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
     if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
     else if (gang.accelerators > 0) {

@@ -13,12 +13,14 @@ export function nodeOrder({ rules }: World, found: PlacementClass, { candidates,
   const isPacking = rules.placement !== "spread";
   const share = found.gang.shareMilli;
   const rank = ({ slot }: Candidate): number => {
-    const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    // What is idle now is left to others until the plan's time comes.
+    if (layer === "later") return slot.freeCount;
+    const unallocated = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     return isPacking ? unallocated : -unallocated;
   };
   const isOpen = share === undefined ? () => 0 : ({ slot }: Candidate) => (hasOpenShare(slot, share, layer) ? 0 : 1);
   const fitsIdle = ({ slot }: Candidate): number =>
-    layer === "idle" || slot.workersThatFit(found.gang, 1, "idle") > 0 ? 0 : 1;
+    layer !== "coming" || slot.workersThatFit(found.gang, 1, "idle") > 0 ? 0 : 1;
   return candidates
     .map((candidate) => ({ candidate, keys: [isOpen(candidate), fitsIdle(candidate), rank(candidate)] as const }))
     .toSorted((left, right) => {
