@@ -23,6 +23,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       attempt.phase = "stopping";
       attempt.stop = { reason: event.reason, atMs: event.atMs };
       leaveAttempt(world, attempt, event.reason, 1);
+      if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
       return;
     }
@@ -39,6 +40,11 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       world.capacity.freedEpoch++;
       if (withdrawn.growth) askAgain(world, event.attemptId);
       else giveTaskBack(world, withdrawn, event.atMs);
+      return;
+    }
+    case "loanRelabelled": {
+      touchedAttempt(world, event.attemptId).opportunistic = true;
+      world.teamUse.limitEpoch++;
       return;
     }
     case "evictionPlanned":
@@ -138,9 +144,8 @@ function takePromise(world: World, id: AttemptId): PromisedPlace {
 /** The task waits again: as one to retry at once, since its number was given out. */
 function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: number): void {
   const workload = workloadOf(world, workloadId);
-  const wasReady = readyTask(workload, atMs) !== null;
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
-  if (!wasReady && !workload.stopRequested) world.queue.add(workload);
+  if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
 }
 
 /** A gang whose growth was promised and is not any more asks for it again. */
@@ -213,10 +218,9 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
     );
   }
   if (event.retryAtMs !== null) {
-    const wasReady = readyTask(workload, event.atMs) !== null;
     workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
-    else if (!wasReady && !workload.stopRequested) queue.add(workload);
+    else if (!queue.has(workload) && readyTask(workload, event.atMs) !== null) queue.add(workload);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
   // What was stopped because somebody cancelled it has neither succeeded nor failed.
   else if (!workload.stopRequested) workload.failedCount++;

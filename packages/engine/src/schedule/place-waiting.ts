@@ -4,10 +4,12 @@
  * again until something is freed: the cost follows what may have changed, not how much waits.
  */
 import type { Batch } from "../batch.ts";
+import type { AttemptId } from "../model/ids.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
+import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement, isHeldByLimit } from "./place.ts";
 import { start } from "./start.ts";
@@ -27,8 +29,10 @@ function startWhatFits(batch: Batch): void {
   const most = backfill.reserve === "head" ? 1 : backfill.depth;
   const order = roundOrder(world, classesToAsk(world));
   for (let head = order.first(); head !== null; head = order.first()) {
-    if (!isClosed(world, head) && placeFrom(batch, head, reservations)) {
+    const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
+    if (started !== null) {
       order.served(head);
+      askForMore(world, order, started);
       continue;
     }
     // A team at its limit holds up itself, not the others.
@@ -38,6 +42,12 @@ function startWhatFits(batch: Batch): void {
     order.drop(head);
   }
   world.reservations = reservations?.list ?? [];
+}
+
+/** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
+export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
+  const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
+  if (growing !== undefined) order.add(growing);
 }
 
 export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
@@ -61,15 +71,12 @@ function classesToAsk(world: World): readonly PlacementClass[] {
   return open;
 }
 
-/** Starts the next task of the class's first workload; false: it does not fit, and the class is closed if it is for lack of room alone. */
-function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): boolean {
+/** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
+function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
-  if (placement !== null) {
-    start(batch, found, placement);
-    return true;
-  }
+  if (placement !== null) return start(batch, found, placement);
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
   if (reservations === null || !reservations.concern(found)) found.closedAt = openingOf(world);
-  return false;
+  return null;
 }

@@ -5,10 +5,10 @@
 import type { Batch } from "../batch.ts";
 import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
-import { Ledger } from "../state/ledger.ts";
+import { Ledger, haveRoomTogether } from "../state/ledger.ts";
 import { PlacementClass } from "../state/queue.ts";
 import { invariant } from "../state/invariant.ts";
-import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import { readyTaskCount } from "../state/ready-task.ts";
 import { SortedList } from "../state/sorted-list.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import { verifyPlan } from "../verify/plan.ts";
@@ -38,8 +38,8 @@ export function refill(batch: Batch): void {
   }
 }
 
-const isFree = ({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): boolean =>
-  workers.every(({ node, accelerators }) => capacity.slot(node).couldHold(accelerators, gang, "idle"));
+const isFree = (world: World, { gang }: PlacementClass, { workers }: Placement): boolean =>
+  haveRoomTogether(world, gang, { workers, layer: "idle" });
 
 interface Served {
   readonly found: PlacementClass;
@@ -122,8 +122,7 @@ function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
   const { world, nowMs } = batch;
   const line: PlacementClass[] = [];
   for (const workload of found.waiting.from(0)) {
-    if (readyTask(workload, nowMs) === null) continue;
-    for (let task = 0; task < waitingTaskCount(workload); task++)
+    for (let task = 0; task < readyTaskCount(workload, nowMs); task++)
       line.push(new PlacementClass(workload, { rules: world.rules, growth: 0 }, listOf(world, workload)));
   }
   return line;
@@ -138,5 +137,5 @@ function ownPlace(world: World, found: PlacementClass, { workers, acceleratorTyp
   return hasRoom(world, found, workers) ? { acceleratorType, workers } : null;
 }
 
-const hasRoom = ({ capacity }: World, { gang }: PlacementClass, workers: Placement["workers"]): boolean =>
-  workers.every(({ node, accelerators }) => capacity.slot(node).couldHold(accelerators, gang, "coming"));
+const hasRoom = (world: World, { gang }: PlacementClass, workers: Placement["workers"]): boolean =>
+  haveRoomTogether(world, gang, { workers, layer: "coming" });

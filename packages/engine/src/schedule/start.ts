@@ -12,8 +12,8 @@ import { verifyPlacement } from "../verify/placement.ts";
 import { growingAttempt } from "./request.ts";
 import type { Placement } from "./request.ts";
 
-/** The head of the class has its workers from now on. */
-export function start(batch: Batch, found: PlacementClass, placement: Placement): void {
+/** The head of the class has its workers from now on; answers the attempt that has them. */
+export function start(batch: Batch, found: PlacementClass, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, found, placement);
   const { acceleratorType, workers } = placement;
@@ -21,13 +21,14 @@ export function start(batch: Batch, found: PlacementClass, placement: Placement)
   if (growing !== null) {
     batch.emit({ kind: "gangGrown", version: 1, atMs, attemptId: growing.id, workers });
     batch.ask(growthOf(world, growing, workers));
-    return;
+    return growing.id;
   }
   const next = nextAttempt(batch, found);
   batch.emit({ kind: "gangPlaced", version: 1, atMs, ...next, acceleratorType, workers });
   const attempt = activeAttempt(world, next.attemptId);
   invariant(attempt !== undefined, `attempt ${next.attemptId} was placed and is not there`);
   batch.ask(launchOf(world, attempt));
+  return next.attemptId;
 }
 
 /** The head of the class is promised a place that others are about to leave. */

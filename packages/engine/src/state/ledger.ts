@@ -7,6 +7,7 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "../schedule/request.ts";
 import { workloadOf } from "./entities.ts";
 import { holdPromise } from "./holdings.ts";
+import type { Layer } from "./node-slot.ts";
 import type { PlacementClass } from "./queue.ts";
 import type { World } from "./world.ts";
 
@@ -83,6 +84,18 @@ export class Ledger {
       capacity.promise(found.gang, workers, -1);
     });
   }
+}
+
+/** Whether there is room for all of these workers of a gang at once, as of the layer. */
+export function haveRoomTogether(
+  { capacity }: World,
+  gang: PlacementClass["gang"],
+  { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
+): boolean {
+  capacity.promise(gang, workers, 1);
+  const fits = workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators, layer));
+  capacity.promise(gang, workers, -1);
+  return fits;
 }
 
 /** Whether all of these workers could be bound now: nobody has to leave for them. */

@@ -97,13 +97,15 @@ export class NodeSlot {
     return open;
   }
 
-  /** Whether a promise of these amounts, which is booked, could be kept now. */
-  canKeep(set: AcceleratorSet): boolean {
-    if (this.coresFreeMilli < 0 || this.memoryFreeMib < 0 || this.workersFree < 0) return false;
+  /** Whether a promise of these amounts, which is booked, could be kept now, or when those who were asked to leave have left. */
+  canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
+    const leaving = layer === "coming" ? 1 : 0;
+    if (this.coresFreeMilli + leaving * this.coresComingMilli < 0) return false;
+    if (this.memoryFreeMib + leaving * this.memoryComingMib < 0) return false;
+    if (this.workersFree + leaving * this.workersComing < 0) return false;
     let ready = true;
     forEachRange(set, (first, last) => {
-      for (let index = first; index <= last; index++)
-        if ((this.held[index] as number) + (this.#promised[index] as number) > WHOLE_MILLI) ready = false;
+      for (let index = first; index <= last; index++) if (this.room(index, layer) < 0) ready = false;
     });
     return ready;
   }

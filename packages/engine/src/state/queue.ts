@@ -118,6 +118,11 @@ export class Queue {
     return this.#growth.values();
   }
 
+  /** The request of an attempt for further workers, if it has one. */
+  growthOf(id: AttemptId): PlacementClass | undefined {
+    return this.#growth.get(id);
+  }
+
   classOf(workload: Workload): PlacementClass {
     const key = classKey(workload, this.#rules);
     let found = this.#classes.get(key);

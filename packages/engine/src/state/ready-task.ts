@@ -18,6 +18,14 @@ export function isWaitingForTime({ held, waitsFor, spec }: Workload, nowMs: numb
   return held === true || waitsFor !== undefined || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
+/** Tasks that may start now, one after the other. */
+export const readyTaskCount = (workload: Workload, nowMs: number): number =>
+  readyTask(workload, nowMs) === null
+    ? 0
+    : workload.retries.filter(({ notBeforeMs }) => notBeforeMs <= nowMs).length +
+      taskCountOf(workload.spec) -
+      workload.nextTask;
+
 /** Tasks that have not ended and are not active, back-off or not. */
 export const waitingTaskCount = (workload: Workload): number =>
   workload.stopRequested ? 0 : workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;

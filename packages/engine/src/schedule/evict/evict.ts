@@ -10,6 +10,7 @@ import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { roundOrder } from "../order/round-order.ts";
 import { couldEverFit } from "../could-ever.ts";
+import { askForMore } from "../place-waiting.ts";
 import { carryOut } from "./carry-out.ts";
 import { searches } from "./searches.ts";
 
@@ -26,6 +27,7 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
     verifyPlan(world, plan, reason);
     carryOut(batch, plan, reason);
     order.served(found);
+    if (found.grows !== null) askForMore(world, order, found.grows);
   }
 }
 
