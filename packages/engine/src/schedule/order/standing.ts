@@ -45,7 +45,7 @@ function computeStandings(world: World): Standings {
   const fair = COMPARED.map((position) => {
     const claims = nodes.map((node, index): TreeClaim => ({
       parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
-      guarantee: byWeight ? 0 : finite(node.guarantee[position]),
+      guarantee: byWeight || node.team.guarantee === undefined ? 0 : finite(node.guarantee[position]),
       limit: finite(node.limit[position]),
       request: (requests[index] as readonly number[])[position] ?? 0,
       weight: position === ACCELERATORS_AT || byWeight ? (node.team.weight ?? 1) : 1,
