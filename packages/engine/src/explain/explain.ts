@@ -12,6 +12,7 @@ import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
 import { couldEverFit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
+import { roundOrder } from "../schedule/order/round-order.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { WHOLE_MILLI, milliOf } from "../state/node-slot.ts";
 import { quotaReached } from "../schedule/request.ts";
@@ -99,7 +100,8 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);
-  const neededCount = gang.workers * gang.accelerators;
+  // Parts of accelerators may fit where no whole one is free.
+  const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
   const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
     kind: "blocked" as const,
     reasons,
@@ -110,7 +112,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
     const byCounts = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
     const placeable = byCounts < found.workers ? byCounts : placeableAsWished(world, found);
     const fleetCount = Math.max(0, ...types.map((type) => type.usableCount));
-    const counts = { workers: gang.workers, placeableWorkers: placeable, neededCount, fleetCount };
+    const counts = { workers: found.workers, placeableWorkers: placeable, neededCount, fleetCount };
     return result([{ kind: "exceedsFleet", acceleratorTypes, ...counts }], FLEET_GROWS);
   }
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
@@ -124,7 +126,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
     const counts = { neededCount, freeCount: roomiest.freeCount, fleetCount: roomiest.usableCount };
     return result([{ kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits], wakeOn);
   }
-  return result([workerShortfall(open, gang), ...limits], wakeOn);
+  return result([workerShortfall(world, found, open), ...limits], wakeOn);
 }
 
 function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
@@ -143,17 +145,21 @@ function neededOf({ gang, workers }: PlacementClass, resource: string): number {
 }
 
 /** Enough accelerators of one type are free in sum; says how many workers fit at most, and what the others lack. */
-function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): BlockedReason {
+function workerShortfall(world: World, found: PlacementClass, types: readonly TypeCapacity[]): BlockedReason {
+  const { gang } = found;
   const best = types
     .map((type) => ({ type, placeable: placeableWorkers(type, gang) }))
     .reduce((left, right) => (right.placeable > left.placeable ? right : left));
   const without = (changes: Partial<GangSpec>): number => placeableWorkers(best.type, { ...gang, ...changes });
   const base = {
     kind: "workerShortfall",
-    workers: gang.workers,
+    workers: found.workers,
     placeableWorkers: best.placeable,
     freeCount: best.type.freeCount,
   } as const;
+  // There is room for all of them and not as they wish to lie.
+  if (best.placeable >= found.workers)
+    return { ...base, placeableWorkers: placeableNow(world, found), binding: "accelerators", neededPerWorker: gang.accelerators };
   if (without({ coresMilli: 0 }) > best.placeable)
     return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
   if (without({ memoryMib: 0 }) > best.placeable)
@@ -161,17 +167,26 @@ function workerShortfall(types: readonly TypeCapacity[], gang: GangSpec): Blocke
   return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
 }
 
+/** The most workers of the request, fewer than asked for, that could be placed now as it wishes. */
+function placeableNow(world: World, found: PlacementClass): number {
+  for (let workers = found.workers - 1; workers > 0; workers--) {
+    const fewer = Object.assign(Object.create(found) as PlacementClass, { workers });
+    if (findPlacement(world, fewer) !== null) return workers;
+  }
+  return 0;
+}
+
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
-  const { queue, state } = world;
+  const { queue, state, rules } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;
-  let head: Workload | null = null;
-  let aheadCount = 0;
-  for (const found of queue.classes()) {
-    const first = found.waiting.first();
-    if (first === undefined || !couldEverFit(world, found) || isHeldByLimit(world, found)) continue;
-    aheadCount += found.waiting.rank(workload);
-    if (head === null || queue.compare(first, head) < 0) head = first;
-  }
-  return head === null || aheadCount === 0 ? null : { kind: "behindHead", headWorkloadId: head.id, aheadCount };
+  const mayBlock = (found: PlacementClass): boolean =>
+    found.waiting.length > 0 && couldEverFit(world, found) && !isHeldByLimit(world, found);
+  const waiting = [...queue.classes()].filter(mayBlock);
+  const growing = rules.elastic.grow === "in-order" ? [...queue.growthClasses()].filter(mayBlock) : [];
+  const first = roundOrder(world, [...waiting, ...growing]).first();
+  const head = first?.waiting.first();
+  if (first === null || head === undefined || (head === workload && first.grows === null)) return null;
+  const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
+  return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
 }

@@ -93,15 +93,22 @@ class Lending {
     return children.reduce((sum, child) => sum + Math.max(0, this.#usage(child) - this.#kept(child)), own);
   }
 
+  /** Within the quotas, and within the limit of every team above it. */
   available(team: TeamName): number {
+    const below = withAncestors(this.#state, team).map(
+      (at) => this.#stated(this.#state.teams.get(at)?.limit, Number.POSITIVE_INFINITY) - this.#heldBy(at),
+    );
+    return Math.min(this.#lendable(team), ...below);
+  }
+
+  #lendable(team: TeamName): number {
     const declared = this.#state.teams.get(team);
-    const belowLimit = this.#stated(declared?.limit, Number.POSITIVE_INFINITY) - this.#heldBy(team);
     const usage = this.#usage(team);
     const parent = declared?.parent ?? null;
-    if (parent === null) return Math.min(belowLimit, this.#quota(team) - usage);
+    if (parent === null) return this.#quota(team) - usage;
     const kept = this.#kept(team);
     const mayBorrow = this.#stated(declared?.borrowingLimit, Number.POSITIVE_INFINITY);
-    const fromParent = Math.min(this.available(parent), this.#lent(team) - Math.max(0, usage - kept) + mayBorrow);
-    return Math.min(belowLimit, Math.max(0, kept - usage) + fromParent);
+    const fromParent = Math.min(this.#lendable(parent), this.#lent(team) - Math.max(0, usage - kept) + mayBorrow);
+    return Math.max(0, kept - usage) + fromParent;
   }
 }
