@@ -1,6 +1,6 @@
 /**
  * The same array on Headroom: `headroom up` as its users start it, this machine declared as several nodes, and its HTTP API.
- * The array is held by a team that may hold nothing, and released by lifting that limit.
+ * The array is submitted held and released like the one beside it.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -18,8 +18,6 @@ export const HEADROOM_SIDE = "Headroom";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const START_TIMEOUT_MS = 60_000;
-const TEAM = "held";
-const ACCELERATOR_TYPE = "slot";
 
 export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal): Promise<Measurement> {
   const home = mkdtempSync(path.join(tmpdir(), "headroom-beside-"));
@@ -50,7 +48,7 @@ export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal
     const loadBefore = loadavg()[0] ?? 0;
     const cpuBeforeMs = account.usedMs();
     const beganMs = performance.now();
-    await client.apply({ teams: [{ name: TEAM, limit: { [ACCELERATOR_TYPE]: nodeCount * slotsPerNode } }] });
+    await client.releaseWorkload(workloadId);
     let seen = await client.getWorkload(workloadId);
     while (seen.endedAtMs === null) {
       signal.throwIfAborted();
@@ -88,11 +86,10 @@ async function clientOf(plane: Daemon, home: string): Promise<HeadroomClient> {
 }
 
 async function submitHeld(client: HeadroomClient, { jobCount, command }: ArrayRequest): Promise<string> {
-  await client.apply({ teams: [{ name: TEAM, limit: { [ACCELERATOR_TYPE]: 0 } }] });
   const { workloadId } = await client.submitWorkload({
     kind: "batch",
     name: "array",
-    team: TEAM,
+    hold: true,
     run: command,
     taskCount: jobCount,
     gang: { accelerators: 1 },

@@ -63,6 +63,9 @@ export interface HeadroomClient {
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
   submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadAccepted>;
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
+  /** Nothing more of it starts; what runs goes on. */
+  holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
+  releaseWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;

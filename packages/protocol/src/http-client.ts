@@ -170,6 +170,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     getWorkload: (id, options) => http.call(o.getWorkload, { params: { id }, options }),
     submitWorkload: (body, options) => http.call(o.submitWorkload, { body, options }),
     stopWorkload: (id, options) => http.call(o.stopWorkload, { params: { id }, options }),
+    holdWorkload: (id, options) => http.call(o.holdWorkload, { params: { id }, options }),
+    releaseWorkload: (id, options) => http.call(o.releaseWorkload, { params: { id }, options }),
     explainWorkload: (id, options) => http.call(o.explainWorkload, { params: { id }, options }),
     queue: (page, options) => http.call(o.queue, { query: { ...page }, options }),
     apply: (body, options) => http.call(o.apply, { body, query: { dryRun: options?.dryRun }, options }),

@@ -131,6 +131,16 @@ export const operations = {
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
+  holdWorkload: operation("POST /v1/workloads/{id}/hold", "Start nothing more of a workload", workloadAccepted, {
+    params: byId,
+    status: 202,
+    problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
+  }),
+  releaseWorkload: operation("POST /v1/workloads/{id}/release", "Let a held workload start", workloadAccepted, {
+    params: byId,
+    status: 202,
+    problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
+  }),
   explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why it waits, in numbers", verdict, {
     params: byId,
     problems: ["unknownWorkload"],

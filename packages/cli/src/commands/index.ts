@@ -7,11 +7,14 @@ import { applyCommand } from "./apply.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { fleetCommand } from "./fleet.ts";
+import { holdCommand } from "./hold.ts";
+import { historyCommand } from "./history.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
 import { nodesCommand } from "./nodes.ts";
 import { policyCommand } from "./policy.ts";
+import { releaseCommand } from "./release.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { showCommand } from "./show.ts";
@@ -30,9 +33,12 @@ export const commands: readonly CommandDefinition[] = [
   runCommand,
   listCommand,
   showCommand,
+  historyCommand,
   logsCommand,
   whyCommand,
   stopCommand,
+  holdCommand,
+  releaseCommand,
   simulateCommand,
   sizeCommand,
   calibrateCommand,

@@ -132,10 +132,33 @@ describe("looking", () => {
     expect(json<{ phase: string }>(await headroom(["show", "too-big", "--json"])).phase).toBe("cancelled");
   });
 
+  it("holds work back and lets it go", async () => {
+    await headroom(["run", "--name", "kept", "--gpus", "64", "--", "true"]);
+    expect(await headroom(["hold", "kept"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^held kept \(w\d+\)$/m),
+    });
+    expect((await headroom(["why", "kept"])).stdout).toContain("somebody releases it");
+    expect((await headroom(["release", "kept", "nobody"])).code).toBe(1);
+    expect((await headroom(["why", "kept"])).stdout).toContain("64 accelerators");
+    expect((await headroom(["stop", "kept"])).code).toBe(0);
+    expect((await headroom(["hold", "kept"])).stderr).toContain("has already ended");
+  });
+
   it("says how an attempt went in words", async () => {
     const said = await follow("late", "exec sleep 600", "--walltime", "1ms", "--retries", "0");
     expect(said.code).toBe(1);
     expect((await headroom(["show", "late"])).stdout).toContain("its walltime was over, worker 0 got SIGTERM");
+    const { stdout } = await headroom(["history", "late"]);
+    expect(stdout.split("\n").map((line) => line.replace(/^\S+ {2}/, ""))).toEqual([
+      expect.stringMatching(/submitted it\.$/),
+      expect.stringMatching(/^Attempt 1 was placed: 1 worker on /),
+      "Attempt 1 started.",
+      "Attempt 1 is being stopped: it ran longer than its walltime.",
+      "Attempt 1 ended: stopped, worker 0 was killed by SIGTERM.",
+      "It ended: failed.",
+      "",
+    ]);
   });
 
   it("gives the numbers behind the reason in their units", async () => {
@@ -187,7 +210,10 @@ describe("looking", () => {
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
     expect((await headroom(["policy", "nope"])).code).toBe(2);
     expect((await headroom(["policy", "default"])).code).toBe(0);
-    expect((await headroom(["teams"])).stdout).toMatch(/^default/m);
+    const policy = (await headroom(["policy"])).stdout;
+    for (const section of ["Order", "Round", "Teams", "Backfill", "Fabric", "Eviction", "Elastic gangs", "Invariants"])
+      expect(policy).toMatch(new RegExp(`^${section}$`, "m"));
+    expect((await headroom(["teams"])).stdout).toMatch(/^default {2,}1 {2,}– {2,}0 {2,}– {2,}∞$/m);
     expect(json<{ sequence: number }>(await headroom(["status", "--json"])).sequence).toBeGreaterThan(0);
     expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
   });

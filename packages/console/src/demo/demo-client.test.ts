@@ -61,6 +61,8 @@ describe("the demo's control plane", () => {
   it("takes commands, refuses what the engine refuses, and says what it cannot do", async () => {
     const spec = { kind: "train", name: "mine", run: "simulated", gang: { workers: 1, accelerators: 1 } } as const;
     const { workloadId } = checked("submitWorkload", await client.submitWorkload(spec));
+    checked("holdWorkload", await client.holdWorkload(workloadId));
+    checked("releaseWorkload", await client.releaseWorkload(workloadId));
     checked("stopWorkload", await client.stopWorkload(workloadId));
     await expect(client.submitWorkload({ ...spec, team: "nobody" })).rejects.toMatchObject({ code: "unknownTeam" });
     await expect(client.submitWorkload({ ...spec, name: "no spaces" })).rejects.toMatchObject({

@@ -107,6 +107,14 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "stopWorkload", workloadId: workloadId(id) });
       return { workloadId: id };
     },
+    holdWorkload: async (id) => {
+      run({ kind: "holdWorkload", workloadId: workloadId(id) });
+      return { workloadId: id };
+    },
+    releaseWorkload: async (id) => {
+      run({ kind: "releaseWorkload", workloadId: workloadId(id) });
+      return { workloadId: id };
+    },
     apply: async (request, options) => {
       const documents = views.engineDocuments(accepted(applyRequest.safeParse(request)));
       if (options?.dryRun !== true) {

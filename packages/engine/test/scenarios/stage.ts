@@ -15,7 +15,17 @@ import {
   teamName,
   workloadId,
 } from "../../src/index.ts";
-import type { AttemptId, Input, Policy, Ready, Team, WorkerExit, Workload, WorkloadSpec } from "../../src/index.ts";
+import type {
+  AfterSpec,
+  AttemptId,
+  Input,
+  Policy,
+  Ready,
+  Team,
+  WorkerExit,
+  Workload,
+  WorkloadSpec,
+} from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
@@ -139,6 +149,8 @@ export class Stage {
       return [command({ kind: "submitWorkload", spec: this.#spec(rest) }, fields.get("key") ?? null)];
     },
     stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
+    hold: (rest) => [command({ kind: "holdWorkload", workloadId: this.#idOf(rest) })],
+    release: (rest) => [command({ kind: "releaseWorkload", workloadId: this.#idOf(rest) })],
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
     drain: (rest) => {
       const [id = "", running] = rest.split(/\s+/);
@@ -242,6 +254,17 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     },
     graceTimeoutMs: duration("grace", "30s"),
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
+    ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
+    ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
+    ...(fields.get("hold") === "yes" ? { hold: true } : {}),
+  });
+}
+
+/** `a,b:failed,c:any`: a name alone is to have succeeded. */
+function aftersOf(text: string): readonly AfterSpec[] {
+  return text.split(",").map((each) => {
+    const [workload = "", on = "ok"] = each.split(":");
+    return { workload, on: on as AfterSpec["on"] };
   });
 }
 

@@ -109,6 +109,16 @@ export const handlers: Handlers = {
     const { workloadId } = await command(plane, call, wanted, "workloadStopping");
     return { workloadId };
   },
+  holdWorkload: async (plane, call) => {
+    const wanted = { kind: "holdWorkload", workloadId: call.params.id as WorkloadId } as const;
+    const { workloadId } = await command(plane, call, wanted, "workloadHeld");
+    return { workloadId };
+  },
+  releaseWorkload: async (plane, call) => {
+    const wanted = { kind: "releaseWorkload", workloadId: call.params.id as WorkloadId } as const;
+    const { workloadId } = await command(plane, call, wanted, "workloadReleased");
+    return { workloadId };
+  },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),

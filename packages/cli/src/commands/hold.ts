@@ -1,0 +1,20 @@
+import { defineCommand, jsonOption } from "../command.ts";
+import { forEachWorkload } from "../each-workload.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export const holdCommand = defineCommand<Options>({
+  name: "hold",
+  summary: "Start nothing more of workloads until they are released; what runs goes on",
+  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  options: [jsonOption],
+  run: (context, { args, options }) =>
+    forEachWorkload(context, {
+      names: args,
+      json: options.json === true,
+      word: "held",
+      send: (client, id) => client.holdWorkload(id),
+    }),
+});

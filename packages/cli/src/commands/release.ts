@@ -1,0 +1,20 @@
+import { defineCommand, jsonOption } from "../command.ts";
+import { forEachWorkload } from "../each-workload.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export const releaseCommand = defineCommand<Options>({
+  name: "release",
+  summary: "Let held workloads start",
+  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  options: [jsonOption],
+  run: (context, { args, options }) =>
+    forEachWorkload(context, {
+      names: args,
+      json: options.json === true,
+      word: "released",
+      send: (client, id) => client.releaseWorkload(id),
+    }),
+});

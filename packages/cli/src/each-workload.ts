@@ -1,0 +1,35 @@
+/** One command for each workload named; one that is refused does not keep the others from it. */
+import type { HeadroomClient } from "@headroom/protocol";
+import { exitCode, type ExitCode } from "./cli-error.ts";
+import type { CommandContext } from "./command.ts";
+import { describeError } from "./describe-error.ts";
+import { resolveWorkload } from "./resolve-workload.ts";
+
+export interface EachWorkload {
+  readonly names: readonly string[];
+  readonly json: boolean;
+  /** What is said of each, as in "stopping a (w1)". */
+  readonly word: string;
+  readonly send: (client: HeadroomClient, id: string) => Promise<unknown>;
+}
+
+/** The worst exit code of all. */
+export async function forEachWorkload(context: CommandContext, given: EachWorkload): Promise<ExitCode> {
+  const client = await context.connect();
+  let worst: ExitCode = exitCode.ok;
+  const items: { readonly workloadId: string; readonly name: string }[] = [];
+  for (const text of given.names) {
+    try {
+      const workload = await resolveWorkload(client, text);
+      await given.send(client, workload.id);
+      items.push({ workloadId: workload.id, name: workload.name });
+      if (!given.json) context.print(`${given.word} ${workload.name} (${workload.id})`);
+    } catch (error) {
+      const { message, code } = describeError(error);
+      context.note(`error: ${text}: ${message}`);
+      worst = Math.max(worst, code) as ExitCode;
+    }
+  }
+  if (given.json) context.print(JSON.stringify({ items }, null, 2));
+  return worst;
+}
