@@ -1,0 +1,39 @@
+/**
+ * A state of its own with the same content: what is written to an entity of the copy is not seen in the original. What has
+ * ended is left out, since it cannot change what starts; everything else that `apply/` writes to in place is copied.
+ */
+import { NO_ATTEMPTS } from "./entities.ts";
+import type { State, WorkloadEntity } from "./world.ts";
+
+export function copyLiveState(state: State): State {
+  return {
+    ...state,
+    sites: new Map(state.sites),
+    pools: new Map(state.pools),
+    teams: new Map(state.teams),
+    promises: new Map(state.promises),
+    answers: new Map(),
+    nodes: copied(state.nodes),
+    attempts: copied(state.attempts),
+    workloads: liveWorkloads(state),
+  };
+}
+
+function copied<Key, Entity extends object>(entities: ReadonlyMap<Key, Entity>): Map<Key, Entity> {
+  const copy = new Map<Key, Entity>();
+  for (const [key, entity] of entities) copy.set(key, { ...entity });
+  return copy;
+}
+
+function liveWorkloads({ workloads }: State): State["workloads"] {
+  const copy: State["workloads"] = new Map();
+  for (const [id, workload] of workloads) if (workload.endedAtMs === null) copy.set(id, copyOf(workload));
+  return copy;
+}
+
+/** The list of active attempts is the one field that is written to in place. */
+function copyOf(workload: WorkloadEntity): WorkloadEntity {
+  const { activeAttempts } = workload;
+  const own = activeAttempts.length === 0 ? NO_ATTEMPTS : [...activeAttempts];
+  return { ...workload, activeAttempts: own, placementClass: null };
+}
