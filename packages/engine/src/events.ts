@@ -96,6 +96,8 @@ export type AttemptEvent =
   /** Further workers for a gang that runs, behind those it has. */
   | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   | (Fact<"placePromised"> & { readonly promise: PromisedPlace })
+  /** It goes on where it is, as a loan of what is idle: the cells of its team are given to this workload. */
+  | (Fact<"loanRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
   | (Fact<"promiseWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
   /** By what right what is evicted next is evicted: for whom, and how both sides stood. */
   | (Fact<"evictionPlanned"> & {
@@ -148,6 +150,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   gangGrown: 1,
   placePromised: 1,
   promiseWithdrawn: 1,
+  loanRelabelled: 1,
   evictionPlanned: 1,
   progressRecorded: 1,
   checkpointRecorded: 1,

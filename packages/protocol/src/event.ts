@@ -110,6 +110,7 @@ export const event = z
     fact("placePromised", { promise: promisedPlace }),
     fact("promiseWithdrawn", { attemptId: z.string(), reason: z.string() }),
     fact("evictionPlanned", {
+    fact("loanRelabelled", { attemptId: z.string(), workloadId: z.string() }),
       workloadId: z.string(),
       task: count,
       reason: evictionReason,

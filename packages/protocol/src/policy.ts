@@ -39,6 +39,10 @@ const teamRules = z
       .enum(["idle", "borrow"])
       .meta({ description: "Beyond its guarantee a team uses what is idle, or only what others lend." }),
     usageHalfLifeMs: durationMs.nullable().meta({ description: "Past use counts and halves in this time; null: not." }),
+    shapes: z
+      .strictObject({ fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX) })
+      .optional()
+      .meta({ description: "Work from this priority on keeps to its team's shapes, and gets them back whenever it asks." }),
   })
   .meta({ id: "TeamRules" });
 
@@ -62,7 +66,7 @@ const fabricRules = z
 
 const evictionRules = z
   .strictObject({
-    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage"]).meta({ description: "How the victims of a plan are found." }),
+    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({ description: "How the victims of a plan are found." }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({ description: "The tests of shares, in turn." }),
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX)
       .nullable()

@@ -68,6 +68,8 @@ export const teamSpec = z
           within: names.acceleratorType,
           accelerators: integer(1, limits.ACCELERATOR_LIMIT_MAX),
           count: integer(1, limits.ACCELERATOR_LIMIT_MAX),
+          acceleratorType: names.acceleratorType.optional(),
+          domain: z.array(names.opaqueId).max(limits.FABRIC_LEVELS_MAX).optional(),
           nodes: z.array(names.opaqueId).max(limits.SHAPE_NODES_MAX).optional(),
         }),
       )

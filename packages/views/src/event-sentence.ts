@@ -64,6 +64,7 @@ type PlaceEvent = Extract<
       | "gangGrown"
       | "placePromised"
       | "promiseWithdrawn"
+      | "loanRelabelled"
       | "evictionPlanned";
   }
 >;
@@ -113,6 +114,8 @@ function placeSentence(event: PlaceEvent): string {
     }
     case "promiseWithdrawn":
       return `The place kept for attempt ${event.attemptId} is given up: ${event.reason}.`;
+    case "loanRelabelled":
+      return `Attempt ${event.attemptId} goes on with what is idle: its team's place is given to ${event.workloadId}.`;
     case "evictionPlanned":
       return planSentence(event);
     default:

@@ -1,5 +1,6 @@
 import type { Scenario } from "../scenario-file.ts";
 import { playArmada } from "./armada.ts";
+import { playHived } from "./hived.ts";
 import { playKai } from "./kai.ts";
 import { playKueueQuota } from "./kueue-quota.ts";
 import { playKueueTopology } from "./kueue-topology.ts";
@@ -10,6 +11,7 @@ export type Player = (scenario: Scenario) => readonly string[];
 
 export const dialects: ReadonlyMap<string, Player> = new Map<string, Player>([
   ["armada", playArmada],
+  ["hived", playHived],
   ["kai", playKai],
   ["kueue-classic-hierarchical", playKueueQuota],
   ["kueue-fair-sharing", playKueueQuota],

@@ -35,6 +35,7 @@ export function applyEvent(world: World, event: Event): void {
     case "gangGrown":
     case "placePromised":
     case "promiseWithdrawn":
+    case "loanRelabelled":
     case "evictionPlanned":
     case "progressRecorded":
     case "checkpointRecorded":

@@ -21,14 +21,21 @@ export interface TeamPreemption {
   readonly whileBorrowing?: { readonly priorityMax: number };
 }
 
+/** What `TeamShape.within` calls accelerators that hang together inside a node: its groups, and each accelerator by itself. */
+export const GROUP_LEVEL = "group";
+
 /** Accelerators that hang together, owned by a team: eight on one node are not eight anywhere. */
 export interface TeamShape {
-  /** The accelerator type, or the fabric domain's level, of which the shape is a part. */
+  /** What one cell of the shape is: a domain of this level of the fabric, a whole `node`, or a `group` of accelerators inside one. */
   readonly within: string;
-  /** How many accelerators one cell holds, all under one node or one domain of the fabric. */
+  /** How many accelerators one cell has, all of one type: a domain, node or group with more or fewer is no such cell. */
   readonly accelerators: number;
   readonly count: number;
-  /** Nodes that belong to the team alone; absent: any that fit. */
+  /** Their type; absent: any. */
+  readonly acceleratorType?: string;
+  /** The domains of the fabric in which the cells lie, from the widest level down; absent: anywhere. */
+  readonly domain?: readonly string[];
+  /** Nodes of which the cells are, or in which they lie; absent: any that fit. */
   readonly nodes?: readonly string[];
 }
 

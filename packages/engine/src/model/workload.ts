@@ -153,6 +153,8 @@ export interface Attempt {
   readonly leaving?: readonly WorkerAllocation[];
 }
 
+  /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
+  readonly opportunistic?: true;
 export interface AttemptProgress {
   readonly atMs: number;
   readonly step: number;

@@ -56,6 +56,11 @@ export interface TeamRules {
   readonly overGuarantee: "idle" | "borrow";
   /** Past use counts towards a team's share and halves in this time; `null`: only what it holds now. */
   readonly usageHalfLifeMs: number | null;
+  /**
+   * Work of this priority or above is guaranteed: it holds cells of its team's shapes alone, and those are there whenever it
+   * asks. Work below uses any idle accelerator and gives way to the first. Absent: shapes play no part.
+   */
+  readonly shapes?: { readonly fromPriority: number };
 }
 
 /**
@@ -94,14 +99,14 @@ export interface FabricRules {
 
 export interface EvictionRules {
   /** How the victims of a plan are found: see `schedule/evict/`. */
-  readonly search: "cheapest" | "fewest" | "growing-list" | "by-share" | "by-advantage";
+  readonly search: "cheapest" | "fewest" | "growing-list" | "by-share" | "by-advantage" | "cells";
   /** For `by-share`: the tests that a victim's team has to pass, in turn. */
   readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */
   readonly preemptibleBelowPriority: number | null;
   /** `kept`: the place is kept for the one that the plan was made for until it is free. `forgotten`: it asks again in the next round. */
   readonly promises: "kept" | "forgotten";
-  /** A loan is relabelled first and evicted only where it is in the way. */
+  /** Work that has to give its cells to others of its team keeps running as a loan of idle accelerators, and is evicted only where it is in the way. */
   readonly lazy: boolean;
   /** Work is asked for a checkpoint before it is stopped, and given this long. */
   readonly checkpointTimeoutMs: number;

@@ -16,4 +16,5 @@ export const presetPurposes: Readonly<Record<string, string>> = {
   "kueue-fair-sharing": imitation("Kueue's quotas with fair sharing"),
   "kueue-topology": imitation("Kueue's placement on a topology"),
   "kueue-classic": imitation("Kueue's quotas without fair sharing"),
+  hived: imitation("HiveD's cells, which teams own by shape"),
 };

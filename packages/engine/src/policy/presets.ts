@@ -181,6 +181,33 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
   },
+  /** HiveD's virtual clusters: teams own cells; what is guaranteed stays in them, everything else uses what is idle. */
+  {
+    name: "hived",
+    order: ["priority", "submitted"],
+    whenHeadBlocked: "skip",
+    placement: "pack",
+    exceedsFleet: "hold",
+    phases: ["place", "reclaim", "preempt"],
+    teams: {
+      order: [],
+      share: "divide",
+      nonPreemptible: "limit",
+      overGuarantee: "idle",
+      usageHalfLifeMs: null,
+      shapes: { fromPriority: 0 },
+    },
+    fabric: { choose: "cells", leastFreeWithoutWish: false, balanced: false },
+    eviction: {
+      search: "cells",
+      shareTests: [],
+      preemptibleBelowPriority: null,
+      promises: "kept",
+      lazy: true,
+      checkpointTimeoutMs: 0,
+    },
+    elastic: { grow: "in-order" },
+  },
 ] as const satisfies readonly Policy[];
 
 export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((preset) => [preset.name, preset]));

@@ -11,6 +11,7 @@ import type { Where } from "./place.ts";
 import { nodeOrder } from "./scores/node-order.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
+import { isPlacedInCells, placeInCells } from "./cells/place-in-cells.ts";
 import { growingAttempt } from "./request.ts";
 
 /** A node that could take workers of the request, and how many at most. */
@@ -19,30 +20,49 @@ export interface Candidate {
   readonly fits: number;
 }
 
-export function placeWithWishes(world: World, found: PlacementClass, { type, layer }: Where): readonly WorkerAllocation[] | null {
-  const candidates = candidatesOn(found, { type, layer });
-  const { spread, fabric } = found.spec;
-  // The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
-  if ((world.rules.fabric.choose === "fewest" && spread === undefined) || fabric?.slices !== undefined) {
+export function placeWithWishes(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
+  const { layer } = where;
+  const byDomains = choosesDomains(world, found);
+  // How much more than the request a node holds tells the tightest, where domains are chosen by that.
+  const candidates = candidatesOn(found, where, byDomains ? WORKERS_COUNTED_MAX : found.workers);
+  const spreadOver = (): DomainBudget => domainBudget(world, found);
+  const inCells = isPlacedInCells(world, found);
+  const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
+    inCells
+      ? placeInCells(world, found, { ...where, candidates: chosen, spreadOver })
+      : assign(world, found, { candidates: chosen, layer });
+  if (byDomains) {
     const chosen = fewestDomains(world, found, candidates);
-    return chosen === null ? null : assign(world, found, { candidates: chosen, layer });
+    return chosen === null ? null : placeOn(chosen);
   }
   for (const choice of fabricChoices(world, found, candidates)) {
-    const workers = assign(world, found, { candidates: choice, layer });
+    const workers = placeOn(choice);
     if (workers !== null) return workers;
   }
   return null;
 }
 
-function candidatesOn(found: PlacementClass, { type, layer }: Where): Candidate[] {
-  const { gang, spec, workers } = found;
+const WORKERS_COUNTED_MAX = 1_000_000;
+
+/**
+ * Whether the request is placed by the fewest domains of the fabric: for what it wishes there, or where work without wishes
+ * uses up remnants. The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
+ */
+function choosesDomains({ rules }: World, { spec: { fabric, spread } }: PlacementClass): boolean {
+  if (fabric?.slices !== undefined) return true;
+  if (rules.fabric.choose !== "fewest" || spread !== undefined) return false;
+  return fabric !== undefined || rules.fabric.leastFreeWithoutWish;
+}
+
+function candidatesOn(found: PlacementClass, { type, layer }: Where, most: number): Candidate[] {
+  const { gang, spec } = found;
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
     if (!slot.usable) continue;
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if (gang.shareMilli === undefined && whole < gang.accelerators) continue;
     if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
-    const fits = slot.workersThatFit(gang, workers, layer);
+    const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }
   return candidates;
@@ -95,7 +115,7 @@ function sharesOn(slot: NodeSlot, milli: number, { count, layer }: { readonly co
   });
 }
 
-interface DomainBudget {
+export interface DomainBudget {
   left(slot: NodeSlot): number;
   take(slot: NodeSlot, count: number): void;
 }

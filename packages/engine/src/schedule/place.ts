@@ -2,6 +2,7 @@
  * Where a gang goes: all of the workers asked for or none, all on one accelerator type. Reads indexes only; the caller emits
  * the event. `verify/placement.ts` checks the result against the rules without using this file.
  */
+import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Capacity, TypeCapacity } from "../state/capacity.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
@@ -29,11 +30,16 @@ export function findPlacement(world: World, found: PlacementClass, layer: Layer 
 export interface Where {
   readonly type: TypeCapacity;
   readonly layer: Layer;
+  /** Loans to be seen as if they had been relabelled; absent: none. */
+  readonly relabelled?: ReadonlySet<AttemptId>;
 }
 
 /** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoWishes({ rules: { placement, fabric } }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
+function hasNoWishes({ rules }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
+  const { placement, fabric } = rules;
   const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
+  // Cells count more than free accelerators do.
+  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
   return !isGrowth && gang.shareMilli === undefined && (placement === "pack" || placement === "spread");
 }

@@ -6,6 +6,7 @@ import type { AttemptId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
+import { isGuaranteed } from "../policy/guaranteed.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
 import { SortedList } from "./sorted-list.ts";
@@ -65,7 +66,9 @@ function classKey({ spec }: Workload, rules: Rules): string {
   const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
   // Beside protected starts it matters how long work lasts.
   const lasts = rules.backfill.reserve === "none" ? "" : `|${spec.walltimeMs ?? ""}`;
-  const fixed = isPreemptible(rules, spec) ? lasts : `${lasts}|fixed`;
+  // What is guaranteed by shapes and what is not are placed by other rules.
+  const shaped = isGuaranteed(rules, spec) ? `${lasts}|shaped` : lasts;
+  const fixed = isPreemptible(rules, spec) ? shaped : `${shaped}|fixed`;
   if (wishes === undefined) return key + fixed;
   return `${key}${fixed}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
 }

@@ -9,6 +9,7 @@ import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Capacity } from "./capacity.ts";
+import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import { Endings } from "./endings.ts";
 import { FabricIndex } from "./fabric-index.ts";
@@ -70,6 +71,7 @@ export interface World {
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
+  readonly cells: CellIndex;
   readonly endings: Endings;
   /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
   readonly evictable: Map<TeamName, Set<Attempt>>;
@@ -126,6 +128,7 @@ export function indexState(state: State): World {
     teamUse,
     timers,
     fabric: new FabricIndex(state),
+    cells: new CellIndex(state),
     endings: new Endings(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs),
     evictable: new Map(),
     standings: null,

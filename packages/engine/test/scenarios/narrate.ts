@@ -133,6 +133,8 @@ function otherEvent(event: OtherEvent): string {
       return `${event.attemptId} grown by ${workersText(event.workers)}`;
     case "placePromised":
       return `${event.promise.attemptId} promised ${workersText(event.promise.workers)}`;
+    case "loanRelabelled":
+      return `${event.attemptId} goes on with what is idle: its team's cells go to ${event.workloadId}`;
     case "promiseWithdrawn":
       return `${event.attemptId} promised nothing any more: ${event.reason}`;
     case "evictionPlanned":

@@ -37,6 +37,8 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
     batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
     batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
   }
+  for (const { id: attemptId } of plan.relabelled ?? [])
+    batch.emit({ kind: "loanRelabelled", version: 1, atMs, attemptId, workloadId: beneficiary.id });
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
   if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
@@ -46,7 +48,8 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
 
 function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionReason {
   if (moves === true) return "moved";
-  return right === "withinTeam" ? "preempted" : reason;
+  if (right === "withinTeam") return "preempted";
+  return right === "reclaimGuarantee" ? "reclaimed" : reason;
 }
 
 /** A plan may free a quota and not a place: then the place is idle already. */

@@ -27,6 +27,8 @@ export interface Plan {
   readonly victims: readonly Victim[];
   /** Promised places that are given up for it; absent: none. */
   readonly withdrawn?: readonly PromisedPlace[];
+  /** Loans that keep running where they are, on what is idle; absent: none. */
+  readonly relabelled?: readonly Attempt[];
   /** Absent: nobody moves. */
   readonly moves?: readonly Move[];
 }

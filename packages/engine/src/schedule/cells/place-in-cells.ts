@@ -1,0 +1,253 @@
+/**
+ * Placing by cells: each worker has accelerators of one node, in the smallest cell that holds them, next to what its job holds
+ * already. Guaranteed work goes into cells that its team owns and nowhere else, and only such that all that the other teams
+ * own can still be laid out; other work goes where it is idle, and may be evicted for the first.
+ */
+import type { TeamName } from "../../model/ids.ts";
+import type { Workload, WorkerAllocation } from "../../model/workload.ts";
+import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import { around, sizeOf } from "../../state/cell-tree.ts";
+import type { Cell, CellTree } from "../../state/cell-tree.ts";
+import { acceleratorSetOf } from "../../state/node-slot.ts";
+import type { NodeSlot } from "../../state/node-slot.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
+import type { Where } from "../place.ts";
+import type { Candidate, DomainBudget } from "../place-wishes.ts";
+import { growingAttempt } from "../request.ts";
+import { guaranteedWorkers, isAsGood, isOpenTo, layOut, ownerOf, shapesOn, workerOf } from "./ownership.ts";
+import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
+import { Room } from "./room.ts";
+
+export interface CellRequest extends Where {
+  readonly candidates: readonly Candidate[];
+  /** How many workers may share a value of the label over which they are spread; each call counts anew. */
+  readonly spreadOver: () => DomainBudget;
+}
+
+/** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
+export const isPlacedInCells = (
+  { rules: { fabric, teams } }: Pick<World, "rules">,
+  { gang }: PlacementClass,
+): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.shapes !== undefined);
+
+/** Whether the request is for its team's shapes: by its priority, unless it is growth of a loan that was relabelled. */
+export function isGuaranteedRequest(world: World, found: PlacementClass): boolean {
+  const { rules } = world;
+  const head = found.waiting.first() as Workload | undefined;
+  const growing = growingAttempt(world, found);
+  const { spec } = head ?? found;
+  return growing === null ? isGuaranteed(rules, spec) : isGuaranteedLoan(rules, spec, growing);
+}
+
+export function placeInCells(
+  world: World,
+  found: PlacementClass,
+  request: CellRequest,
+): readonly WorkerAllocation[] | null {
+  const tree = world.cells.tree(request.type, world.capacity.nodesEpoch);
+  if (!isGuaranteedRequest(world, found)) {
+    // What cannot be evicted may not sit on what others are guaranteed.
+    if (world.rules.teams.shapes !== undefined && !found.isPreemptible) return null;
+    return new Placing(world, found, { ...request, tree, own: null }).place();
+  }
+  const owner = ownerOf(world, found.team);
+  if (owner === null) return null;
+  const shapes = shapesOn(world, tree, request.type.type);
+  const workers = guaranteedWorkers(world, tree, request.type, request.relabelled ?? new Set());
+  const own = { owner, shapes, workers, layout: layOut(tree, shapes, workers) };
+  // Choosing freely is right nearly always; where it leaves others without their cells, every step is checked.
+  for (const checksSteps of [false, true]) {
+    const placed = new Placing(world, found, { ...request, tree, own: { ...own, checksSteps } }).place();
+    if (placed === null) return null;
+    const after = [...workers, ...placed.map((worker) => workerOf(tree, owner, worker))];
+    if (isAsGood(layOut(tree, shapes, after), own.layout)) return placed;
+  }
+  return null;
+}
+
+/** What guaranteed work has to keep to. */
+interface Own {
+  readonly owner: TeamName;
+  readonly shapes: readonly OwnedShape[];
+  readonly workers: readonly GuaranteedWorker[];
+  readonly layout: Layout;
+  /** Whether each new cell is checked against what the others own, as it is chosen. */
+  readonly checksSteps: boolean;
+}
+
+interface PlacingRequest extends CellRequest {
+  readonly tree: CellTree;
+  readonly own: Own | null;
+}
+
+/** A cell in which a worker may lie. */
+interface Region {
+  readonly cell: Cell;
+  readonly owned: OwnedShape | null;
+  /** Guaranteed work of its team lies in it already. */
+  readonly isBound: boolean;
+  readonly isSpare: boolean;
+}
+
+interface Spot {
+  readonly region: Region;
+  readonly slot: NodeSlot;
+  readonly leaves: readonly number[];
+  /** Smaller is better, most significant first. */
+  readonly rank: readonly number[];
+}
+
+class Placing {
+  readonly #found: PlacementClass;
+  readonly #tree: CellTree;
+  readonly #own: Own | null;
+  readonly #room: Room;
+  readonly #spread: DomainBudget;
+  #regions: Region[];
+  /** How many more cells of each shape may be bound. */
+  readonly #left = new Map<OwnedShape, number>();
+  /** Cells around what the job holds. */
+  readonly #near = new Set<Cell>();
+  /** Workers that the gang would like to have in all, beyond what it holds. */
+  #wanted: number;
+  readonly #placed: WorkerAllocation[] = [];
+
+  constructor(world: World, found: PlacementClass, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
+    this.#found = found;
+    this.#tree = tree;
+    this.#own = own;
+    this.#room = new Room(tree, { candidates, layer, gang: found.gang });
+    this.#spread = spreadOver();
+    const growing = growingAttempt(world, found);
+    for (const worker of growing?.workers ?? []) {
+      const node = tree.nodeCells.get(worker.node);
+      if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, found.team, worker).cell);
+    }
+    this.#wanted = Math.max(found.workers, found.gang.workers - (growing?.workers.length ?? 0));
+    for (const owned of own?.layout.bound.keys() ?? [])
+      this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
+    this.#regions =
+      own === null
+        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isSpare: false }))
+        : regionsOf(tree, own);
+  }
+
+  #keepNear(cell: Cell): void {
+    for (const at of around(cell)) this.#near.add(at);
+  }
+
+  place(): readonly WorkerAllocation[] | null {
+    while (this.#placed.length < this.#found.workers) {
+      const spot = this.#bestSpot();
+      if (spot === null) return null;
+      if (!this.#isAllowed(spot)) {
+        this.#regions = this.#regions.filter((region) => region !== spot.region);
+        continue;
+      }
+      this.#take(spot);
+    }
+    return this.#placed;
+  }
+
+  #bestSpot(): Spot | null {
+    let best: Spot | null = null;
+    for (const region of this.#regions) {
+      if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
+      if (this.#room.freeIn(region.cell) < this.#found.gang.accelerators) continue;
+      for (const container of containersIn(region.cell)) {
+        const spot = this.#spotIn(region, container);
+        if (spot !== null && (best === null || isBefore(spot.rank, best.rank))) best = spot;
+      }
+    }
+    return best;
+  }
+
+  #spotIn(region: Region, container: Cell): Spot | null {
+    const slot = container.slot as NodeSlot;
+    if (!this.#room.hasWorkerFree(slot) || this.#spread.left(slot) === 0) return null;
+    const picked = this.#room.pick(container);
+    if (picked === null) return null;
+    const { cell, leaves } = picked;
+    const parent = cell.parent ?? cell;
+    const rank = [
+      this.#room.awaited(leaves),
+      this.#distance(cell),
+      Number(!region.isBound),
+      Number(!region.isSpare),
+      sizeOf(cell),
+      this.#room.freeIn(cell),
+      this.#room.freeIn(parent),
+      this.#room.freeIn(container),
+      leaves[0] as number,
+    ];
+    return { region, slot, leaves, rank };
+  }
+
+  /** Accelerators in the smallest cell that holds both it and what the job holds; for a job that holds nothing, that could hold all it wants. */
+  #distance(cell: Cell): number {
+    const needed = (this.#wanted - this.#placed.length) * this.#found.gang.accelerators;
+    for (const at of around(cell)) {
+      if (this.#near.size > 0 ? this.#near.has(at) : this.#room.freeIn(at) >= needed) return sizeOf(at);
+    }
+    return this.#tree.leaves.length;
+  }
+
+  #isAllowed({ region, leaves }: Spot): boolean {
+    const own = this.#own;
+    if (own === null || region.isBound || !own.checksSteps) return true;
+    const added = [
+      ...this.#placed.map((worker) => workerOf(this.#tree, own.owner, worker)),
+      { owner: own.owner, leaves, cell: this.#tree.enclosing(leaves) },
+    ];
+    return isAsGood(layOut(this.#tree, own.shapes, [...own.workers, ...added]), own.layout);
+  }
+
+  #take({ region, slot, leaves }: Spot): void {
+    this.#room.give(slot, leaves);
+    this.#spread.take(slot, 1);
+    this.#keepNear(this.#tree.enclosing(leaves));
+    const accelerators = acceleratorSetOf(leaves.map((leaf) => this.#tree.indices[leaf] as number));
+    this.#placed.push({ node: slot.node.id, accelerators });
+    if (region.isBound || region.owned === null) return;
+    this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
+    // What lies around or inside the new cell is no other cell of the team any more.
+    const { first, end } = region.cell;
+    const others = this.#regions.filter(({ cell, isBound }) => isBound || cell.end <= first || cell.first >= end);
+    this.#regions = [...others, { ...region, isBound: true }];
+  }
+}
+
+/** Cells of the team's shapes that hold its work, and those that could. */
+function regionsOf(tree: CellTree, { owner, shapes, workers, layout }: Own): Region[] {
+  const holder: (TeamName | null)[] = tree.leaves.map(() => null);
+  for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
+  const taken = new Uint8Array(tree.leaves.length);
+  for (const cells of layout.bound.values()) for (const { first, end } of cells) taken.fill(1, first, end);
+  const regions: Region[] = [];
+  for (const owned of shapes) {
+    if (owned.owner !== owner) continue;
+    const bound = new Set(layout.bound.get(owned));
+    const spare = new Set(layout.spare.get(owned));
+    for (const cell of owned.cells) {
+      const isBound = bound.has(cell);
+      if (isBound || (bound.size < owned.shape.count && isOpenTo(cell, owner, { holder, taken })))
+        regions.push({ cell, owned, isBound, isSpare: spare.has(cell) });
+    }
+  }
+  return regions;
+}
+
+/** The parts of a cell that lie on one node each: a worker is on one. */
+function* containersIn(cell: Cell): Generator<Cell> {
+  if (cell.slot !== null) yield cell;
+  else for (const child of cell.children) yield* containersIn(child);
+}
+
+function isBefore(left: readonly number[], right: readonly number[]): boolean {
+  for (let at = 0; at < left.length; at++) {
+    const difference = (left[at] as number) - (right[at] as number);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

@@ -1,0 +1,25 @@
+/** The cells of each accelerator type; built when they are first asked for after nodes joined or changed. */
+import type { TypeCapacity } from "./capacity.ts";
+import { CellTree } from "./cell-tree.ts";
+
+export class CellIndex {
+  readonly #declared: ConstructorParameters<typeof CellTree>[0];
+  readonly #trees = new Map<string, CellTree>();
+  #epoch = -1;
+
+  constructor(declared: ConstructorParameters<typeof CellTree>[0]) {
+    this.#declared = declared;
+  }
+
+  /** `epoch`: of the nodes as they are. */
+  tree(type: TypeCapacity, epoch: number): CellTree {
+    if (epoch !== this.#epoch) this.#trees.clear();
+    this.#epoch = epoch;
+    let tree = this.#trees.get(type.type);
+    if (tree === undefined) {
+      tree = new CellTree(this.#declared, type.slots);
+      this.#trees.set(type.type, tree);
+    }
+    return tree;
+  }
+}
