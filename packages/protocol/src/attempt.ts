@@ -53,6 +53,10 @@ const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
   stop: z.object({ reason: stopReason, atMs: instantMs }).nullable(),
+  leaving: z
+    .array(workerAllocation)
+    .optional()
+    .meta({ description: "Workers that were asked to leave while the others go on, in rank order." }),
 };
 
 export const attempt = z

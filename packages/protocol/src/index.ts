@@ -7,6 +7,7 @@ export * from "./attempt.ts";
 export * from "./client.ts";
 export * from "./documents/index.ts";
 export * from "./event.ts";
+export * from "./event-search.ts";
 export * from "./fleet.ts";
 export * from "./http-client.ts";
 export * from "./limits.ts";

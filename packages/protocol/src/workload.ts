@@ -1,6 +1,6 @@
 /** Workloads as they are listed and shown. */
 import { z } from "zod";
-import { attempt, checkpoint, progress, workerExit } from "./attempt.ts";
+import { attempt, checkpoint, progress, workerAllocation, workerExit } from "./attempt.ts";
 import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
 import { gangSpec, workloadSpec } from "./workload-spec.ts";
@@ -69,6 +69,19 @@ export const workload = z
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
       .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are shown." }),
+    promises: z
+      .array(
+        z.object({
+          task: count,
+          growth: z
+            .boolean()
+            .meta({ description: "Further workers for an attempt that runs, not an attempt of its own." }),
+          acceleratorType: z.string(),
+          workers: z.array(workerAllocation),
+          atMs: instantMs,
+        }),
+      )
+      .meta({ description: "Places that are kept for it until those who hold them have left." }),
     checkpoint: checkpoint.nullable(),
   })
   .meta({ id: "Workload" });

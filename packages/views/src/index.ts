@@ -15,4 +15,5 @@ export * from "./team-view.ts";
 export * from "./verdict-view.ts";
 export * from "./wire-forms.ts";
 export { workloadList } from "./workload-list.ts";
+export { Story, type StoryLine } from "./workload-story.ts";
 export { activeAttemptView, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";

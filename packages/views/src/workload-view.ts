@@ -5,6 +5,7 @@ import type {
   AttemptProgress,
   EndReason,
   EndedAttempt,
+  PromisedPlace,
   ReadonlyState,
   Workload as EngineWorkload,
   WorkerExit,
@@ -96,7 +97,13 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   const { id, workloadId, task, number, acceleratorType, placedAtMs, startedAtMs, phase, stop } = attempt;
   const workers = attempt.workers.map((worker) => ({ ...worker }));
   const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
-  return { phase, ...common, progress: progressView(attempt.progress), stop };
+  const leaving = attempt.leaving?.map((worker) => ({ ...worker }));
+  return { phase, ...common, progress: progressView(attempt.progress), stop, ...(leaving && { leaving }) };
+}
+
+/** Places that are kept for it; there are few promises at any time, so they are looked through. */
+function promisesOf(state: ReadonlyState, id: EngineWorkload["id"]): readonly PromisedPlace[] {
+  return [...state.promises.values()].filter(({ workloadId }) => workloadId === id);
 }
 
 function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Attempt {
@@ -120,6 +127,13 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
       task,
       notBeforeMs,
       failures: workload.failureCounts.get(task) ?? 0,
+    })),
+    promises: promisesOf(state, workload.id).map(({ task, growth, acceleratorType, workers, atMs }) => ({
+      task,
+      growth,
+      acceleratorType,
+      workers: workers.map((worker) => ({ ...worker })),
+      atMs,
     })),
     checkpoint: workload.checkpoint,
   };

@@ -17,19 +17,30 @@ const nodeKinds: readonly EventKind[] = [
   "nodeDrainStarted",
   "nodeResumed",
 ];
-const holdingKinds: readonly EventKind[] = ["gangPlaced", "attemptStarted", "attemptStopRequested", "attemptEnded"];
+const holdingKinds: readonly EventKind[] = [
+  "gangPlaced",
+  "gangGrown",
+  "gangShrinkRequested",
+  "workersLeft",
+  "placePromised",
+  "promiseWithdrawn",
+  "attemptStarted",
+  "attemptStopRequested",
+  "attemptEnded",
+];
 const workloadKinds: readonly EventKind[] = ["workloadSubmitted", "workloadStopRequested", "workloadEnded"];
 
 export const changesFleet = oneOf([...nodeKinds, ...holdingKinds, "siteDefined", "poolDefined"]);
 export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "teamDefined", "policySet"]);
 export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds, "progressRecorded"]);
 export const changesStatus = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "policySet"]);
-export const changesTeams = oneOf(["teamDefined", "teamRemoved", "gangPlaced", "attemptEnded"]);
+export const changesTeams = oneOf([...holdingKinds, "teamDefined", "teamRemoved"]);
 export const changesPolicy = oneOf(["policySet"]);
 
 /** Of one workload, whose attempts so far are known; a new attempt announces itself with the workload's id. */
 export function changesWorkload(workloadId: string, attemptIds: ReadonlySet<string>): Interest {
   return (event) => {
+    if (event.kind === "placePromised") return event.promise.workloadId === workloadId;
     if ("workloadId" in event) return event.workloadId === workloadId;
     return "attemptId" in event && attemptIds.has(event.attemptId);
   };

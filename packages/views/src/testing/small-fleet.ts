@@ -1,6 +1,6 @@
 /** A real engine with a small fleet and a shorthand for what tests submit: nothing is pretended. */
 import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
-import type { Command, Engine, Input, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { Command, Engine, Event, Input, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
 
 type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team">> & {
   readonly gang?: Partial<WorkloadSpec["gang"]>;
@@ -10,6 +10,8 @@ type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team">> & {
 
 export class SmallFleet {
   readonly engine: Engine;
+  /** Everything that was recorded since it was made. */
+  readonly events: Event[] = [];
   nowMs = 1_000;
   #commands = 0;
 
@@ -44,6 +46,7 @@ export class SmallFleet {
 
   receive(...inputs: readonly Input[]): ReturnType<Engine["receive"]> {
     const ready = this.engine.receive(inputs, this.nowMs);
+    this.events.push(...ready.events);
     this.engine.advance();
     return ready;
   }

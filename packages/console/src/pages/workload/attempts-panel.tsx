@@ -154,6 +154,9 @@ function Facts({
     waiting === undefined ? "" : `waited ${spanText(waiting.toMs - waiting.fromMs)}`,
     running === undefined ? "" : `ran ${spanText(running.toMs - running.fromMs)}`,
     checkpointCount === 0 ? "" : plural(checkpointCount, "checkpoint"),
+    attempt.phase === "ended" || attempt.leaving === undefined
+      ? ""
+      : `${plural(attempt.leaving.length, "worker")} leaving`,
     attempt.phase === "ended" && attempt.exit !== null ? exitSentence(attempt.exit) : "",
     attempt.phase === "ended" ? attempt.detail : "",
   ].filter((part) => part !== "");

@@ -18,6 +18,7 @@ import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { AttemptsPanel } from "./attempts-panel.tsx";
 import { ProgressPanel } from "./history/progress-panel.tsx";
+import { StoryPanel } from "./history/story-panel.tsx";
 import { useHistory } from "./history/use-history.ts";
 import { LogsPanel } from "./logs/logs-panel.tsx";
 import { SpecPanel } from "./spec-panel.tsx";
@@ -91,6 +92,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
         <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />
+        <StoryPanel history={history} />
         {demo === null ? (
           <LogsPanel workload={workload} />
         ) : (

@@ -1,8 +1,9 @@
 /**
- * What a workload reported so far. The API keeps only the newest report; the course of it is in the events, so those are
- * read from about the time of the submission on, at most `EVENTS_MAX` of them, and then followed live.
+ * What became of a workload and what it reported so far. The API keeps only the newest report; the course of it is in the
+ * events, so those are read from about the time of the submission on, and then followed live.
  */
-import type { EventEnvelope, HeadroomClient } from "@headroom/protocol";
+import type { EventEnvelope } from "@headroom/protocol";
+import { Story, type StoryLine } from "@headroom/views";
 
 export interface ProgressPoint {
   readonly atMs: number;
@@ -19,33 +20,36 @@ export interface CheckpointMark {
 export interface History {
   readonly points: readonly ProgressPoint[];
   readonly checkpoints: readonly CheckpointMark[];
+  /** What was decided about it and what happened to it, oldest first. */
+  readonly story: readonly StoryLine[];
 }
 
-export const emptyHistory: History = { points: [], checkpoints: [] };
+export const emptyHistory: History = { points: [], checkpoints: [], story: [] };
 
-/** A second or so over HTTP; a workload whose course is longer than that shows its newest part. */
-export const EVENTS_MAX = 50_000;
 /** More points than a screen has pixels; beyond it every second one goes. */
 const POINTS_MAX = 4_000;
 const CHECKPOINTS_MAX = 500;
+/** An array of many tasks has a long story: its newest part is the one that people look for. */
+const STORY_MAX = 500;
 
-/** Whoever it belongs to: attempts are learned on the way, from the workload and from placements. */
-export function extend(
-  history: History,
-  batch: readonly EventEnvelope[],
-  isOurs: (attemptId: string) => boolean,
-): History {
+/** The story knows which attempts are the workload's: it learns of them on the way. */
+export function extend(history: History, batch: readonly EventEnvelope[], told: Story): History {
   const points: ProgressPoint[] = [];
   const checkpoints: CheckpointMark[] = [];
-  for (const { event } of batch) {
-    if (!("attemptId" in event) || !isOurs(event.attemptId)) continue;
+  const story: StoryLine[] = [];
+  for (const envelope of batch) {
+    const { event } = envelope;
+    const line = told.tell(envelope);
+    if (line !== null) story.push(line);
+    if (!("attemptId" in event) || !told.knows(event.attemptId)) continue;
     if (event.kind === "progressRecorded") points.push({ atMs: event.atMs, step: event.step, metrics: event.metrics });
     else if (event.kind === "checkpointRecorded") {
       checkpoints.push({ atMs: event.atMs, step: event.step, attemptId: event.attemptId });
     }
   }
-  if (points.length === 0 && checkpoints.length === 0) return history;
+  if (points.length === 0 && checkpoints.length === 0 && story.length === 0) return history;
   return {
+    story: [...history.story, ...story].slice(-STORY_MAX),
     points: thinned([...history.points, ...points]),
     checkpoints: [...history.checkpoints, ...checkpoints].slice(-CHECKPOINTS_MAX),
   };
@@ -77,33 +81,3 @@ export function metricNames(points: readonly ProgressPoint[]): readonly string[]
 }
 
 const rank = (name: string): number => (name === "loss" ? 0 : name.toLowerCase().includes("loss") ? 1 : 2);
-
-type EventsClient = Pick<HeadroomClient, "events">;
-
-/** The first sequence whose event is not older than `atMs`, by halving; times never decrease along the journal. */
-export async function sequenceAt(client: EventsClient, atMs: number, head: number): Promise<number> {
-  let [low, high] = [1, head + 1];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const at = await timeOf(client, middle);
-    if (at !== null && at < atMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-async function timeOf(client: EventsClient, sequence: number): Promise<number | null> {
-  const abort = new AbortController();
-  for await (const { event } of client.events({ from: sequence, signal: abort.signal })) return event.atMs;
-  return null;
-}
-
-/** Where to begin reading: at the submission, or later where that is too long ago. */
-export async function firstSequenceToRead(
-  client: EventsClient,
-  { submittedAtMs, head }: { readonly submittedAtMs: number; readonly head: number },
-): Promise<{ readonly from: number; readonly isCut: boolean }> {
-  const oldest = Math.max(1, head - EVENTS_MAX + 1);
-  const begun = await sequenceAt(client, submittedAtMs, head);
-  return begun >= oldest ? { from: begun, isCut: false } : { from: oldest, isCut: true };
-}

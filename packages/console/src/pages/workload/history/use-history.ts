@@ -1,7 +1,8 @@
-import type { EventEnvelope, Workload } from "@headroom/protocol";
+import { firstSequenceToRead, type EventEnvelope, type Workload } from "@headroom/protocol";
+import { Story } from "@headroom/views";
 import { useEffect, useState } from "react";
 import { useSession } from "../../../connect/session.ts";
-import { emptyHistory, extend, firstSequenceToRead, type History } from "./progress-history.ts";
+import { emptyHistory, extend, type History } from "./progress-history.ts";
 
 export interface WorkloadHistory extends History {
   readonly isLoading: boolean;
@@ -20,18 +21,15 @@ export function useHistory(workload: Workload): WorkloadHistory {
   const [history, setHistory] = useState<WorkloadHistory>(nothingYet);
   const { id, submittedAtMs } = workload;
   // Attempts that are known now and, by their placements, those to come.
-  const [attemptIds] = useState(() => new Set<string>());
-  for (const attempt of workload.attempts) attemptIds.add(attempt.id);
+  const [story] = useState(() => new Story(id));
+  for (const attempt of workload.attempts) story.learn(attempt);
 
   useEffect(() => {
     const abort = new AbortController();
     const head = feed.state.lastSequence;
     const take = (batch: readonly EventEnvelope[]): void => {
-      for (const { event } of batch) {
-        if (event.kind === "gangPlaced" && event.workloadId === id) attemptIds.add(event.attemptId);
-      }
       setHistory((now) => {
-        const next = extend(now, batch, (attemptId) => attemptIds.has(attemptId));
+        const next = extend(now, batch, story);
         return next === now ? now : { ...now, ...next };
       });
     };
@@ -68,6 +66,6 @@ export function useHistory(workload: Workload): WorkloadHistory {
       leave();
       abort.abort(new Error("the page was left"));
     };
-  }, [client, feed, id, submittedAtMs, attemptIds]);
+  }, [client, feed, submittedAtMs, story]);
   return history;
 }

@@ -1,0 +1,49 @@
+/** What was decided about a workload and what happened to it, the newest first. */
+import type { StoryLine } from "@headroom/views";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { Button } from "../../../parts/button.tsx";
+import { Panel } from "../../../parts/page.tsx";
+import { Moment } from "../../../parts/time-text.tsx";
+import type { WorkloadHistory } from "./use-history.ts";
+
+/** More would push the logs out of sight. */
+const SHOWN_FIRST = 8;
+
+export function StoryPanel({ history }: { readonly history: WorkloadHistory }): ReactElement {
+  const [isAll, setIsAll] = useState(false);
+  const { story, isLoading, isCut } = history;
+  const newestFirst = story.toReversed();
+  const shown = isAll ? newestFirst : newestFirst.slice(0, SHOWN_FIRST);
+  return (
+    <Panel title="What happened">
+      <ol className="divide-y divide-line">
+        {shown.map((line) => (
+          <Line key={line.sequence} line={line} />
+        ))}
+      </ol>
+      {shown.length < story.length ? (
+        <div className="border-t border-line px-4 py-2">
+          <Button look="quiet" onClick={() => setIsAll(true)}>
+            Show {story.length - shown.length} earlier
+          </Button>
+        </div>
+      ) : null}
+      {isLoading && story.length === 0 ? <p className="px-4 py-3 text-ink-2">Reading the events.</p> : null}
+      {isCut ? (
+        <p className="border-t border-line px-4 py-2 text-xs text-ink-3">Its beginning is too long ago.</p>
+      ) : null}
+    </Panel>
+  );
+}
+
+function Line({ line }: { readonly line: StoryLine }): ReactElement {
+  return (
+    <li className="grid gap-x-4 gap-y-0.5 px-4 py-2 sm:grid-cols-[9rem_1fr]">
+      <span className="text-ink-3">
+        <Moment atMs={line.atMs} />
+      </span>
+      <span>{line.sentence}</span>
+    </li>
+  );
+}

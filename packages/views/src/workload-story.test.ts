@@ -1,0 +1,79 @@
+import { defaultPolicy, rulesOf } from "@headroom/engine";
+import type { Policy } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { SmallFleet } from "./testing/small-fleet.ts";
+import { verdictView } from "./verdict-view.ts";
+import { eventEnvelope } from "./wire-forms.ts";
+import { Story } from "./workload-story.ts";
+import { workloadView } from "./workload-view.ts";
+
+/** A fleet under a policy whose teams `owner` (guaranteed all of it) and `guest` share it. */
+function sharedFleet(nodes: number, accelerators: number, policy: Policy = defaultPolicy): SmallFleet {
+  const fleet = SmallFleet.withNodes(nodes, accelerators);
+  const all = nodes * accelerators;
+  fleet.command({ kind: "setPolicy", policy });
+  fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: all, accelerators: all } });
+  fleet.define({ name: "guest", parent: null, limit: {} });
+  return fleet;
+}
+
+function storyOf({ events }: SmallFleet, workloadId: string): string[] {
+  const story = new Story(workloadId);
+  return events.flatMap((event, index) => story.tell(eventEnvelope(index + 1, event))?.sentence ?? []);
+}
+
+describe("the story of a workload", () => {
+  it("says by what right it gives way, and to whom a place was promised", () => {
+    const fleet = sharedFleet(1, 8);
+    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    const [attemptId] = fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [];
+    if (attemptId === undefined) throw new Error("the loan does not run");
+    fleet.receive({ kind: "attemptRunning", attemptId });
+    const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
+
+    expect(verdictView(fleet.engine, own)?.sentence).toMatch(/^It has a place on n0 as soon as /);
+    expect(workloadView(fleet.engine.state, own)?.promises).toMatchObject([{ task: 0, growth: false }]);
+    fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }] });
+
+    expect(storyOf(fleet, loan)).toEqual([
+      "ann submitted it.",
+      "Attempt 1 was placed: 1 worker on n0.",
+      "Attempt 1 started.",
+      expect.stringMatching(
+        /^It is to make room for workload \S+: another team takes back what it may claim\. Team guest /,
+      ),
+      "Attempt 1 is being stopped: another team takes back what it may claim.",
+      "Attempt 1 ended: stopped, worker 0 was killed by SIGTERM.",
+    ]);
+    expect(storyOf(fleet, own)).toEqual([
+      "ann submitted it.",
+      expect.stringMatching(
+        /^Room is made for workload \S+ because its team may claim more than it holds: attempt \S+ is stopped\. Team guest /,
+      ),
+      "A place for 1 worker on n0 is kept for it until those who hold it have left.",
+      "Attempt 1 was placed: 1 worker on n0.",
+    ]);
+  });
+
+  it("tells how an elastic gang grows and shrinks", () => {
+    const { eviction } = rulesOf(defaultPolicy);
+    // A search that takes single workers of elastic gangs.
+    const fleet = sharedFleet(2, 4, { ...defaultPolicy, eviction: { ...eviction, search: "growing-list" } });
+    const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
+    const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });
+    const [attemptId] = fleet.engine.state.workloads.get(elastic)?.activeAttempts ?? [];
+    if (attemptId === undefined) throw new Error("it does not run");
+    fleet.receive({ kind: "attemptRunning", attemptId });
+    fleet.submit("own", { team: "owner", gang: { accelerators: 4 } });
+    expect(workloadView(fleet.engine.state, elastic)?.attempts).toMatchObject([{ workers: [{}], leaving: [{}] }]);
+    fleet.receive({ kind: "workersLeft", attemptId });
+
+    const story = storyOf(fleet, elastic);
+    expect(story).toContain("It grows by 1 worker on n1.");
+    expect(story.filter((line) => line.startsWith("It is to shrink to 1 worker for workload "))).toHaveLength(1);
+    expect(story.slice(-2)).toEqual([
+      "It is to go on with 1 worker: another team takes back what it may claim.",
+      "The workers that were asked to leave have left.",
+    ]);
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * What happened to one workload, told from its own side: when it was placed and why it was stopped, by what right somebody took
+ * its place or it took somebody's, what was promised to it, how it grew and shrank. Reports of progress are not part of it.
+ */
+import type { Event, EventEnvelope } from "@headroom/protocol";
+import { nodesText } from "./event-sentence.ts";
+import { planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
+import { plural } from "./plain-text.ts";
+import { exitSentence } from "./workload-view.ts";
+
+export interface StoryLine {
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly sentence: string;
+}
+
+type OfKind<Kind extends Event["kind"]> = Extract<Event, { readonly kind: Kind }>;
+
+/** Fed with the events in their order; it learns of attempts from their placements and promises. */
+export class Story {
+  readonly #workloadId: string;
+  /** How each attempt is called: `attempt 2`, `task 7, attempt 1`. */
+  readonly #attempts = new Map<string, string>();
+
+  constructor(workloadId: string) {
+    this.#workloadId = workloadId;
+  }
+
+  /** For a story whose beginning is not read. */
+  learn({ id, task, number }: { readonly id: string; readonly task: number; readonly number: number }): void {
+    this.#attempts.set(id, task === 0 ? `attempt ${number}` : `task ${task}, attempt ${number}`);
+  }
+
+  knows(attemptId: string): boolean {
+    return this.#attempts.has(attemptId);
+  }
+
+  /** `null`: the event is none of this story. */
+  tell({ sequence, event }: EventEnvelope): StoryLine | null {
+    const sentence = this.#sentence(event);
+    return sentence === null ? null : { sequence, atMs: event.atMs, sentence };
+  }
+
+  #sentence(event: Event): string | null {
+    if (event.kind === "evictionPlanned") return this.#planSentence(event);
+    if (event.kind === "placePromised") return this.#promiseSentence(event);
+    if ("workloadId" in event) return event.workloadId === this.#workloadId ? this.#ownSentence(event) : null;
+    if (!("attemptId" in event)) return null;
+    const name = this.#attempts.get(event.attemptId);
+    return name === undefined ? null : attemptSentence(event, capitalised(name));
+  }
+
+  #planSentence(event: OfKind<"evictionPlanned">): string | null {
+    if (event.workloadId === this.#workloadId) return planSentence(event);
+    const victims = event.victims.filter(({ attemptId }) => this.knows(attemptId));
+    if (victims.length === 0) return null;
+    return victims.map((victim) => victimSentence(event, victim)).join(" ");
+  }
+
+  #promiseSentence({ promise }: OfKind<"placePromised">): string | null {
+    if (promise.workloadId !== this.#workloadId) return null;
+    this.learn({ ...promise, id: promise.attemptId });
+    const what = plural(promise.workers.length, promise.growth ? "further worker" : "worker");
+    return `A place for ${what} on ${nodesText(promise.workers)} is kept for it until those who hold it have left.`;
+  }
+
+  #ownSentence(event: Extract<Event, { readonly workloadId: string }>): string | null {
+    switch (event.kind) {
+      case "workloadSubmitted":
+        return `${event.actor} submitted it.`;
+      case "workloadStopRequested":
+        return `${event.actor} asked to stop it.`;
+      case "workloadEnded":
+        return `It ended: ${event.phase}.`;
+      case "gangPlaced": {
+        this.learn({ ...event, id: event.attemptId });
+        const name = capitalised(this.#attempts.get(event.attemptId) ?? "");
+        return `${name} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+      }
+      default:
+        return null;
+    }
+  }
+}
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Of one of its attempts; `null` for reports of progress and checkpoints, which pages show by themselves. */
+function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, name: string): string | null {
+  switch (event.kind) {
+    case "attemptStarted":
+      return `${name} started.`;
+    case "attemptStopRequested":
+      return `${name} is being stopped: ${stopReasonText[event.reason]}.`;
+    case "attemptEnded": {
+      const exit = event.exit === null ? "" : `, ${exitSentence(event.exit)}`;
+      return `${name} ended: ${event.outcome}${exit}${event.detail === "" ? "" : ` (${event.detail})`}.`;
+    }
+    case "gangShrinkRequested":
+      return `It is to go on with ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
+    case "workersLeft":
+      return "The workers that were asked to leave have left.";
+    case "gangGrown":
+      return `It grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "promiseWithdrawn":
+      return `The place that was kept for it is given up: ${event.reason}.`;
+    default:
+      return null;
+  }
+}
