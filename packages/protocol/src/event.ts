@@ -42,6 +42,7 @@ const promisedPlace = z
     workers: z.array(workerAllocation),
     growth: z.boolean(),
     atMs: instantMs,
+    afterAttempt: z.string().optional(),
   })
   .meta({ id: "PromisedPlace" });
 
@@ -109,8 +110,8 @@ export const event = z
     fact("gangGrown", { attemptId: z.string(), workers: z.array(workerAllocation) }),
     fact("placePromised", { promise: promisedPlace }),
     fact("promiseWithdrawn", { attemptId: z.string(), reason: z.string() }),
-    fact("evictionPlanned", {
     fact("loanRelabelled", { attemptId: z.string(), workloadId: z.string() }),
+    fact("evictionPlanned", {
       workloadId: z.string(),
       task: count,
       reason: evictionReason,

@@ -72,7 +72,11 @@ const evictionRules = z
       .nullable()
       .meta({ description: "Work that says nothing is preemptible below this priority; null: always." }),
     promises: z.enum(["kept", "forgotten"]).meta({ description: "Whether a planned place is kept until it is free." }),
-    lazy: z.boolean().meta({ description: "A loan is relabelled first and evicted only where it is in the way." }),
+    lazy: z.boolean().meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
+    movesMax: integer(0, 10_000).optional().meta({ description: "How many moves a plan may make to make room; 8 if left out." }),
+    moveLossMsMax: durationMs
+      .optional()
+      .meta({ description: "How much work a move may lose since the last checkpoint; 10 minutes if left out." }),
     checkpointTimeoutMs: durationMs.meta({ description: "How long work may take to write a checkpoint before a stop." }),
   })
   .meta({ id: "EvictionRules" });

@@ -39,7 +39,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       const withdrawn = takePromise(world, event.attemptId);
       world.capacity.freedEpoch++;
       if (withdrawn.growth) askAgain(world, event.attemptId);
-      else giveTaskBack(world, withdrawn, event.atMs);
+      // Until the attempt that was to move has ended, its task is not back to be given.
+      else if (withdrawn.afterAttempt === undefined) giveTaskBack(world, withdrawn, event.atMs);
       return;
     }
     case "loanRelabelled": {
@@ -125,7 +126,8 @@ function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }
 function promise(world: World, place: PromisedPlace): void {
   const { state } = world;
   const workload = workloadOf(world, place.workloadId);
-  if (!place.growth) takeTask(world, workload, place);
+  if (place.afterAttempt !== undefined) world.queue.setGrowth(workload, place.afterAttempt, 0);
+  else if (!place.growth) takeTask(world, workload, place);
   else world.queue.setGrowth(workload, place.attemptId, 0);
   state.promises.set(place.attemptId, place);
   workload.revision = state.sequence;
@@ -217,7 +219,9 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
       (workload.failureCounts.get(attempt.task) ?? 0) + 1,
     );
   }
-  if (event.retryAtMs !== null) {
+  if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
+    // The task goes on in the place that is kept for it.
+  } else if (event.retryAtMs !== null) {
     workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
     else if (!queue.has(workload) && readyTask(workload, event.atMs) !== null) queue.add(workload);
@@ -225,6 +229,18 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   // What was stopped because somebody cancelled it has neither succeeded nor failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
+}
+
+/** Where the task of an ended attempt has a place to move to, the promise is its own from now on. */
+function moveTask({ state }: World, workload: WorkloadEntity, attempt: AttemptEntity): boolean {
+  for (const place of state.promises.values()) {
+    if (place.afterAttempt !== attempt.id) continue;
+    const { afterAttempt: _ended, ...kept } = place;
+    state.promises.set(place.attemptId, kept);
+    workload.attemptCounts = new Map(workload.attemptCounts).set(place.task, place.number);
+    return true;
+  }
+  return false;
 }
 
 function without(attempts: AttemptId[], id: AttemptId): AttemptId[] {

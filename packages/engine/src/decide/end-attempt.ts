@@ -2,6 +2,7 @@
 import type { Batch } from "../batch.ts";
 import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
+import { withdraw } from "../schedule/promises.ts";
 import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../state/entities.ts";
 
@@ -17,6 +18,10 @@ export interface AttemptEnd {
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
+  if (retryAtMs === null) {
+    for (const promise of [...batch.world.state.promises.values()])
+      if (promise.afterAttempt === attempt.id) withdraw(batch, promise, "what was to move has ended");
+  }
   batch.emit({
     kind: "attemptEnded",
     version: 1,

@@ -115,6 +115,8 @@ export interface PromisedPlace {
   /** True: more workers for the attempt of this id, which runs; false: the attempt that is to start. */
   readonly growth: boolean;
   readonly atMs: number;
+  /** The attempt that has to end first, since the place is for its task: it was asked to move. Absent: none, or it has ended. */
+  readonly afterAttempt?: AttemptId;
 }
 
 /** Why an attempt is being stopped before it ends by itself. */
@@ -151,10 +153,10 @@ export interface Attempt {
   readonly progress: AttemptProgress | null;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
   readonly leaving?: readonly WorkerAllocation[];
-}
-
   /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
   readonly opportunistic?: true;
+}
+
 export interface AttemptProgress {
   readonly atMs: number;
   readonly step: number;

@@ -108,6 +108,9 @@ export interface EvictionRules {
   readonly promises: "kept" | "forgotten";
   /** Work that has to give its cells to others of its team keeps running as a loan of idle accelerators, and is evicted only where it is in the way. */
   readonly lazy: boolean;
+  /** For plans that move work to make room: how many moves a plan may make at most, and how much work each may lose (ms since its last checkpoint); absent: 8, and 10 minutes. */
+  readonly movesMax?: number;
+  readonly moveLossMsMax?: number;
   /** Work is asked for a checkpoint before it is stopped, and given this long. */
   readonly checkpointTimeoutMs: number;
 }

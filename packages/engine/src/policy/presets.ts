@@ -8,7 +8,7 @@ const presetList = [
     whenHeadBlocked: "skip",
     placement: "pack",
     exceedsFleet: "hold",
-    phases: ["place", "reclaim", "preempt", "grow"],
+    phases: ["place", "consolidate", "reclaim", "preempt", "grow"],
     teams: {
       order: ["within-guarantee", "priority", "share-with", "share"],
       share: "divide",

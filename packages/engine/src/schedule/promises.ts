@@ -13,6 +13,8 @@ export function keepPromises(batch: Batch): void {
   for (const promise of [...world.state.promises.values()]) {
     if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
     else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
+    // Who is to move there has to leave its own place first.
+    else if (promise.afterAttempt !== undefined) continue;
     else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
   }
 }

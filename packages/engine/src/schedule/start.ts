@@ -4,7 +4,7 @@ import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
-import { activeAttempt } from "../state/entities.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
@@ -40,6 +40,24 @@ export function promise(batch: Batch, found: PlacementClass, { acceleratorType, 
   batch.emit({ kind: "placePromised", version: 1, atMs, promise: place });
 }
 
+/** A task that was asked to move is promised its new place. */
+export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
+  const { task, number, id, workloadId } = moving;
+  const { kind } = workloadOf(batch.world, workloadId).spec;
+  const place: PromisedPlace = {
+    attemptId: attemptIdOf({ workloadId, task, number: number + 1, kind }),
+    workloadId,
+    task,
+    number: number + 1,
+    acceleratorType,
+    workers,
+    growth: false,
+    atMs: batch.nowMs,
+    afterAttempt: id,
+  };
+  batch.emit({ kind: "placePromised", version: 1, atMs: batch.nowMs, promise: place });
+}
+
 interface AttemptIdentity {
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
@@ -60,6 +78,13 @@ function nextAttempt({ nowMs }: Batch, found: PlacementClass): AttemptIdentity {
   const task = readyTask(workload, nowMs);
   invariant(task !== null, `workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
-  const id = workload.spec.kind === "batch" ? `${workload.id}.${task}.${number}` : `${workload.id}.${number}`;
-  return { attemptId: attemptId(id), workloadId: workload.id, task, number };
+  const { id: workloadId, spec } = workload;
+  return { attemptId: attemptIdOf({ workloadId, task, number, kind: spec.kind }), workloadId, task, number };
 }
+
+interface Numbered extends Omit<AttemptIdentity, "attemptId"> {
+  readonly kind: Workload["spec"]["kind"];
+}
+
+const attemptIdOf = ({ workloadId, task, number, kind }: Numbered): AttemptId =>
+  attemptId(kind === "batch" ? `${workloadId}.${task}.${number}` : `${workloadId}.${number}`);

@@ -158,7 +158,10 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
-  const promised = [...state.promises.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+  // The task of one that is to move still runs where it was.
+  const promised = [...state.promises.values()].filter(
+    ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
+  );
   const begun = retries.length + activeAttempts.length + promised.length + succeededCount + failedCount;
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
   // Tasks that a cancellation stopped count as nothing.

@@ -10,7 +10,7 @@ import { readyTask } from "../../state/ready-task.ts";
 import { dominantShare, standingsOf } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 import { withdraw } from "../promises.ts";
-import { promise, start } from "../start.ts";
+import { promise, promiseMove, start } from "../start.ts";
 import type { Plan, Victim } from "./plan.ts";
 
 export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
@@ -42,8 +42,12 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
   if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
-  // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
-  for (const { found, placement } of plan.moves ?? []) batch.ledger.occupy(found, placement);
+  const isKept = world.rules.eviction.promises === "kept";
+  for (const { attempt, found, placement } of plan.moves ?? []) {
+    if (isKept) promiseMove(batch, attempt, placement);
+    // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
+    else batch.ledger.occupy(found, placement);
+  }
 }
 
 function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionReason {

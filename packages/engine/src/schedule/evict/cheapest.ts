@@ -5,7 +5,6 @@
  */
 import type { Batch } from "../../batch.ts";
 import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
-import { minWorkersOf } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
@@ -14,12 +13,15 @@ import type { Standings } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Placement } from "../request.ts";
+import { evictionCost } from "./eviction-cost.ts";
+import { findRoomByMoving } from "./make-room.ts";
 import type { Plan, Victim } from "./plan.ts";
 import { isAboveClaim, isEvictable, mayClaim, mayPreempt } from "./rights.ts";
 
 export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
-  if (reason === "moved" || reason === "incomplete") return null;
+  if (reason === "moved") return findRoomByMoving(batch, beneficiary);
+  if (reason === "incomplete") return null;
   if (world.evictable.size === 0) return null;
   // Who is leaving anyway will do: nobody else has to.
   const anybodyLeaves = acceptableTypes(world, beneficiary).some(({ coming }) => coming.next(0) >= 0);
@@ -107,12 +109,4 @@ function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionR
       (costs.get(left) as number) - (costs.get(right) as number) ||
       right.placedSequence - left.placedSequence,
   );
-}
-
-/** Accelerator-milliseconds that are lost if the attempt is evicted now. */
-export function evictionCost(workload: Workload, attempt: Attempt, nowMs: number): number {
-  const { spec, checkpoint } = workload;
-  const since = Math.max(attempt.startedAtMs ?? nowMs, checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0);
-  const held = Math.max(1, minWorkersOf(spec.gang) * spec.gang.accelerators);
-  return (nowMs - since + (spec.restartCostMs ?? 0)) * held;
 }

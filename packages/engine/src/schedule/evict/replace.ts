@@ -35,7 +35,7 @@ interface Returning {
   placement: Placement | null;
 }
 
-export function replace(search: GrowingSearch, workers: number, units: readonly VictimUnit[]): Replaced | null {
+export function replace(search: Pick<GrowingSearch, "batch" | "beneficiary">, workers: number, units: readonly VictimUnit[]): Replaced | null {
   const { world } = search.batch;
   const ledger = new Ledger(world);
   try {

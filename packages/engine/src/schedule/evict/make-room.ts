@@ -1,0 +1,99 @@
+/**
+ * Room is made by moving: where enough is idle in sum but scattered, work that may be evicted and would lose little goes on
+ * elsewhere, so that nodes come free for who needs them whole. Nobody is evicted for good, and moves are few by rule.
+ */
+import type { Batch } from "../../batch.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+import type { NodeSlot } from "../../state/node-slot.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import { acceptableTypes, quotaReached } from "../request.ts";
+import { evictionCost } from "./eviction-cost.ts";
+import type { Plan } from "./plan.ts";
+import { replace } from "./replace.ts";
+import { isEvictable } from "./rights.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+const MOVES_MAX = 8;
+const MOVE_LOSS_MS_MAX = 600_000;
+
+interface Movable {
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  readonly count: number;
+  readonly cost: number;
+}
+
+/** A node with what would have to move for one more worker. */
+interface Clearing {
+  readonly slot: NodeSlot;
+  readonly moves: readonly Movable[];
+  readonly cost: number;
+}
+
+export function findRoomByMoving(batch: Batch, beneficiary: PlacementClass): Plan | null {
+  const { world } = batch;
+  const { gang, workers } = beneficiary;
+  if (world.evictable.size === 0 || gang.accelerators === 0 || gang.shareMilli !== undefined) return null;
+  for (const type of acceptableTypes(world, beneficiary)) {
+    if (type.freeCount < workers * gang.accelerators || quotaReached(world, beneficiary, type.type) !== null) continue;
+    const plan = planOn(batch, beneficiary, type.slots);
+    if (plan !== null) return plan;
+  }
+  return null;
+}
+
+function planOn(batch: Batch, beneficiary: PlacementClass, slots: readonly NodeSlot[]): Plan | null {
+  const { gang, workers } = beneficiary;
+  const fitting = slots.reduce((sum, slot) => sum + (slot.usable ? slot.workersThatFit(gang, workers) : 0), 0);
+  const most = batch.world.rules.eviction.movesMax ?? MOVES_MAX;
+  const chosen = slots
+    .flatMap((slot) => clearing(batch, slot, gang.accelerators) ?? [])
+    .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position)
+    .slice(0, Math.max(0, workers - fitting));
+  const moved = new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move]));
+  if (chosen.length < workers - fitting || moved.size === 0 || moved.size > most) return null;
+  const units = [...moved.values()].map(
+    ({ attempt, workload }): VictimUnit => ({
+      attempt,
+      workload,
+      promise: null,
+      keeps: 0,
+      upTo: attempt.workers.length,
+    }),
+  );
+  const found = replace({ batch, beneficiary }, workers, units);
+  return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
+}
+
+/** The cheapest to move until a worker more would fit; `null` where that cannot be. */
+function clearing(batch: Batch, slot: NodeSlot, accelerators: number): Clearing | null {
+  if (!slot.usable || slot.totalCount < accelerators || slot.freeCount >= accelerators) return null;
+  const missing = accelerators - slot.freeCount;
+  const moves: Movable[] = [];
+  let freed = 0;
+  let cost = 0;
+  for (const move of movableOn(batch, slot)) {
+    if (freed >= missing) break;
+    moves.push(move);
+    freed += move.count;
+    cost += move.cost;
+  }
+  return freed >= missing ? { slot, moves, cost } : null;
+}
+
+function movableOn(batch: Batch, slot: NodeSlot): Movable[] {
+  const { world, nowMs } = batch;
+  const lossMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
+  return [...slot.attempts]
+    .flatMap(([id, workers]): Movable[] => {
+      const attempt = world.state.attempts.get(id);
+      if (attempt === undefined || !isEvictable(batch, attempt)) return [];
+      const workload = workloadOf(world, attempt.workloadId);
+      const { accelerators } = workload.spec.gang;
+      const cost = evictionCost(workload, attempt, nowMs);
+      const lossMs = cost / Math.max(1, attempt.workers.length * accelerators);
+      return lossMs > lossMax ? [] : [{ attempt, workload, count: workers * accelerators, cost }];
+    })
+    .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);
+}
