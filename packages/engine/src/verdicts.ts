@@ -42,6 +42,14 @@ export type BlockedReason =
       readonly usedCount: number;
       readonly neededCount: number;
     }
+  /** It is guaranteed by shape, and none of its team's cells that are left holds it. `team`: who owns them; `null`: nobody above it owns any. */
+  | {
+      readonly kind: "teamShapes";
+      readonly team: string | null;
+      readonly neededCount: number;
+      readonly ownedCount: number;
+      readonly heldCount: number;
+    }
   /** The policy starts nothing past the head of the queue, and the head does not fit. */
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
   /** Somebody holds it; it starts after it is released. */

@@ -53,6 +53,16 @@ export const blockedReason = z
       sentence,
     }),
     z
+      .object({
+        kind: z.literal("teamShapes"),
+        team: z.string().nullable().meta({ description: "Who owns the shapes; null: no team above it owns any." }),
+        neededCount: count,
+        ownedCount: count,
+        heldCount: count,
+        sentence,
+      })
+      .meta({ description: "It is guaranteed by shape, and none of the cells that its team has left holds it." }),
+    z
       .object({ kind: z.literal("behindHead"), headWorkloadId: z.string(), aheadCount: count, sentence })
       .meta({ description: "The policy starts nothing past the head of the queue, and the head does not fit." }),
     z.object({ kind: z.literal("held"), sentence }),

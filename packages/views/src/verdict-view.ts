@@ -64,6 +64,10 @@ function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineRea
       return workerShortfallSentence(spec, reason);
     case "teamLimit":
       return `Team ${reason.team} holds ${grouped(reason.usedCount)} of the ${grouped(reason.limitCount)} ${acceleratorNoun([reason.acceleratorType], reason.limitCount)} that its limit allows, and this needs ${grouped(reason.neededCount)} more.`;
+    case "teamShapes":
+      return reason.team === null
+        ? `Work of its priority runs in shapes that its team owns, and no team above it owns any.`
+        : `It needs ${needText(spec)}, in the shapes that team ${reason.team} owns: ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are held, and what is left does not hold it.`;
     case "behindHead": {
       const head = nameIn(state, reason.headWorkloadId);
       return `The policy ${state.policy.name} starts nothing before ${head}, which is first in the queue and does not fit yet; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;

@@ -15,6 +15,7 @@ import type { TypeCapacity } from "../state/capacity.ts";
 import { roundOrder } from "../schedule/order/round-order.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { WHOLE_MILLI, milliOf } from "../state/node-slot.ts";
+import { explainShapes } from "./explain-shapes.ts";
 import { quotaReached } from "../schedule/request.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
@@ -121,6 +122,8 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, "teamDefined"];
   const open = able.filter((type) => limitReason(world, found, type) === null);
   if (open.length === 0) return result(limits, wakeOn);
+  const shapes = explainShapes(world, found);
+  if (shapes !== null) return result([shapes, ...limits], [...FREEING, "teamDefined", "loanRelabelled"]);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
   if (roomiest.freeCount < neededCount) {
     const counts = { neededCount, freeCount: roomiest.freeCount, fleetCount: roomiest.usableCount };

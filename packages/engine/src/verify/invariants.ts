@@ -69,6 +69,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): 
       return reason.placeableWorkers < reason.workers;
     case "teamLimit":
       return reason.usedCount + reason.neededCount > reason.limitCount;
+    case "teamShapes":
+      return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
       // Where teams take turns the head is the scheduler's business.
       return reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload;

@@ -22,6 +22,11 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
         word: "Team limit",
         amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.limitCount - reason.usedCount))}`,
       };
+    case "teamShapes":
+      return {
+        word: "Team shapes",
+        amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.ownedCount - reason.heldCount))}`,
+      };
     case "behindHead":
       return { word: "Behind head", amounts: `${grouped(reason.aheadCount)} ahead` };
     case "held":
