@@ -77,7 +77,12 @@ class EngineCore implements Engine {
   }
 
   nextWakeAtMs(): number | null {
-    return this.#world.timers.nextAtMs();
+    const { timers, endings, queue } = this.#world;
+    const dueMs = timers.nextAtMs();
+    // What does not end when it was expected to moves the protected starts of what waits.
+    const expectedMs = queue.hasRequests ? endings.nextAfter(this.#clockMs) : null;
+    if (dueMs === null || expectedMs === null) return dueMs ?? expectedMs;
+    return Math.min(dueMs, expectedMs);
   }
 
   outstandingEffects(): readonly Effect[] {

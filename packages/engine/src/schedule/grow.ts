@@ -18,9 +18,13 @@ export function growLast(batch: Batch): void {
   const order = roundOrder(world, growing);
   for (let found = order.first(); found !== null; found = order.first()) {
     const placement = placeBesideReservations(batch, found);
-    if (placement === null) found.closedAt = openingOf(world);
-    else start(batch, found, placement);
     order.drop(found);
+    if (placement === null) {
+      found.closedAt = openingOf(world);
+      continue;
+    }
+    const more = world.queue.growthOf(start(batch, found, placement));
+    if (more !== undefined) order.add(more);
   }
 }
 

@@ -17,9 +17,15 @@ import { start } from "./start.ts";
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
   const { queue } = world;
-  if (!queue.hasRequests || queue.isSettled(openingOf(world))) return;
+  if (!queue.hasRequests || (queue.isSettled(openingOf(world)) && !hasOverrun(world, batch.nowMs))) return;
   startWhatFits(batch);
-  queue.settle(openingOf(world));
+  queue.settle(openingOf(world), batch.nowMs);
+}
+
+/** Whether something was expected to end by now and did not, since protected starts were last looked for. */
+function hasOverrun({ queue, endings }: World, nowMs: number): boolean {
+  const expectedMs = endings.nextAfter(queue.settledAtMs);
+  return expectedMs !== null && expectedMs <= nowMs;
 }
 
 function startWhatFits(batch: Batch): void {

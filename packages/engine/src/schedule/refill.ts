@@ -7,7 +7,6 @@ import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
 import { Ledger, haveRoomTogether } from "../state/ledger.ts";
 import { PlacementClass } from "../state/queue.ts";
-import { invariant } from "../state/invariant.ts";
 import { readyTaskCount } from "../state/ready-task.ts";
 import { SortedList } from "../state/sorted-list.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
@@ -20,6 +19,7 @@ import { roundOrder } from "./order/round-order.ts";
 import { COMPARED, standingsOf } from "./order/standing.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
+import { quotaReached } from "./request.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
 
@@ -86,11 +86,12 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
 /** Who got its place back never left: whoever is served gets accelerators of the same nodes that are really there. */
 function settle(world: World, ledger: Ledger, { served, evicted }: Filled): Filled {
   for (const attempt of evicted) ledger.vacate(attempt, 0);
-  const picked = served.map(({ found, placement }): Served => {
+  const picked = served.flatMap(({ found, placement }): Served[] => {
     const workers = pickAgain(world, found, placement);
-    invariant(workers !== null, "what was served in a plan is not there when the plan is settled");
+    // Parts of accelerators may lie otherwise than in the plan: who finds none waits for the next round.
+    if (workers === null || !haveRoomTogether(world, found.gang, { workers, layer: "coming" })) return [];
     ledger.occupy(found, { ...placement, workers });
-    return { found, placement: { ...placement, workers } };
+    return [{ found, placement: { ...placement, workers } }];
   });
   return { served: picked, evicted };
 }
@@ -130,6 +131,7 @@ function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
 
 /** A place on the nodes that it held, if that much is left there: whole accelerators of a node are alike. */
 function ownPlace(world: World, found: PlacementClass, { workers, acceleratorType }: Attempt): Placement | null {
+  if (quotaReached(world, found, acceleratorType) !== null) return null;
   if (found.gang.shareMilli === undefined) {
     const picked = pickAgain(world, found, { acceleratorType, workers });
     return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };

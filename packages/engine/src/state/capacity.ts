@@ -165,8 +165,11 @@ export class Capacity {
       slot.hold(accelerators, gang, 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
-      const { bookedCount, bookedOver, coresFreeMilli, memoryFreeMib, workersFree } = slot;
-      const isOver = bookedOver || coresFreeMilli < 0 || memoryFreeMib < 0 || workersFree < 0;
+      const { bookedCount, bookedOver, workersFree } = slot;
+      // A promise may wait for more cores or memory than are free: that is no matter for who asks for none.
+      const lacksCores = gang.coresMilli > 0 && slot.coresFreeMilli < 0;
+      const lacksMemory = gang.memoryMib > 0 && slot.memoryFreeMib < 0;
+      const isOver = bookedOver || lacksCores || lacksMemory || workersFree < 0;
       if (isOver || bookedCount !== gang.accelerators) throw wrongBooking(attempt, slot, accelerators);
     }
   }

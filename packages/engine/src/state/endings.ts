@@ -28,6 +28,12 @@ export class Endings {
     return this.#list.from(0);
   }
 
+  /** The first end that is expected after an instant; `null`: none. */
+  nextAfter(atMs: number): number | null {
+    const next = this.#list.from(this.#list.rank(justAfter(atMs))).next();
+    return next.done === true ? null : (next.value as Ending).endMs;
+  }
+
   /** Files an attempt by what is known of it now. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
     if (!this.#isKept) return;
@@ -57,6 +63,9 @@ export class Endings {
     return (startedAtMs ?? placedAtMs) + (walltimeMs ?? this.#assumedMs);
   }
 }
+
+/** Comes after every ending at the instant and before all later ones. */
+const justAfter = (endMs: number): Ending => ({ endMs, attempt: { placedSequence: Number.MAX_SAFE_INTEGER } as Attempt });
 
 const compareEndings = (left: Ending, right: Ending): number =>
   left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence;

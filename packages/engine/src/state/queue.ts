@@ -89,6 +89,7 @@ export class Queue {
   #changes = 0;
   #settledChanges = -1;
   #settledOpening = -1;
+  #settledAtMs = -1;
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop = CLASSES_KEPT;
 
@@ -176,7 +177,8 @@ export class Queue {
   }
 
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
-  settle(opening: number): void {
+  settle(opening: number, nowMs: number): void {
+    this.#settledAtMs = nowMs;
     this.#settledChanges = this.#changes;
     this.#settledOpening = opening;
   }
@@ -184,6 +186,11 @@ export class Queue {
   /** What was found not to start has to be looked at again, although nothing was freed. */
   unsettle(): void {
     this.#settledChanges = -1;
+  }
+
+  /** When it was last found that nothing more can start. */
+  get settledAtMs(): number {
+    return this.#settledAtMs;
   }
 
   isSettled(opening: number): boolean {

@@ -74,10 +74,12 @@ function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, a
   const least = spec.gang.minWorkers ?? spec.gang.workers;
   findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
   const beneficiary = state.workloads.get(plan.workloadId);
-  if (beneficiary !== undefined) checkRight(findings, { plan, victim, attempt, spec, beneficiary });
+  const refills = rulesOf(state.policy).phases.includes("refill");
+  if (beneficiary !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, beneficiary });
 }
 
 interface Right {
+  readonly refills: boolean;
   readonly plan: Planned;
   readonly victim: PlannedVictim;
   readonly attempt: Attempt;
@@ -86,12 +88,14 @@ interface Right {
 }
 
 /** Within a team only lower priority gives way; what is reclaimed belongs to somebody else. */
-function checkRight(findings: Findings, { plan, victim, attempt, spec, beneficiary }: Right): void {
+function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, beneficiary }: Right): void {
   const isSameTeam = spec.team === beneficiary.spec.team;
   const isLower = spec.priority < beneficiary.spec.priority;
-  if (plan.reason === "preempted")
+  // What uses idle accelerators alone gives way to whoever is guaranteed them.
+  if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(isSameTeam && isLower, () => `${attempt.id} is preempted by work of no higher priority in its team`);
-  if (plan.reason === "reclaimed" && victim.right === undefined)
+  // Filling up anew takes from whoever is served last, in whatever team.
+  if (plan.reason === "reclaimed" && victim.right === undefined && !refills)
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 

@@ -6,7 +6,7 @@ import type { Findings } from "./findings.ts";
 import { isUsable } from "./recount.ts";
 
 export function checkPromise(findings: Findings, state: ReadonlyState, promise: PromisedPlace): void {
-  const { attemptId, workloadId, acceleratorType, workers, growth } = promise;
+  const { attemptId, workloadId, acceleratorType, workers, growth, afterAttempt } = promise;
   const workload = state.workloads.get(workloadId);
   findings.expect(workload !== undefined, () => `a place is promised to ${workloadId}, which does not exist`);
   if (workload === undefined) return;
@@ -14,6 +14,11 @@ export function checkPromise(findings: Findings, state: ReadonlyState, promise: 
   const running = state.attempts.get(attemptId);
   findings.expect(!workload.stopRequested || running !== undefined, () => `${workloadId} is to stop and has a promise`);
   findings.expect(growth === (running !== undefined), () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`);
+  if (afterAttempt !== undefined) {
+    const moving = state.attempts.get(afterAttempt);
+    findings.expect(moving?.stop?.reason === "moved", () => `${attemptId} waits for ${afterAttempt} to move, which does not`);
+    findings.expect(moving?.task === promise.task, () => `${attemptId} is to go on with another task than ${afterAttempt}`);
+  }
   const least = growth ? 1 : (gang.minWorkers ?? gang.workers);
   findings.expect(
     workers.length >= least && workers.length <= gang.workers,

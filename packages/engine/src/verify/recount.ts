@@ -8,7 +8,9 @@ import type { Node } from "../model/fleet.ts";
 import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { OrderKey, Policy } from "../policy/policy.ts";
+import { isGuaranteed } from "../policy/guaranteed.ts";
 import { rulesOf } from "../policy/rules.ts";
+import type { Rules } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { quotaView } from "./quota-recount.ts";
@@ -257,6 +259,13 @@ export interface Feasibility {
   couldNow(request: GangRequest): boolean;
 }
 
+/**
+ * Whether it matters whose the accelerators are: of guaranteed work, and of what may not sit on what others are guaranteed. That
+ * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
+ */
+const dependsOnShapes = (rules: Rules, { gang, ...work }: GangRequest): boolean =>
+  rules.teams.shapes !== undefined && gang.accelerators > 0 && (isGuaranteed(rules, work) || !isPreemptible(rules, work));
+
 export function feasibility(state: ReadonlyState): Feasibility {
   const rules = rulesOf(state.policy);
   const empty = roomOnNodes(state, new Map());
@@ -272,7 +281,7 @@ export function feasibility(state: ReadonlyState): Feasibility {
     couldEver: (request) => typesThatFit(state, empty, request).length > 0,
     couldByCounts: (request) => countFits(empty, request),
     mayBlock: (request) => typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
-    couldNow: (request) => typesThatFit(state, current, request).some((type) => mayTake(request, type)),
+    couldNow: (request) => !dependsOnShapes(rules, request) && typesThatFit(state, current, request).some((type) => mayTake(request, type)),
   };
 }
 

@@ -5,6 +5,7 @@
 import type { Attempt, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
+import { acceleratorSetOf } from "../../state/node-slot.ts";
 import { PlacementClass } from "../../state/queue.ts";
 import { SortedList } from "../../state/sorted-list.ts";
 import type { World, WorkloadEntity } from "../../state/world.ts";
@@ -149,8 +150,10 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
 }
 
 /** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
-export function pickAgain({ capacity }: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
-  if (gang.shareMilli !== undefined || gang.accelerators === 0) return workers;
+export function pickAgain(world: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
+  const { capacity } = world;
+  if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
+  if (gang.accelerators === 0) return workers;
   const taken = new Map<string, number>();
   const picked: WorkerAllocation[] = [];
   for (const { node } of workers) {
@@ -159,6 +162,26 @@ export function pickAgain({ capacity }: World, { gang }: PlacementClass, { worke
     if (slot.freeCount + slot.comingCount < skip + gang.accelerators) return null;
     picked.push({ node, accelerators: slot.pick(skip, gang.accelerators, "coming") });
     taken.set(node, skip + gang.accelerators);
+  }
+  return picked;
+}
+
+/** The same accelerators where they still have the room, else the fullest of the same node that has it. */
+function pickShares({ capacity }: World, milli: number, workers: readonly WorkerAllocation[]): readonly WorkerAllocation[] | null {
+  const taken = new Map<string, number>();
+  const picked: WorkerAllocation[] = [];
+  for (const { node, accelerators } of workers) {
+    const slot = capacity.slot(node);
+    const roomOf = (index: number): number => slot.room(index, "coming") - (taken.get(`${node} ${index}`) ?? 0);
+    let best = Number(accelerators);
+    if (roomOf(best) < milli) {
+      best = -1;
+      for (let index = 0; index < slot.totalCount; index++)
+        if (roomOf(index) >= milli && (best < 0 || roomOf(index) < roomOf(best))) best = index;
+    }
+    if (best < 0) return null;
+    taken.set(`${node} ${best}`, (taken.get(`${node} ${best}`) ?? 0) + milli);
+    picked.push({ node, accelerators: acceleratorSetOf([best]) });
   }
   return picked;
 }

@@ -8,7 +8,8 @@ export type CompareClasses = (left: PlacementClass, right: PlacementClass) => nu
 
 export function headOrder({ rules, queue }: World): CompareClasses {
   const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
-  if (!rules.order.includes("starting") && !rules.order.includes("running")) return (left, right) => queue.compare(head(left), head(right));
+  if (!rules.phases.includes("refill") && !rules.order.includes("starting") && !rules.order.includes("running"))
+    return (left, right) => queue.compare(head(left), head(right));
   return (left, right) => {
     for (const key of rules.order) {
       let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
@@ -17,6 +18,7 @@ export function headOrder({ rules, queue }: World): CompareClasses {
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }
-    return head(left).ordinal - head(right).ordinal;
+    // A task that runs already is not displaced by another of its own workload.
+    return head(left).ordinal - head(right).ordinal || Number(left.holds === null) - Number(right.holds === null);
   };
 }
