@@ -19,7 +19,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   const workload = workloadOf(batch.world, attempt.workloadId);
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
   if (retryAtMs === null) {
-    for (const promise of [...batch.world.state.promises.values()])
+    for (const promise of Array.from(batch.world.state.promises.values()))
       if (promise.afterAttempt === attempt.id) withdraw(batch, promise, "what was to move has ended");
   }
   batch.emit({

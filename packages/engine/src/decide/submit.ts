@@ -63,7 +63,7 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
   if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
   if (!workload.stopRequested) {
     batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
-    for (const promise of [...state.promises.values()])
+    for (const promise of Array.from(state.promises.values()))
       if (promise.workloadId === id) withdraw(batch, promise, "its workload was stopped");
     for (const attemptId of workload.activeAttempts) {
       const attempt = state.attempts.get(attemptId);

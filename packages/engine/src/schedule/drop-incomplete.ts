@@ -6,7 +6,7 @@ import { workloadOf } from "../state/entities.ts";
 
 export function dropIncomplete(batch: Batch): void {
   const { world } = batch;
-  for (const attempt of [...world.state.attempts.values()]) {
+  for (const attempt of Array.from(world.state.attempts.values())) {
     if (attempt.stop !== null) continue;
     const { gang } = workloadOf(world, attempt.workloadId).spec;
     const promised = world.state.promises.get(attempt.id)?.workers.length ?? 0;

@@ -1,86 +1,120 @@
 /**
  * Which parts of the fabric to try for a request, best first. Without wishes all candidates are one choice. A required level
- * gives one choice for each of its domains that could hold the request; a preferred one narrower domains before them.
+ * gives one choice for each of its domains that could hold the request, a preferred one the narrower domains before them;
+ * within a level the fullest go first.
  */
-import type { GangSpec } from "../model/workload.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { SiteFabric } from "../state/fabric-index.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Candidate } from "./place-wishes.ts";
 import { growingAttempt } from "./request.ts";
 
-interface Domain {
-  readonly path: string;
-  readonly candidates: Candidate[];
-  workers: number;
-  freeCount: number;
-}
-
-export function fabricChoices(world: World, found: PlacementClass, candidates: readonly Candidate[]): Iterable<readonly Candidate[]> {
+export function fabricChoices(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): Iterable<readonly Candidate[]> {
   const { fabric } = found.spec;
   if (fabric === undefined || (fabric.within === undefined && fabric.prefer === undefined)) return [candidates];
   return choicesByLevel(world, found, candidates);
 }
 
-function* choicesByLevel(world: World, found: PlacementClass, candidates: readonly Candidate[]): Generator<readonly Candidate[]> {
+function* choicesByLevel(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): Generator<readonly Candidate[]> {
   const { within, prefer } = found.spec.fabric ?? {};
-  const pinned = pinnedPath(world, found, within);
-  const first = prefer ?? within;
-  let isWithin = first === undefined;
-  const widest = Math.max(0, ...candidates.map(({ slot }) => slot.node.fabric.length));
-  for (let depth = widest; depth >= 0 && !isWithin; depth--) {
-    for (const domain of domainsAt(world, candidates, { depth, from: first, to: within, gang: found.gang })) {
-      if (domain.workers < found.workers || (pinned !== null && !domain.path.startsWith(pinned))) continue;
-      yield domain.candidates;
+  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
+    const { levels } = site.tree;
+    const narrowest = levels.indexOf(prefer ?? within ?? "");
+    const widest = within === undefined ? 0 : levels.indexOf(within);
+    if (narrowest < 0 || widest < 0) continue;
+    const here = within === undefined ? candidates : pinned(world, { found, site, level: widest, candidates });
+    for (let level = narrowest; level >= widest; level--) {
+      for (const domain of fullestFirst(site, here, level)) if (domain.workers >= found.workers) yield domain.candidates;
     }
   }
   if (within === undefined) yield candidates;
 }
 
-/** The domain that the running workers of the request lie in already; `null`: none is pinned. */
-function pinnedPath(world: World, found: PlacementClass, within: string | undefined): string | null {
-  const attempt = growingAttempt(world, found);
-  const node = attempt?.workers[0]?.node;
-  if (within === undefined || node === undefined) return null;
-  const { fabric } = world.capacity.slot(node).node;
-  const depth = depthOf(world, found, within, node);
-  return fabric.slice(0, depth + 1).join("\u0000");
+interface Pinning {
+  readonly found: PlacementClass;
+  readonly site: SiteFabric;
+  readonly level: number;
+  readonly candidates: readonly Candidate[];
 }
 
-function depthOf({ state, capacity }: World, _found: PlacementClass, level: string, node: Parameters<World["capacity"]["slot"]>[0]): number {
-  const pool = state.pools.get(capacity.slot(node).node.pool);
-  const site = pool === undefined ? undefined : state.sites.get(pool.site);
-  const depth = site?.fabricLevels.indexOf(level) ?? -1;
-  return depth < 0 ? (site?.fabricLevels.length ?? 0) : depth;
+/** The candidates in the domain in which the gang runs already; all of them while it does not. */
+function pinned(world: World, { found, site, level, candidates }: Pinning): readonly Candidate[] {
+  const node = growingAttempt(world, found)?.workers[0]?.node;
+  const leaf = node === undefined ? undefined : site.leafOf.get(node);
+  if (leaf === undefined) return candidates;
+  const own = domainOf(site, level, leaf);
+  return candidates.filter(({ slot }) => domainOf(site, level, site.leafOf.get(slot.node.id) ?? -1) === own);
 }
 
-interface LevelRange {
-  readonly depth: number;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  readonly gang: GangSpec;
+/** The domain of a level that a leaf lies in; -1 for a node of another site. */
+function domainOf({ tree }: SiteFabric, level: number, leaf: number): number {
+  let low = 0;
+  let high = tree.domainCount(level) - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const { first, end } = tree.leavesOf(level, middle);
+    if (leaf < first) high = middle - 1;
+    else if (leaf >= end) low = middle + 1;
+    else return middle;
+  }
+  return -1;
 }
 
-/** The domains of one depth, the fullest first. */
-function domainsAt(world: World, candidates: readonly Candidate[], range: LevelRange): readonly Domain[] {
-  const domains = new Map<string, Domain>();
-  for (const candidate of candidates) {
-    const { node } = candidate.slot;
-    const site = world.state.sites.get(world.state.pools.get(node.pool)?.site as never);
-    const levels = [...(site?.fabricLevels ?? []), "node"];
-    const from = range.from === undefined ? -1 : levels.indexOf(range.from);
-    const to = range.to === undefined ? 0 : levels.indexOf(range.to);
-    if (from < 0 || to < 0 || range.depth > from || range.depth < to) continue;
-    const path = [site?.name ?? "", ...[...node.fabric, node.id].slice(0, range.depth + 1)].join("\u0000");
-    let domain = domains.get(path);
-    if (domain === undefined) {
-      domain = { path, candidates: [], workers: 0, freeCount: 0 };
-      domains.set(path, domain);
-    }
+interface Domain {
+  readonly index: number;
+  readonly candidates: Candidate[];
+  workers: number;
+  /** Free accelerators of the domain at each level from the top down to it. */
+  readonly free: readonly number[];
+}
+
+/** By how full the domains are, level by level from the top, then by name. */
+function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level: number): readonly Domain[] {
+  const leaves = candidates.map(({ slot }) => site.leafOf.get(slot.node.id) ?? -1);
+  const freeByLevel = Array.from({ length: level + 1 }, (_, depth) => {
+    const free = new Map<number, number>();
+    candidates.forEach(({ slot }, position) => {
+      const domain = domainOf(site, depth, leaves[position] as number);
+      free.set(domain, (free.get(domain) ?? 0) + slot.freeCount);
+    });
+    return free;
+  });
+  const domains = new Map<number, Domain>();
+  candidates.forEach((candidate, position) => {
+    const leaf = leaves[position] as number;
+    const index = domainOf(site, level, leaf);
+    if (index < 0) return;
+    const free = (): number[] => freeByLevel.map((byDomain, depth) => byDomain.get(domainOf(site, depth, leaf)) ?? 0);
+    const domain = domains.get(index) ?? { index, candidates: [], workers: 0, free: free() };
+    domains.set(index, domain);
     domain.candidates.push(candidate);
     domain.workers += candidate.fits;
-    domain.freeCount += candidate.slot.freeCount;
+  });
+  return [...domains.values()].toSorted((left, right) => {
+    const depth = left.free.findIndex((free, at) => free !== right.free[at]);
+    return depth < 0 ? left.index - right.index : (left.free[depth] as number) - (right.free[depth] as number);
+  });
+}
+
+/** The order in which nodes are filled by the level that is preferred: the domain's place among its like; empty without such a wish. */
+export function preferredRanks(world: World, found: PlacementClass, candidates: readonly Candidate[]): ReadonlyMap<NodeId, number> {
+  const ranks = new Map<NodeId, number>();
+  const prefer = found.spec.fabric?.prefer;
+  if (prefer === undefined) return ranks;
+  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
+    const level = site.tree.levels.indexOf(prefer);
+    if (level < 0) continue;
+    for (const [rank, domain] of fullestFirst(site, candidates, level).entries())
+      for (const { slot } of domain.candidates) ranks.set(slot.node.id, rank);
   }
-  return [...domains.values()].toSorted(
-    (left, right) => left.freeCount - right.freeCount || (left.path < right.path ? -1 : 1),
-  );
+  return ranks;
 }

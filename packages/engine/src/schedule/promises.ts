@@ -10,7 +10,7 @@ import type { World } from "../state/world.ts";
 export function keepPromises(batch: Batch): void {
   const { world } = batch;
   if (world.state.promises.size === 0) return;
-  for (const promise of [...world.state.promises.values()]) {
+  for (const promise of Array.from(world.state.promises.values())) {
     if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
     else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
     // Who is to move there has to leave its own place first.
@@ -24,7 +24,9 @@ const isShrinking = ({ state }: World, { attemptId, growth }: PromisedPlace): bo
   growth && state.attempts.get(attemptId)?.leaving !== undefined;
 
 /** The nodes take work, and what is to grow still runs. */
-function isStillThere({ capacity, state }: World, { workers, growth, attemptId }: PromisedPlace): boolean {
+function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: PromisedPlace): boolean {
+  // It ended by itself before it moved, and does not go on.
+  if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;
   if (growth && state.attempts.get(attemptId)?.stop !== null) return false;
   return workers.every(({ node }) => capacity.slot(node).usable);
 }

@@ -8,7 +8,7 @@ import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { isIdle } from "../../state/ledger.ts";
 import { readyTask } from "../../state/ready-task.ts";
 import { dominantShare, standingsOf } from "../order/standing.ts";
-import type { Standing, Standings } from "../order/standing.ts";
+import type { Standing } from "../order/standing.ts";
 import { withdraw } from "../promises.ts";
 import { promise, promiseMove, start } from "../start.ts";
 import type { Plan, Victim } from "./plan.ts";
@@ -44,7 +44,8 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   else promise(batch, plan.beneficiary, plan.placement);
   const isKept = world.rules.eviction.promises === "kept";
   for (const { attempt, found, placement } of plan.moves ?? []) {
-    if (isKept) promiseMove(batch, attempt, placement);
+    // Whoever only had a promise asks again like anybody.
+    if (isKept && world.state.attempts.has(attempt.id)) promiseMove(batch, attempt, placement);
     // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
     else batch.ledger.occupy(found, placement);
   }
@@ -72,7 +73,7 @@ function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVic
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
     const lost = world.teamUse.amountOf(spec.gang, keeps - attempt.workers.length, attempt.acceleratorType);
-    const standing = (standings as Standings).get(node) as Standing;
+    const standing = standings.get(node) as Standing;
     return {
       attemptId: attempt.id,
       keeps,

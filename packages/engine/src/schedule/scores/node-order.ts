@@ -2,6 +2,7 @@
 import type { Layer, NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
+import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";
 
 export interface Candidates {
@@ -9,31 +10,37 @@ export interface Candidates {
   readonly layer: Layer;
 }
 
-export function nodeOrder({ rules }: World, found: PlacementClass, { candidates, layer }: Candidates): readonly Candidate[] {
-  const isPacking = rules.placement !== "spread";
+/** Smaller goes first, key by key. */
+type Keys = readonly number[];
+
+export function nodeOrder(
+  world: World,
+  found: PlacementClass,
+  { candidates, layer }: Candidates,
+): readonly Candidate[] {
+  const isPacking = world.rules.placement !== "spread";
   const share = found.gang.shareMilli;
-  const rank = ({ slot }: Candidate): number => {
-    // What is idle now is left to others until the plan's time comes.
-    if (layer === "later") return slot.freeCount;
-    const unallocated = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
-    return isPacking ? unallocated : -unallocated;
+  const preferred = preferredRanks(world, found, candidates);
+  const keysOf = ({ slot }: Candidate): Keys => {
+    const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    return [
+      preferred.get(slot.node.id) ?? 0,
+      share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
+      layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
+      // Later, what is idle now is left to others until the plan's time comes.
+      isPacking || layer === "later" ? unallocated : -unallocated,
+      slot.position,
+    ];
   };
-  const isOpen = share === undefined ? () => 0 : ({ slot }: Candidate) => (hasOpenShare(slot, share, layer) ? 0 : 1);
-  const fitsIdle = ({ slot }: Candidate): number =>
-    layer !== "coming" || slot.workersThatFit(found.gang, 1, "idle") > 0 ? 0 : 1;
   return candidates
-    .map((candidate) => ({ candidate, keys: [isOpen(candidate), fitsIdle(candidate), rank(candidate)] as const }))
-    .toSorted((left, right) => {
-      const [leftOpen, leftIdle, leftRank] = left.keys;
-      const [rightOpen, rightIdle, rightRank] = right.keys;
-      return (
-        leftOpen - rightOpen ||
-        leftIdle - rightIdle ||
-        leftRank - rightRank ||
-        left.candidate.slot.position - right.candidate.slot.position
-      );
-    })
+    .map((candidate) => ({ candidate, keys: keysOf(candidate) }))
+    .toSorted((left, right) => compareKeys(left.keys, right.keys))
     .map(({ candidate }) => candidate);
+}
+
+function compareKeys(left: Keys, right: Keys): number {
+  const at = left.findIndex((key, index) => key !== right[index]);
+  return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
 }
 
 /** Whether an accelerator of which a part is taken has room for the share. */
