@@ -103,12 +103,19 @@ export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }
   return { owner, leaves, cell: tree.enclosing(leaves) };
 }
 
-/** Lays out all shapes around the work: once with the widest shapes bound first, once with the narrowest; the better of the two. */
+/** Lays out all shapes around the work. */
 export function layOut(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]): Layout {
+  return layouts(tree, shapes, workers).reduce((best, other) => (isAsGood(best, other) ? best : other));
+}
+
+/** Layouts to choose from, as they differ for a team that owns cells of several sizes: the widest bound to its work first, or the narrowest. */
+export function layouts(
+  tree: CellTree,
+  shapes: readonly OwnedShape[],
+  workers: readonly GuaranteedWorker[],
+): readonly Layout[] {
   const wide = layOutBy(tree, shapes, { workers, binding: shapes });
-  if (wide.outside === 0 && wide.missing === 0) return wide;
-  const narrow = layOutBy(tree, shapes, { workers, binding: shapes.toReversed() });
-  return isAsGood(wide, narrow) ? wide : narrow;
+  return [wide, layOutBy(tree, shapes, { workers, binding: shapes.toReversed() })];
 }
 
 export const isAsGood = (left: Layout, right: Layout): boolean =>

@@ -15,7 +15,7 @@ import type { World } from "../../state/world.ts";
 import type { Where } from "../place.ts";
 import type { Candidate, DomainBudget } from "../place-wishes.ts";
 import { growingAttempt } from "../request.ts";
-import { guaranteedWorkers, isAsGood, isOpenTo, layOut, ownerOf, shapesOn, workerOf } from "./ownership.ts";
+import { guaranteedWorkers, isAsGood, isOpenTo, layOut, layouts, ownerOf, shapesOn, workerOf } from "./ownership.ts";
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
 
@@ -55,13 +55,16 @@ export function placeInCells(
   if (owner === null) return null;
   const shapes = shapesOn(world, tree, request.type.type);
   const workers = guaranteedWorkers(world, tree, request.type, request.relabelled ?? new Set());
-  const own = { owner, shapes, workers, layout: layOut(tree, shapes, workers) };
+  const before = layOut(tree, shapes, workers);
   // Choosing freely is right nearly always; where it leaves others without their cells, every step is checked.
   for (const checksSteps of [false, true]) {
-    const placed = new Placing(world, found, { ...request, tree, own: { ...own, checksSteps } }).place();
-    if (placed === null) return null;
-    const after = [...workers, ...placed.map((worker) => workerOf(tree, owner, worker))];
-    if (isAsGood(layOut(tree, shapes, after), own.layout)) return placed;
+    for (const layout of layouts(tree, shapes, workers)) {
+      const own: Own = { owner, shapes, workers, layout, before, checksSteps };
+      const placed = new Placing(world, found, { ...request, tree, own }).place();
+      if (placed === null) continue;
+      const after = [...workers, ...placed.map((worker) => workerOf(tree, owner, worker))];
+      if (isAsGood(layOut(tree, shapes, after), before)) return placed;
+    }
   }
   return null;
 }
@@ -71,7 +74,9 @@ interface Own {
   readonly owner: TeamName;
   readonly shapes: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
+  /** One that is looked at, and the best as it was before. */
   readonly layout: Layout;
+  readonly before: Layout;
   /** Whether each new cell is checked against what the others own, as it is chosen. */
   readonly checksSteps: boolean;
 }
@@ -200,7 +205,7 @@ class Placing {
       ...this.#placed.map((worker) => workerOf(this.#tree, own.owner, worker)),
       { owner: own.owner, leaves, cell: this.#tree.enclosing(leaves) },
     ];
-    return isAsGood(layOut(this.#tree, own.shapes, [...own.workers, ...added]), own.layout);
+    return isAsGood(layOut(this.#tree, own.shapes, [...own.workers, ...added]), own.before);
   }
 
   #take({ region, slot, leaves }: Spot): void {

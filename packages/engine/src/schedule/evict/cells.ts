@@ -15,7 +15,6 @@ import type { Layer } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "../cells/place-in-cells.ts";
-import { ownerOf } from "../cells/ownership.ts";
 import { findPlacement } from "../place.ts";
 import { placeWithWishes } from "../place-wishes.ts";
 import { acceptableTypes, quotaReached } from "../request.ts";
@@ -66,11 +65,10 @@ function withFewest(batch: Batch, { beneficiary, way, given, plan }: Found): Pla
   return best;
 }
 
-/** Guaranteed work of lower priority on the same shapes, the least important first, the youngest of those. */
+/** Guaranteed work of lower priority in the same team, the least important first, the youngest of those. */
 function lowerInTeam(batch: Batch, beneficiary: PlacementClass): Attempt[] {
   const { world } = batch;
   const head = beneficiary.waiting.first() as Workload;
-  const owner = ownerOf(world, beneficiary.team);
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
   const priorityOf = ({ workloadId }: Attempt): number => workloadOf(world, workloadId).spec.priority;
   return [...world.state.attempts.values()]
@@ -79,9 +77,7 @@ function lowerInTeam(batch: Batch, beneficiary: PlacementClass): Attempt[] {
       if (!types.has(attempt.acceleratorType) || spec.gang.accelerators === 0 || spec.priority >= head.spec.priority)
         return false;
       return (
-        isEvictable(batch, attempt) &&
-        isGuaranteedLoan(world.rules, spec, attempt) &&
-        ownerOf(world, spec.team) === owner
+        isEvictable(batch, attempt) && isGuaranteedLoan(world.rules, spec, attempt) && spec.team === beneficiary.team
       );
     })
     .toSorted((left, right) => priorityOf(left) - priorityOf(right) || right.placedSequence - left.placedSequence);
