@@ -23,10 +23,19 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   "drop-incomplete": dropIncomplete,
 };
 
+/** What is evicted stops counting for its team at once: others of it may start beside what its plan was made for. */
+function useWhatPlansFreed(batch: Batch): void {
+  const { phases: named } = batch.world.rules;
+  if (named.includes("place")) placeWaiting(batch);
+  if (named.includes("grow")) growLast(batch);
+}
+
 export function runRound(batch: Batch): void {
   expire(batch);
   keepPromises(batch);
-  for (const phase of batch.world.rules.phases) phases[phase](batch);
+  const { rules } = batch.world;
+  for (const phase of rules.phases) phases[phase](batch);
+  if (rules.phases.length > 1) useWhatPlansFreed(batch);
   batch.ledger.rollback();
   batch.world.queue.dropEmptyClasses();
 }
