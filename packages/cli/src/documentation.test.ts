@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { documentJsonSchema } from "@headroom/protocol";
+import { documentJsonSchema, policy, policyKnobs } from "@headroom/protocol";
 import { headroom } from "./testing/recorded-terminal.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,12 +41,27 @@ describe("docs/workload-files.md", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
     try {
       const file =
-        "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nmodel: { preset: x }\n";
+        "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nimage: x\n";
       writeFileSync(path.join(folder, "train.yaml"), file);
       const { stderr } = await headroom(["apply", "-f", "train.yaml"], { workingDirectory: folder });
       expect(page("workload-files.md")).toContain(`\`\`\`text\n${stderr}\`\`\``);
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe("docs/policies.md", () => {
+  it("has every knob as `headroom policy --knobs` prints it (write the table anew with that)", async () => {
+    const { stdout } = await headroom(["policy", "--knobs"], { workingDirectory: tmpdir() });
+    expect(page("policies.md")).toContain(`\n${stdout}\n`);
+  });
+
+  it("says every section of the schema, each knob with a meaning", () => {
+    const knobs = policyKnobs();
+    expect(new Set(knobs.map(({ path }) => path.split(".")[0]))).toEqual(new Set(Object.keys(policy.shape)));
+    expect(
+      knobs.filter(({ meaning, values }) => meaning === "" || values === "" || values.includes("undefined")),
+    ).toEqual([]);
   });
 });

@@ -18,6 +18,7 @@ export * from "./operations.ts";
 export * from "./output.ts";
 export * from "./page.ts";
 export * from "./policy.ts";
+export * from "./policy-knobs.ts";
 export * from "./problems.ts";
 export * from "./sizing.ts";
 export * from "./status.ts";

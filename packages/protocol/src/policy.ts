@@ -6,6 +6,9 @@ import * as names from "./names.ts";
 
 const durationMs = integer(0, limits.DURATION_MS_MAX);
 
+/** The engine's vocabulary has these knobs; a policy that turned them would promise what does not happen. */
+const notYet = (honoured: string): string => `is not honoured yet: must be ${honoured}`;
+
 const distinct = <Item extends z.ZodType>(item: Item, most: number): z.ZodArray<Item> =>
   z
     .array(item)
@@ -28,90 +31,146 @@ const teamRules = z
         "name",
       ]),
       10,
-    ).meta({ description: "How sibling teams take turns, most significant key first; empty: teams play no part." }),
-    share: z.enum(["divide", "weights"]).meta({
-      description: "`divide`: the guarantee, then the rest by weight. `weights`: by weight alone among those that want.",
+    ).meta({
+      description:
+        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-claim-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
     }),
-    nonPreemptible: z
-      .enum(["guarantee", "limit"])
-      .meta({ description: "How far work that cannot be preempted may go: its team's guarantee, or any limit." }),
-    overGuarantee: z
-      .enum(["idle", "borrow"])
-      .meta({ description: "Beyond its guarantee a team uses what is idle, or only what others lend." }),
-    usageHalfLifeMs: durationMs.nullable().meta({ description: "Past use counts and halves in this time; null: not." }),
+    share: z.enum(["divide", "weights"]).meta({
+      description:
+        "What a team's fair share is. `divide`: its guarantee, then the rest by weight. `weights`: by weight alone, among those that want.",
+    }),
+    nonPreemptible: z.enum(["guarantee", "limit"]).meta({
+      description:
+        "How far work goes that is not preemptible. `guarantee`: it stays within the guarantee of its team and of every team above that has one. `limit`: as far as any other.",
+    }),
+    overGuarantee: z.enum(["idle", "borrow"]).meta({
+      description:
+        "What a team uses beyond its guarantee. `idle`: whatever is idle, up to its limit. `borrow`: only what others lend, by their lending and its borrowing limit.",
+    }),
+    usageHalfLifeMs: durationMs
+      .nullable()
+      .refine((halfLifeMs): boolean => halfLifeMs === null, { message: notYet("null") })
+      .meta({
+        description:
+          "Past use counts towards a team's share and halves in this time; null: only what it holds now. Only null is honoured today.",
+      }),
     shapes: z
-      .strictObject({ fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX) })
+      .strictObject({
+        fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).meta({
+          description:
+            "Work of this priority or above holds cells of its team's shapes alone, which are there whenever it asks; work below uses what is idle and gives way to it.",
+        }),
+      })
       .optional()
-      .meta({ description: "Work from this priority on keeps to its team's shapes, and gets them back whenever it asks." }),
+      .meta({
+        description: "Work from this priority on keeps to its team's shapes, and gets them back whenever it asks.",
+      }),
   })
   .meta({ id: "TeamRules" });
 
 const backfillRules = z
   .strictObject({
-    reserve: z
-      .enum(["none", "head", "all"])
-      .meta({ description: "Whose start is protected: nobody's, the first's that does not fit (EASY), or all (conservative)." }),
-    depth: integer(1, 10_000).meta({ description: "How many reservations are kept at most." }),
+    reserve: z.enum(["none", "head", "all"]).meta({
+      description:
+        "Whose start is protected from what goes around it. `none`: nobody's. `head`: that of the first that does not fit (EASY). `all`: those of the first `depth` (conservative).",
+    }),
+    depth: integer(1, 10_000).meta({ description: "How many starts are protected at most." }),
     assumedWalltimeMs: durationMs.meta({ description: "How long work without a walltime is taken to last." }),
   })
   .meta({ id: "BackfillRules" });
 
 const fabricRules = z
   .strictObject({
-    choose: z.enum(["fullest", "fewest", "cells"]).meta({ description: "Which domains of the fabric a gang prefers." }),
+    choose: z.enum(["fullest", "fewest", "cells"]).meta({
+      description:
+        "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: as few as can be, then the tightest. `cells`: the smallest cell, next to what the work holds already.",
+    }),
     leastFreeWithoutWish: z.boolean().meta({ description: "Work without wishes goes where least is free." }),
-    balanced: z.boolean().meta({ description: "What no single domain holds is spread as evenly as can be." }),
+    balanced: z.boolean().meta({
+      description: "A wish that no single domain meets is met by domains that carry as nearly the same as can be.",
+    }),
   })
   .meta({ id: "FabricRules" });
 
 const evictionRules = z
   .strictObject({
-    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({ description: "How the victims of a plan are found." }),
-    shareTests: distinct(z.enum(["final", "initial"]), 2).meta({ description: "The tests of shares, in turn." }),
-    preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX)
-      .nullable()
-      .meta({ description: "Work that says nothing is preemptible below this priority; null: always." }),
-    promises: z.enum(["kept", "forgotten"]).meta({ description: "Whether a planned place is kept until it is free." }),
-    lazy: z.boolean().meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
-    movesMax: integer(0, 10_000).optional().meta({ description: "How many moves a plan may make to make room; 8 if left out." }),
+    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({
+      description:
+        "How the victims of a plan are found. `cheapest`: those whose stop loses least work. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
+    }),
+    shareTests: distinct(z.enum(["final", "initial"]), 2).meta({
+      description:
+        "For `by-share`: the tests that a victim's team has to pass, in turn: of its share as it would be, and as it is.",
+    }),
+    preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
+      description: "Work that does not say whether it is preemptible is so below this priority; null: always.",
+    }),
+    promises: z.enum(["kept", "forgotten"]).meta({
+      description: "`kept`: a place is kept for whom it was freed. `forgotten`: it asks again in the next round.",
+    }),
+    lazy: z
+      .boolean()
+      .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
+    movesMax: integer(0, 10_000)
+      .optional()
+      .meta({ description: "How many moves a plan may make to make room; 8 if left out." }),
     moveLossMsMax: durationMs
       .optional()
       .meta({ description: "How much work a move may lose since the last checkpoint; 10 minutes if left out." }),
-    checkpointTimeoutMs: durationMs.meta({ description: "How long work may take to write a checkpoint before a stop." }),
+    checkpointTimeoutMs: durationMs
+      .refine((timeoutMs): boolean => timeoutMs === 0, { message: notYet("0") })
+      .meta({
+        description:
+          "How long work may take to write a checkpoint before it is stopped; 0: it is not asked for one. Only 0 is honoured today.",
+      }),
   })
   .meta({ id: "EvictionRules" });
 
 export const policy = z
   .strictObject({
-    name: names.workloadName,
+    name: names.workloadName.meta({ description: "What the policy is called." }),
     order: distinct(z.enum(["submitted", "priority", "walltime", "starting", "running", "user", "deadline"]), 7)
       .min(1)
-      .meta({ description: "Who goes first, most significant key first; ties end in the order of submission." }),
-    whenHeadBlocked: z
-      .enum(["stop", "skip"])
-      .meta({ description: "`stop`: nothing starts past the first that does not fit. `skip`: whatever fits starts." }),
-    placement: z
-      .enum(["pack", "spread", "random", "best-fit", "fragmentation", "balanced"])
-      .meta({ description: "Which of the nodes that fit a worker goes to." }),
-    exceedsFleet: z
-      .enum(["hold", "reject"])
-      .meta({ description: "What becomes of work that the whole fleet could not hold." }),
+      .refine((keys) => !keys.includes("user"), { message: notYet("another key than user") })
+      .meta({
+        description:
+          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet. `user`: whose user holds less of the team (not honoured yet, and refused). `deadline`: the one due first. `submitted`.",
+      }),
+    whenHeadBlocked: z.enum(["stop", "skip"]).meta({
+      description:
+        "`stop`: nothing starts past the first that does not fit; whoever waits for a limit or a larger fleet waits aside. `skip`: whatever fits starts, in order.",
+    }),
+    placement: z.enum(["pack", "spread", "random", "best-fit", "fragmentation", "balanced"]).meta({
+      description:
+        "Which of the nodes that fit a worker goes to. `pack`: the one with the fewest free accelerators. `spread`: the one with the most. `random`: any, drawn by lot. `best-fit`: where least of cores and accelerators is left. `fragmentation`: where least becomes useless for what is typically asked. `balanced`: fragmentation and fit together.",
+    }),
+    exceedsFleet: z.enum(["hold", "reject"]).meta({
+      description:
+        "What becomes of work that the fleet could not hold if it were empty. `hold`: it waits, and lets others pass. `reject`: it is refused.",
+    }),
     phases: distinct(z.enum(["place", "consolidate", "reclaim", "preempt", "refill", "grow", "drop-incomplete"]), 7)
       .optional()
-      .meta({ description: "What a round does, in this order." }),
+      .meta({
+        description:
+          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
+      }),
     teams: teamRules.optional(),
     backfill: backfillRules.optional(),
     fabric: fabricRules.optional(),
     eviction: evictionRules.optional(),
     elastic: z
-      .strictObject({ grow: z.enum(["in-order", "last", "never"]) })
-      .optional()
-      .meta({ description: "When elastic gangs get further workers." }),
+      .strictObject({
+        grow: z.enum(["in-order", "last", "never"]).meta({
+          description:
+            "When elastic gangs get further workers. `in-order`: one by one, in the order of the queue. `last`: when all else was served. `never`.",
+        }),
+      })
+      .optional(),
     waives: z
       .array(integer(1, 16))
       .max(16)
       .optional()
-      .meta({ description: "Invariants that the policy gives up for what it imitates." }),
+      .meta({ description: "Invariants of the design, by number, that the policy gives up for what it imitates." }),
   })
   .meta({ id: "Policy" });
 

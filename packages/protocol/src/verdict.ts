@@ -46,7 +46,9 @@ export const blockedReason = z
       kind: z.literal("teamLimit"),
       team: z.string(),
       acceleratorType: z.string(),
-      resource: z.string().meta({ description: "What the limit is on: the type, or another resource that teams limit." }),
+      resource: z
+        .string()
+        .meta({ description: "What the limit is on: the type, or another resource that teams limit." }),
       limitCount: z.number(),
       usedCount: z.number(),
       neededCount: z.number(),

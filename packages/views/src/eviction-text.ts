@@ -62,7 +62,8 @@ function namedVictims(victims: readonly PlannedVictim[]): string {
 }
 
 function victimText({ attemptId, keeps, right }: PlannedVictim): string {
-  const what = keeps === 0 ? `attempt ${attemptId} is stopped` : `attempt ${attemptId} keeps ${plural(keeps, "worker")}`;
+  const what =
+    keeps === 0 ? `attempt ${attemptId} is stopped` : `attempt ${attemptId} keeps ${plural(keeps, "worker")}`;
   return right === undefined ? what : `${what} ${victimRights[right]}`;
 }
 

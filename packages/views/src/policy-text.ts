@@ -53,7 +53,8 @@ const placementWords: Words<Rules["placement"]> = {
 function orderLines({ order, whenHeadBlocked, placement, exceedsFleet, backfill }: Rules): PolicyLine[] {
   const keys = order.map((key) => orderWords[key]);
   const withEnd = order.at(-1) === "submitted" ? keys : [...keys, orderWords.submitted];
-  const reservation = backfill.reserve === "none" ? ", without a reservation for it" : ", but not at the cost of its start";
+  const reservation =
+    backfill.reserve === "none" ? ", without a reservation for it" : ", but not at the cost of its start";
   const line = (knob: string, text: string): PolicyLine => ({ section: "Order", knob, text });
   return [
     line("Order", withEnd.join(", then ")),
@@ -112,13 +113,22 @@ function teamLines({ teams }: Rules): PolicyLine[] {
         ? "does not count, only what is held now"
         : `counts, and halves every ${durationText(teams.usageHalfLifeMs)}`,
     ),
+    line(
+      "Shapes",
+      teams.shapes === undefined
+        ? "play no part"
+        : `hold work from priority ${teams.shapes.fromPriority} on, which gets them back whenever it asks`,
+    ),
   ];
 }
 
 function backfillLines({ backfill }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Backfill", knob, text });
   if (backfill.reserve === "none") return [line("Protected starts", "none")];
-  const protectedStarts = backfill.reserve === "head" ? "the first that does not fit" : `the first ${plural(backfill.depth, "workload")} that do not fit`;
+  const protectedStarts =
+    backfill.reserve === "head"
+      ? "the first that does not fit"
+      : `the first ${plural(backfill.depth, "workload")} that do not fit`;
   return [
     line("Protected starts", protectedStarts),
     line("Work without a walltime", `is taken to last ${durationText(backfill.assumedWalltimeMs)}`),
@@ -135,7 +145,10 @@ function fabricLines({ fabric }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Fabric", knob, text });
   return [
     line("Domains", chooseWords[fabric.choose]),
-    line("Work without wishes", fabric.leastFreeWithoutWish ? "goes where least is free" : "goes where the placement says"),
+    line(
+      "Work without wishes",
+      fabric.leastFreeWithoutWish ? "goes where least is free" : "goes where the placement says",
+    ),
     line("What no domain holds", fabric.balanced ? "is spread as evenly as can be" : "is filled domain after domain"),
   ];
 }
@@ -146,6 +159,7 @@ const searchWords: Words<Rules["eviction"]["search"]> = {
   "growing-list": "a list that grows until the work fits",
   "by-share": "by the shares of their teams",
   "by-advantage": "by priority, and whether their team borrows more",
+  cells: "those in the cells that belong to the team",
 };
 
 const evicting: ReadonlySet<Rules["phases"][number]> = new Set(["consolidate", "reclaim", "preempt", "refill"]);
@@ -161,7 +175,7 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
       : []),
     line("Preemptible unless work says so", below === null ? "all work" : `work below priority ${below}`),
     line("A place that becomes free", promises === "kept" ? "is kept for whom it was freed" : "is open to all again"),
-    line("Loans", lazy ? "are relabelled first, and evicted only where they are in the way" : "are evicted by plan"),
+    line("Who gives up a place", lazy ? "runs on as a loan where something is idle" : "is stopped"),
     line(
       "Before a stop",
       checkpointTimeoutMs === 0

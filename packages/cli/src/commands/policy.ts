@@ -6,14 +6,24 @@ import { pairLines, tableLines } from "../output/table.ts";
 interface Options {
   readonly json?: boolean;
   readonly list?: boolean;
+  readonly knobs?: boolean;
 }
 
 export const policyCommand = defineCommand<Options>({
   name: "policy",
   summary: "Show the scheduling policy, or take another preset",
   arguments: [{ syntax: "[preset]", description: "the preset to take from now on", complete: "preset" }],
-  options: [{ flags: "--list", description: "list the presets" }, jsonOption],
+  options: [
+    { flags: "--list", description: "list the presets" },
+    { flags: "--knobs", description: "list every knob with its values and its meaning" },
+    jsonOption,
+  ],
   async run(context, { args, options }) {
+    if (options.knobs === true) {
+      const { knobTable } = await import("@headroom/views");
+      context.print(...knobTable());
+      return exitCode.ok;
+    }
     const client = await context.connect();
     const [preset] = args;
     if (preset !== undefined) {

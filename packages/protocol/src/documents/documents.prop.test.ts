@@ -1,0 +1,202 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { applyRequest } from "../apply.ts";
+import type { WorkloadSpec } from "../workload-spec.ts";
+import { fleetDocument, readDocument, teamDocument, workloadDocument } from "./index.ts";
+import { INSTANT_MS_MAX } from "./instants.ts";
+import { documentIn } from "./testing/reading.ts";
+
+const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,20}$/);
+const text = fc
+  .string({ minLength: 1, maxLength: 30, unit: "grapheme" })
+  .filter((each) => each.trim() !== "" && !each.includes("\0"));
+const common = {
+  name,
+  team: fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/")),
+  run: text,
+  dir: fc.option(text.map((each) => `/${each}`)),
+  env: fc.dictionary(
+    fc.stringMatching(/^[a-z_][a-z0-9_]{0,8}$/),
+    fc.string({ maxLength: 10 }).filter((each) => !each.includes("\0")),
+    { noNullPrototype: true },
+  ),
+  gang: fc.record({
+    workers: fc.integer({ min: 1, max: 20_000 }),
+    accelerators: fc.integer({ min: 0, max: 1_024 }),
+    coresMilli: fc.integer({ min: 0, max: 100_000_000 }),
+    memoryMib: fc.integer({ min: 0, max: 1_073_741_824 }),
+  }),
+  acceleratorTypes: fc.uniqueArray(name, { maxLength: 4 }),
+  priority: fc.integer({ min: -1_000, max: 1_000 }),
+  walltimeMs: fc.option(fc.integer({ min: 1, max: 315_360_000_000 })),
+  retries: fc.record({
+    max: fc.integer({ min: 0, max: 1_000 }),
+    backoffMs: fc.integer({ min: 0, max: 86_400_000 }),
+    backoffMaxMs: fc.integer({ min: 0, max: 315_360_000_000 }),
+  }),
+  graceTimeoutMs: fc.integer({ min: 0, max: 86_400_000 }),
+  checkpointDir: fc.option(text.map((each) => `/${each}`)),
+};
+const wishes = {
+  fabric: fc
+    .record(
+      {
+        within: name,
+        prefer: name,
+        slices: fc.array(fc.record({ workers: fc.integer({ min: 1, max: 64 }), within: name }), { maxLength: 4 }),
+      },
+      { requiredKeys: [] },
+    )
+    .filter((levels) => Object.keys(levels).length > 0),
+  nodeSelector: fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 4 }),
+  spread: fc.record({ over: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
+  preemptible: fc.boolean(),
+  minRuntimeMs: fc.nat({ max: 1e9 }),
+  restartCostMs: fc.nat({ max: 1e9 }),
+  after: fc.array(
+    fc.record({ workload: name, on: fc.constantFrom("ok" as const, "failed" as const, "any" as const) }),
+    {
+      minLength: 1,
+      maxLength: 3,
+    },
+  ),
+  notBeforeMs: fc.nat({ max: 2 ** 40 }),
+  deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
+};
+const requiredKeys = Object.keys(common) as (keyof typeof common)[];
+/** An elastic gang, a gang of shares, or a plain one. */
+const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
+  const { gang } = spec;
+  if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
+  return spec.kind === "train" && least < gang.workers ? { ...spec, gang: { ...gang, minWorkers: least } } : spec;
+};
+const anySpec: fc.Arbitrary<WorkloadSpec> = fc
+  .tuple(
+    fc.oneof(
+      fc.record(
+        { kind: fc.constant("train" as const), ...common, ...wishes },
+        { requiredKeys: ["kind", ...requiredKeys] },
+      ),
+      fc.record(
+        {
+          kind: fc.constant("batch" as const),
+          ...common,
+          ...wishes,
+          taskCount: fc.integer({ min: 1, max: 1_000_000 }),
+        },
+        { requiredKeys: ["kind", "taskCount", ...requiredKeys] },
+      ),
+    ),
+    fc.integer({ min: 1, max: 30_000 }),
+    fc.boolean(),
+  )
+  .map(([spec, least, isShared]) => anyGang(spec, least, isShared));
+
+describe("properties", () => {
+  it("a workload written as a document reads back as the same workload, and the API takes it", () => {
+    fc.assert(
+      fc.property(anySpec, (spec) => {
+        expect(documentIn(workloadDocument(spec))).toEqual({ kind: "workload", spec });
+        expect(applyRequest.safeParse({ workloads: [spec] }).error).toBeUndefined();
+      }),
+    );
+  });
+
+  it("a team and a fleet written as documents read back the same", () => {
+    const amounts = fc.dictionary(
+      fc.oneof(name, fc.constantFrom("accelerators", "cores", "memory")),
+      fc.nat({ max: 100_000_000 }),
+      {
+        noNullPrototype: true,
+        minKeys: 1,
+      },
+    );
+    const anyTeam = fc.record(
+      {
+        name,
+        parent: fc.option(name),
+        limit: amounts,
+        guarantee: amounts,
+        weight: fc.integer({ min: 0, max: 8_000 }).map((milli) => milli / 1000),
+        lendingLimit: amounts,
+        borrowingLimit: amounts,
+        priority: fc.integer({ min: -200, max: 200 }),
+        preemption: fc.record({
+          within: fc.constantFrom("never" as const, "lowerPriority" as const),
+          reclaim: fc.constantFrom("never" as const, "lowerPriority" as const, "any" as const),
+        }),
+        shapes: fc.array(
+          fc.record(
+            {
+              within: name,
+              accelerators: fc.integer({ min: 1, max: 64 }),
+              count: fc.integer({ min: 1, max: 64 }),
+              nodes: fc.array(name, { maxLength: 3 }),
+            },
+            { requiredKeys: ["within", "accelerators", "count"] },
+          ),
+          { minLength: 1, maxLength: 2 },
+        ),
+      },
+      { requiredKeys: ["name", "parent", "limit"] },
+    );
+    const anyPool = fc.record({
+      name,
+      site: fc.constant("here"),
+      executor: fc.constantFrom("local" as const, "simulated" as const),
+      acceleratorType: name,
+      priceMicroUsdPerHour: fc.nat(),
+    });
+    fc.assert(
+      fc.property(
+        anyTeam,
+        fc.uniqueArray(anyPool, { minLength: 1, maxLength: 4, selector: (pool) => pool.name }),
+        (team, pools) => {
+          expect(documentIn(teamDocument(team))).toEqual({ kind: "team", team });
+          const simulated = pools.filter(({ executor }) => executor === "simulated");
+          const simulatedNodes = simulated.map((pool) => ({
+            pool: pool.name,
+            nodeCount: 3,
+            acceleratorCount: 8,
+            coresMilli: 1_500,
+            memoryMib: 1_025,
+          }));
+          const fleet = { sites: [{ name: "here", fabricLevels: ["leaf"] }], pools, simulatedNodes };
+          expect(documentIn(fleetDocument(fleet))).toEqual({ kind: "fleet", fleet });
+        },
+      ),
+    );
+  });
+
+  it("never throws, and says something about whatever it does not take", () => {
+    const known = fc.constantFrom(
+      "kind",
+      "name",
+      "run",
+      "gang",
+      "sites",
+      "limit",
+      "env",
+      "retries",
+      "tasks",
+      "workers",
+      "pools",
+      "walltime",
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.anything(),
+        fc.constantFrom("train", "batch", "team", "fleet", "1h"),
+        fc.dictionary(known, tie("tree")),
+        fc.array(tie("tree")),
+      ),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(known, tree), fc.constantFrom("train", "batch", "team", "fleet"), (fields, kind) => {
+        const reading = readDocument({ ...fields, kind });
+        return reading.ok || (reading.problems.length > 0 && reading.problems.every(({ message }) => message !== ""));
+      }),
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { workloadSpec } from "../workload-spec.ts";
+import { documentIn, problemsIn, train } from "./testing/reading.ts";
+
+describe("workloads", () => {
+  it("reads everything that can be written", () => {
+    const document = documentIn({
+      kind: "batch",
+      name: "eval",
+      team: "research/nlp",
+      run: "python3 eval.py",
+      dir: "work",
+      env: { STEPS: 400, FAST: true, NAME: "x" },
+      tasks: 12,
+      gang: { workers: 4, accelerators: 8, cores: 0.5, memory: "900GiB" },
+      accelerator: ["H200", "H100"],
+      priority: "high",
+      walltime: "1h30m",
+      retries: { max: 5, backoff: "2s", maxBackoff: "1m" },
+      grace: "10s",
+      checkpoint: { dir: "ckpt" },
+    });
+    expect(document).toEqual({
+      kind: "workload",
+      spec: {
+        kind: "batch",
+        name: "eval",
+        team: "research/nlp",
+        run: "python3 eval.py",
+        dir: "work",
+        env: { STEPS: "400", FAST: "true", NAME: "x" },
+        taskCount: 12,
+        gang: { workers: 4, accelerators: 8, coresMilli: 500, memoryMib: 921_600 },
+        acceleratorTypes: ["H200", "H100"],
+        priority: 100,
+        walltimeMs: 5_400_000,
+        retries: { max: 5, backoffMs: 2_000, backoffMaxMs: 60_000 },
+        graceTimeoutMs: 10_000,
+        checkpointDir: "ckpt",
+      },
+    });
+  });
+
+  it("needs no more than a kind, a name and a command, and is then what the API takes", () => {
+    const document = documentIn(train({}));
+    const spec = document.kind === "workload" ? document.spec : undefined;
+    expect(workloadSpec.parse(spec)).toEqual(spec);
+  });
+
+  it.each<[string, object, string]>([
+    ["a misspelt field", { acelerator: "H100" }, "acelerator: unknown field; did you mean accelerator?"],
+    ["another system's word", { gang: { gpus: 8 } }, "gang.gpus: unknown field; did you mean accelerators?"],
+    ["a field in the wrong place", { gpus: 8 }, "gpus: unknown field; did you mean gang.accelerators?"],
+    ["a field that is not honoured yet", { image: "x" }, "image: is not supported yet"],
+    ["a negative count", { gang: { workers: -2 } }, "gang.workers: must be between 1 and 20000, got -2"],
+    ["a huge count", { gang: { workers: 1e300 } }, "gang.workers: must be between 1 and 20000, got 1e+300"],
+    ["no number at all", { gang: { workers: NaN } }, "gang.workers: must be between 1 and 20000, got NaN"],
+    ["a fraction", { gang: { accelerators: 1.5 } }, "gang.accelerators: must be a whole number, got 1.5"],
+    [
+      "a reserved variable",
+      { env: { RANK: "1" } },
+      "env.RANK: is set by Headroom for every worker and cannot be given",
+    ],
+    [
+      "an empty mapping",
+      { gang: null },
+      "gang: must be a mapping with the fields workers, accelerators, share, cores, memory, got an empty value",
+    ],
+    ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
+    [
+      "an object store",
+      { checkpoint: { dir: "s3://b" } },
+      'checkpoint.dir: must be a path on the nodes; object stores are not supported yet, got "s3://b"',
+    ],
+    ["a number for a name", { name: 12 }, "name: must be a name, got 12 (put it in quotes)"],
+    ["a NUL", { run: "a\0b" }, "run: must not contain a NUL character"],
+    ["a type twice", { accelerator: ["A", "A"] }, "accelerator: names A twice"],
+  ])("refuses %s", (_, fields, expected) => {
+    expect(problemsIn(train(fields))).toEqual([expected]);
+  });
+
+  it("reads where work may lie, when it may start and under which terms it gives way", () => {
+    const document = documentIn(
+      train({
+        gang: { accelerators: 8, cores: 64 },
+        elastic: { min: 2, max: 8 },
+        fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
+        selector: { zone: "a" },
+        spread: { over: "rack" },
+        preemptible: { minRuntime: "30m" },
+        restartCost: "2m",
+        after: [{ workload: "tokenize" }, { workload: "w7", on: "any" }],
+        notBefore: "2027-03-01T08:00:00+01:00",
+        deadline: "2027-03-02T08:00Z",
+      }),
+    );
+    expect(document.kind === "workload" ? document.spec : null).toMatchObject({
+      gang: { workers: 8, minWorkers: 2, accelerators: 8, coresMilli: 64_000 },
+      fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
+      nodeSelector: { zone: "a" },
+      spread: { over: "rack", maxPerDomain: 1 },
+      preemptible: true,
+      minRuntimeMs: 1_800_000,
+      restartCostMs: 120_000,
+      after: [
+        { workload: "tokenize", on: "ok" },
+        { workload: "w7", on: "any" },
+      ],
+      notBeforeMs: 1_803_884_400_000,
+      deadlineMs: 1_803_974_400_000,
+    });
+  });
+
+  it.each<[string, object, object]>([
+    ["both bounds from the number of workers", { gang: { workers: 4 } }, { workers: 4, minWorkers: undefined }],
+    ["fewer", { gang: { workers: 4 }, elastic: { min: 2 } }, { workers: 4, minWorkers: 2 }],
+    ["more", { gang: { workers: 4 }, elastic: { max: 8 } }, { workers: 8, minWorkers: 4 }],
+    [
+      "a number between the bounds",
+      { gang: { workers: 4 }, elastic: { min: 2, max: 8 } },
+      { workers: 8, minWorkers: 2 },
+    ],
+    ["equal bounds", { elastic: { min: 4, max: 4 } }, { workers: 4, minWorkers: undefined }],
+    ["a share of one accelerator", { gang: { share: 0.25 } }, { accelerators: 1, shareMilli: 250 }],
+  ])("takes %s", (_, fields, gang) => {
+    const document = documentIn(train(fields));
+    const spec = document.kind === "workload" ? document.spec : undefined;
+    expect({ minWorkers: undefined, ...spec?.gang }).toMatchObject(gang);
+    expect(workloadSpec.parse(spec)).toEqual(spec);
+  });
+
+  it.each<[object, string]>([
+    [{ elastic: {} }, "elastic: needs min, max or both"],
+    [{ elastic: { min: 4, max: 2 } }, "elastic.min: must be at most max, 2, got 4"],
+    [
+      { gang: { workers: 1 }, elastic: { min: 2 } },
+      "gang.workers: must be at least elastic.min, 2, got 1; leave it out where elastic says both",
+    ],
+    [{ elastic: { minimum: 4, max: 8 } }, "elastic.minimum: unknown field; did you mean min?"],
+    [{ gang: { share: 1 } }, "gang.share: must be below 1; leave it out for whole accelerators"],
+    [{ gang: { share: 0.0005 } }, "gang.share: must be a whole number of thousandths of an accelerator, got 0.0005"],
+    [
+      { gang: { share: 0.5, accelerators: 2 } },
+      "gang.share: is the part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+    ],
+    [{ fabric: {} }, "fabric: needs within, prefer or slices"],
+    [{ selector: { rack: 7 } }, "selector.rack: must be a name, got 7 (put it in quotes)"],
+    [{ preemptible: "yes" }, 'preemptible: must be true, false or a mapping like { minRuntime: 30m }, got "yes"'],
+    [
+      { preemptible: { minRuntime: "30m", grace: "2m" } },
+      "preemptible.grace: unknown field; did you mean grace, beside preemptible?",
+    ],
+    [
+      { preemptible: { minRuntime: "30m" }, minRuntime: "1h" },
+      "minRuntime: says 1h and preemptible.minRuntime another: keep one of them",
+    ],
+    [
+      { after: [{ workload: "a", on: "okay" }] },
+      'after[0].on: must be ok, failed or any, got "okay"; did you mean ok?',
+    ],
+    [{ after: ["a"] }, 'after[0]: must be a mapping with the fields workload, on, got "a"'],
+    [
+      { notBefore: "2027-03-01 08:00" },
+      'notBefore: write an instant with its offset, like 2027-03-01T08:00:00Z or 2027-03-01T08:00:00+01:00, got "2027-03-01 08:00"',
+    ],
+    [{ deadline: "2027-02-29T08:00:00Z" }, 'deadline: is no instant of the calendar, got "2027-02-29T08:00:00Z"'],
+    [
+      { notBefore: "2027-03-01T08:00:00Z", deadline: "2027-03-01T08:00:00Z" },
+      "deadline: must lie after notBefore, 2027-03-01T08:00:00Z",
+    ],
+  ])("refuses %j and says what to do", (fields, expected) => {
+    expect(problemsIn(train(fields))).toEqual([expected]);
+  });
+
+  it("takes no elastic tasks: each is a gang of its own", () => {
+    const batch = { kind: "batch", name: "a", run: "true", tasks: 4 };
+    expect(problemsIn({ ...batch, elastic: { min: 1, max: 2 } })).toEqual([
+      "elastic: is for kind: train only; the tasks of a batch are independent of each other already",
+    ]);
+    const spec = { kind: "batch", name: "a", run: "true", taskCount: 4, gang: { workers: 2, minWorkers: 1 } };
+    expect(workloadSpec.safeParse(spec).error?.issues.map(({ path }) => path.join("."))).toEqual(["gang.minWorkers"]);
+  });
+
+  it("tells all problems at once", () => {
+    expect(problemsIn({ kind: "train", gang: { workers: 0, gpu: 1 }, walltime: 60, x: 1 })).toHaveLength(6);
+  });
+
+  it("does not let a value obey the terminal or fill the screen", () => {
+    const [problem = ""] = problemsIn(train({ priority: `\u001b[2J\u009b\u202e${"x".repeat(10_000)}` }));
+    expect(problem).not.toMatch(/[^ -~…]/);
+    expect(problem.length).toBeLessThan(300);
+  });
+});

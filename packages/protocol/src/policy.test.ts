@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { policy } from "./policy.ts";
+
+const least = {
+  name: "mine",
+  order: ["priority"],
+  whenHeadBlocked: "skip",
+  placement: "pack",
+  exceedsFleet: "hold",
+};
+const teams = {
+  order: [],
+  share: "divide",
+  nonPreemptible: "limit",
+  overGuarantee: "idle",
+  usageHalfLifeMs: null,
+};
+const faults = (changes: object): string[] =>
+  policy
+    .safeParse({ ...least, ...changes })
+    .error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
+
+describe("a policy", () => {
+  it("may leave whole sections out, and says nothing of them then", () => {
+    expect(policy.parse(least)).toEqual(least);
+    expect(faults({ teams })).toEqual([]);
+  });
+
+  it("is refused where nothing would come of a knob", () => {
+    expect(faults({ order: ["user", "submitted"] })).toEqual([
+      "order: is not honoured yet: must be another key than user",
+    ]);
+    expect(faults({ teams: { ...teams, usageHalfLifeMs: 1 } })).toEqual([
+      "teams.usageHalfLifeMs: is not honoured yet: must be null",
+    ]);
+  });
+
+  it("is refused with a key twice, or half a section", () => {
+    expect(faults({ phases: ["place", "place"] })).toEqual(["phases: must not name a key twice"]);
+    expect(faults({ backfill: { reserve: "head" } })).toHaveLength(2);
+  });
+});
