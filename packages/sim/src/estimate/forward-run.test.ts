@@ -1,0 +1,83 @@
+import { commandId, presets, restoreEngine, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { topologyFreePool } from "../run/fleet-spec.ts";
+import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
+import { specOf, traceStarts } from "./trace-starts.ts";
+
+const job = {
+  id: "",
+  submittedAtMs: 0,
+  durationMs: 1,
+  accelerators: 4,
+  coresMilli: 0,
+  memoryMib: 0,
+  acceleratorTypes: [],
+};
+
+/** One pool of four, one workload of four that runs, and others of four that wait behind it. */
+function queueOf(...specs: readonly Partial<WorkloadSpec>[]): Engine {
+  const { engine } = traceStarts({ jobs: [], fleet: topologyFreePool(4), policy: presets.get("default")! });
+  for (const [index, change] of specs.entries()) {
+    const spec = { ...specOf(job, index), ...change } as WorkloadSpec;
+    give(engine, [
+      { kind: "submitWorkload", commandId: commandId(`c${index}`), actor: "test", idempotencyKey: null, spec },
+    ]);
+  }
+  give(
+    engine,
+    [...engine.state.attempts.keys()].map((attemptId) => ({ kind: "attemptRunning", attemptId })),
+  );
+  return engine;
+}
+
+function give(engine: Engine, inputs: readonly Input[]): void {
+  engine.receive(inputs, 0);
+  engine.advance();
+}
+
+function startsOf(
+  engine: Engine,
+  durationMs: number,
+  arrivals: readonly ForwardArrival[] = [],
+): (number | undefined)[] {
+  const waiting = [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
+  const starts = forwardStarts({
+    engine: restoreEngine(engine.snapshot()),
+    nowMs: 0,
+    horizonMs: 1_000_000,
+    grain: 0,
+    targets: new Set(waiting),
+    scenario: { durationMs: () => durationMs, arrivals: arrivals.values() },
+  });
+  return waiting.map((id) => starts.get(id)?.atMs);
+}
+
+describe("a forward run", () => {
+  it("ends attempts as the scenario says, one after the other", () => {
+    expect(startsOf(queueOf({}, {}, {}), 5000)).toEqual([5000, 10_000]);
+  });
+
+  it("leaves out what starts beyond the horizon", () => {
+    expect(startsOf(queueOf({}, {}, {}), 600_000)).toEqual([600_000, undefined]);
+  });
+
+  it("lets the engine stop what exceeds its walltime, which then uses up its grace period", () => {
+    expect(startsOf(queueOf({ walltimeMs: 3000, graceTimeoutMs: 700 }, {}), 50_000)).toEqual([3700]);
+  });
+
+  it("takes what is being stopped at the present to be gone after its grace period", () => {
+    const engine = queueOf({ graceTimeoutMs: 900 }, {});
+    const [first] = engine.state.workloads.keys();
+    give(engine, [
+      { kind: "stopWorkload", commandId: commandId("stop"), actor: "test", idempotencyKey: null, workloadId: first! },
+    ]);
+    expect(startsOf(engine, 50_000)).toEqual([900]);
+  });
+
+  it("lets arrivals of a higher priority pass", () => {
+    const engine = queueOf({}, {});
+    const [like] = engine.state.workloads.keys();
+    const urgent = { ...specOf(job, 9), priority: 5 };
+    expect(startsOf(engine, 5000, [{ atMs: 2000, spec: urgent, like: like! }])).toEqual([10_000]);
+  });
+});
