@@ -2,7 +2,7 @@
 import { worldOf } from "../engine.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import type { Engine } from "../ready.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../state/team-use.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../state/team-node.ts";
 
 /** Attempts that hold something on the node, and what is left of it. */
 export function nodeUse(

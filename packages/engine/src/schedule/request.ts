@@ -3,8 +3,9 @@ import type { TeamName } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import { ACCELERATORS_AT } from "../state/team-use.ts";
-import type { Amount, LimitReached, TeamUse } from "../state/team-use.ts";
+import { ACCELERATORS_AT } from "../state/team-node.ts";
+import type { Amount } from "../state/team-node.ts";
+import type { LimitReached, TeamUse } from "../state/team-use.ts";
 import type { World } from "../state/world.ts";
 
 export interface Placement {

@@ -6,8 +6,8 @@ import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import { QuotaTree } from "../quota/tree.ts";
 import type { QuotaNode } from "../quota/tree.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-use.ts";
-import type { Amount, TeamNode } from "./team-use.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-node.ts";
+import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
   readonly tree: QuotaTree;

@@ -9,6 +9,8 @@ import type { GangSpec } from "../model/workload.ts";
 import { InvariantError, invariant } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
+import { ACCELERATORS_AT, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
+import type { Amount, TeamNode } from "./team-node.ts";
 
 export interface LimitReached {
   readonly team: TeamName;
@@ -17,36 +19,6 @@ export interface LimitReached {
   /** In the unit in which the team states it. */
   readonly limit: number;
   readonly used: number;
-}
-
-/** Positions in every vector of amounts: cores (thousandths), memory (MiB), accelerators (thousandths) in all and then by type. */
-export const CORES_AT = 0;
-export const MEMORY_AT = 1;
-export const ACCELERATORS_AT = 2;
-const FIRST_TYPE_AT = 3;
-
-/** One team's place in the tree, with its amounts by resource position; a missing amount is 0. */
-export interface TeamNode {
-  readonly name: TeamName;
-  team: Team;
-  parent: TeamNode | null;
-  readonly children: TeamNode[];
-  /** Position in the order of definition; ties between teams end here. */
-  readonly ordinal: number;
-  readonly used: number[];
-  /** The part of it that is not preemptible. */
-  readonly fixed: number[];
-  /** `Infinity` where the team states none. */
-  limit: readonly number[];
-  guarantee: readonly number[];
-}
-
-/** What a number of a gang's workers holds, on one accelerator type. */
-export interface Amount {
-  readonly typeAt: number;
-  readonly acceleratorsMilli: number;
-  readonly coresMilli: number;
-  readonly memoryMib: number;
 }
 
 export class TeamUse {

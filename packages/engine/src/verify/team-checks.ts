@@ -1,6 +1,6 @@
 /** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
 import { isPreemptible } from "../policy/preemptible.ts";
-import { ACCELERATORS_AT } from "../state/team-use.ts";
+import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
 import { growthAsked, heldByTeam } from "./recount.ts";

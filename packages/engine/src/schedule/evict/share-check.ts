@@ -1,6 +1,6 @@
 /** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
 import type { PlacementClass } from "../../state/queue.ts";
-import type { Amount, TeamNode } from "../../state/team-use.ts";
+import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { COMPARED, amountAt, claimOf } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";

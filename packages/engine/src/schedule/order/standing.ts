@@ -6,8 +6,8 @@ import { divideDownTree } from "../../quota/divide.ts";
 import type { TreeClaim } from "../../quota/divide.ts";
 import type { Workload } from "../../model/workload.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-use.ts";
-import type { Amount, TeamNode } from "../../state/team-use.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
+import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 
 /** Resources by which teams are compared. */

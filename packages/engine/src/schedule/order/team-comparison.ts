@@ -1,6 +1,6 @@
 /** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
 import type { TeamOrderKey } from "../../policy/policy.ts";
-import type { Amount } from "../../state/team-use.ts";
+import type { Amount } from "../../state/team-node.ts";
 import { COMPARED, amountAt, claimOf, dominantShare } from "./standing.ts";
 import type { Standing } from "./standing.ts";
 

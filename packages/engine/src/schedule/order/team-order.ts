@@ -3,7 +3,7 @@
  * of everything below it. A team's own work stands beside its children as one of them.
  */
 import type { PlacementClass } from "../../state/queue.ts";
-import type { TeamNode } from "../../state/team-use.ts";
+import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";

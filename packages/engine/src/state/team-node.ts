@@ -1,0 +1,34 @@
+/** A team with what it holds, as vectors of amounts by resource position. */
+import type { TeamName } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+
+/** Positions in every vector of amounts: cores (thousandths), memory (MiB), accelerators (thousandths) in all and then by type. */
+export const CORES_AT = 0;
+export const MEMORY_AT = 1;
+export const ACCELERATORS_AT = 2;
+/** Accelerator types follow in the order in which they were first named. */
+export const FIRST_TYPE_AT = 3;
+
+/** One team's place in the tree, with its amounts by resource position; a missing amount is 0. */
+export interface TeamNode {
+  readonly name: TeamName;
+  team: Team;
+  parent: TeamNode | null;
+  readonly children: TeamNode[];
+  /** Position in the order of definition; ties between teams end here. */
+  readonly ordinal: number;
+  readonly used: number[];
+  /** The part of it that is not preemptible. */
+  readonly fixed: number[];
+  /** `Infinity` where the team states none. */
+  limit: readonly number[];
+  guarantee: readonly number[];
+}
+
+/** What a number of a gang's workers holds, on one accelerator type. */
+export interface Amount {
+  readonly typeAt: number;
+  readonly acceleratorsMilli: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
