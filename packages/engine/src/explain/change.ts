@@ -1,0 +1,92 @@
+/**
+ * What could be different so that something that waits would start now. A change is data: `changed-spec.ts` and `trials.ts`
+ * say what it means, `smallest-change.ts` finds the smallest of each kind. Kinds that whoever submitted the work can make
+ * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last.
+ */
+import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+
+export type Change =
+  /** Another accelerator type would do as well. */
+  | { readonly kind: "otherType"; readonly acceleratorType: string }
+  /** Nodes without these labels would do as well. */
+  | { readonly kind: "dropSelector"; readonly labels: readonly string[] }
+  /** A wider domain of the fabric would do; `to` is `null`: anywhere. `slices`: it is the slices that may lie so far apart. */
+  | { readonly kind: "widerFabric"; readonly from: string; readonly to: string | null; readonly slices: boolean }
+  /** More workers of the gang may carry one value of the label over which it is spread. */
+  | { readonly kind: "widerSpread"; readonly over: string; readonly from: number; readonly to: number }
+  /** It may be evicted for others. */
+  | { readonly kind: "preemptible" }
+  | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
+  /** Of an elastic gang: fewer at the least. */
+  | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number }
+  /** Per worker. */
+  | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number }
+  | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number }
+  | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number }
+  | { readonly kind: "higherPriority"; readonly from: number; readonly to: number }
+  /** `from` is `null` where the team states none of the resource. */
+  | {
+      readonly kind: "largerGuarantee";
+      readonly team: TeamName;
+      readonly resource: string;
+      readonly from: number | null;
+      readonly to: number;
+    }
+  | {
+      readonly kind: "largerLimit";
+      readonly team: TeamName;
+      readonly resource: string;
+      readonly from: number;
+      readonly to: number;
+    }
+  /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
+  | {
+      readonly kind: "afterEnds";
+      readonly count: number;
+      readonly workloadId: WorkloadId;
+      readonly expectedAtMs: number;
+    }
+  /** Nodes like this one have joined. */
+  | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
+
+export type ChangeKind = Change["kind"];
+
+/** The order in which changes are offered: the cheapest kind first. */
+export const CHANGE_KINDS: readonly ChangeKind[] = [
+  "otherType",
+  "dropSelector",
+  "widerFabric",
+  "widerSpread",
+  "preemptible",
+  "shorterWalltime",
+  "fewerWorkers",
+  "fewerAccelerators",
+  "fewerCores",
+  "lessMemory",
+  "higherPriority",
+  "largerGuarantee",
+  "largerLimit",
+  "afterEnds",
+  "moreNodes",
+];
+
+/** Work that would be asked to leave, or to shrink, for it. */
+export interface Displaced {
+  readonly workloadId: WorkloadId;
+  readonly workers: number;
+  /** Accelerator-milliseconds of work that would be lost: what ran since the last checkpoint, and starting again. */
+  readonly lostAcceleratorMs: number;
+}
+
+/** How it would start. */
+export interface WouldStart {
+  readonly acceleratorType: string;
+  readonly nodes: readonly NodeId[];
+  /** Empty: at once; else as soon as these have left. */
+  readonly displaced: readonly Displaced[];
+}
+
+export interface StartingChange {
+  readonly change: Change;
+  readonly start: WouldStart;
+}

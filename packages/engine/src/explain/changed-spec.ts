@@ -1,0 +1,85 @@
+/** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
+import type { FabricSpec, GangSpec, WorkloadSpec } from "../model/workload.ts";
+import { unreachable } from "../state/unreachable.ts";
+import type { Change } from "./change.ts";
+
+export type OwnChange = Extract<
+  Change,
+  {
+    readonly kind:
+      | "otherType"
+      | "dropSelector"
+      | "widerFabric"
+      | "widerSpread"
+      | "preemptible"
+      | "shorterWalltime"
+      | "fewerWorkers"
+      | "fewerAccelerators"
+      | "fewerCores"
+      | "lessMemory"
+      | "higherPriority";
+  }
+>;
+
+export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
+  switch (change.kind) {
+    case "otherType":
+      return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
+    case "dropSelector":
+      return withoutLabels(spec, change.labels);
+    case "widerFabric":
+      return widened(spec, change);
+    case "widerSpread":
+      return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
+    case "preemptible":
+      return { ...spec, preemptible: true };
+    case "shorterWalltime":
+      return { ...spec, walltimeMs: change.toMs };
+    case "fewerWorkers": {
+      const { minWorkers } = spec.gang;
+      return withGang(spec, minWorkers === undefined ? { workers: change.to } : { minWorkers: change.to });
+    }
+    case "fewerAccelerators":
+      return withGang(spec, { accelerators: change.to });
+    case "fewerCores":
+      return withGang(spec, { coresMilli: change.toMilli });
+    case "lessMemory":
+      return withGang(spec, { memoryMib: change.toMib });
+    case "higherPriority":
+      return { ...spec, priority: change.to };
+    default:
+      return unreachable(change);
+  }
+}
+
+const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec => ({
+  ...spec,
+  gang: { ...spec.gang, ...changes },
+});
+
+function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadSpec {
+  const { nodeSelector, ...rest } = spec;
+  const kept = Object.entries(nodeSelector ?? {}).filter(([label]) => !labels.includes(label));
+  return kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
+}
+
+/** Polite wishes stay as they are. */
+function widened(
+  spec: WorkloadSpec,
+  { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },
+): WorkloadSpec {
+  const { fabric = {}, ...rest } = spec;
+  const { within, slices, ...wishes } = fabric;
+  const required = isSlices ? (within ?? null) : to;
+  const apart = isSlices ? slicesWithin(slices, to) : slices;
+  const wider: FabricSpec = {
+    ...wishes,
+    ...(required === null ? {} : { within: required }),
+    ...(apart === undefined ? {} : { slices: apart }),
+  };
+  return Object.keys(wider).length === 0 ? rest : { ...rest, fabric: wider };
+}
+
+function slicesWithin(slices: FabricSpec["slices"], to: string | null): FabricSpec["slices"] {
+  return to === null ? undefined : slices?.map((slice) => ({ ...slice, within: to }));
+}

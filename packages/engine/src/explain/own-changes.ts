@@ -1,0 +1,159 @@
+/** Changes that whoever submitted the work can make alone: for each kind the values to try, the smallest change first. */
+import type { WorkloadSpec } from "../model/workload.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
+import { NODE_LEVEL } from "../state/fabric-index.ts";
+import { compareText } from "../state/canonical.ts";
+import type { World } from "../state/world.ts";
+import type { OwnChange } from "./changed-spec.ts";
+
+/** Values of one kind, the smallest change first. */
+export interface Values<Of> {
+  readonly count: number;
+  at(index: number): Of;
+}
+
+export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
+  count: values.length,
+  at: (index) => values[index] as Of,
+});
+
+/** Of work on this world; kinds that do not apply to it have no values. */
+export function ownChanges(world: World, spec: WorkloadSpec, nowMs: number): readonly Values<OwnChange>[] {
+  return [
+    otherTypes(world, spec),
+    fewerLabels(spec),
+    widerFabric(world, spec),
+    widerSpread(spec),
+    preemptible(world, spec),
+    shorterWalltime(world, spec, nowMs),
+    fewerWorkers(spec),
+    fewerAccelerators(spec),
+    fewerCores(spec),
+    lessMemory(spec),
+    higherPriority(world, spec),
+  ];
+}
+
+function otherTypes({ capacity }: World, { acceleratorTypes, gang }: WorkloadSpec): Values<OwnChange> {
+  if (acceleratorTypes.length === 0 || gang.accelerators === 0) return listed([]);
+  const others = capacity
+    .acceptable([])
+    .map(({ type }) => type)
+    .filter((type) => type !== "" && !acceleratorTypes.includes(type));
+  return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
+}
+
+/** More labels than this are not taken apart in every way. */
+const LABELS_TAKEN_APART = 6;
+
+/** Every set of labels, those of fewer labels first. */
+function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
+  const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
+  if (labels.length > LABELS_TAKEN_APART) return listed([{ kind: "dropSelector", labels }]);
+  const sets = Array.from({ length: (1 << labels.length) - 1 }, (_, bits) =>
+    labels.filter((_label, at) => ((bits + 1) >> at) & 1),
+  );
+  return listed(
+    sets.toSorted((left, right) => left.length - right.length).map((set) => ({ kind: "dropSelector", labels: set })),
+  );
+}
+
+function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> {
+  const within =
+    fabric?.within === undefined
+      ? []
+      : widerLevels(world, fabric.within).map((to) => ({ from: fabric.within as string, to, slices: false }));
+  const [slice] = fabric?.slices ?? [];
+  const apart =
+    slice === undefined ? [] : widerLevels(world, slice.within).map((to) => ({ from: slice.within, to, slices: true }));
+  return listed([...apart, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
+}
+
+/** Levels above one, the next first; in the end anywhere. */
+function widerLevels({ state }: World, level: string): readonly (string | null)[] {
+  for (const { fabricLevels } of state.sites.values()) {
+    const levels = [...fabricLevels, NODE_LEVEL];
+    const depth = levels.indexOf(level);
+    if (depth >= 0) return [...levels.slice(0, depth).toReversed(), null];
+  }
+  return [null];
+}
+
+function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
+  if (spread === undefined) return listed([]);
+  const { over, maxPerDomain: from } = spread;
+  return {
+    count: Math.max(0, gang.workers - from),
+    at: (index) => ({ kind: "widerSpread", over, from, to: from + index + 1 }),
+  };
+}
+
+const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
+  listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
+
+/**
+ * What a shorter walltime brings: it ends before a protected start, or, where the shortest goes first, it goes before others.
+ * In each case the longest that does is the one to try.
+ */
+function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
+  const fromMs = spec.walltimeMs;
+  const durationMs = expectedDurationMs(world, spec);
+  const thresholds = new Set(world.reservations.map(({ startMs }) => startMs - nowMs));
+  if (world.rules.order.includes("walltime"))
+    for (const { walltimeMs } of waitingSpecs(world)) if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
+  const shorter = [...thresholds]
+    .filter((toMs) => toMs > 0 && toMs < durationMs)
+    .toSorted((left, right) => right - left);
+  return listed(shorter.map((toMs) => ({ kind: "shorterWalltime", fromMs, toMs })));
+}
+
+function* waitingSpecs({ queue }: World): Generator<WorkloadSpec> {
+  for (const { waiting } of queue.classes()) for (const { spec } of waiting.from(0)) yield spec;
+}
+
+function fewerWorkers({ gang }: WorkloadSpec): Values<OwnChange> {
+  const from = minWorkersOf(gang);
+  return { count: Math.max(0, from - 1), at: (index) => ({ kind: "fewerWorkers", from, to: from - 1 - index }) };
+}
+
+function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
+  const from = gang.accelerators;
+  return { count: Math.max(0, from - 1), at: (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }) };
+}
+
+/** Cores are given up whole, memory by the GiB, and small amounts by the tenth of a core and by 64 MiB. */
+const CORE_MILLI = 1000;
+const SMALL_CORE_MILLI = 100;
+const GIB_MIB = 1024;
+const SMALL_MIB = 64;
+
+function fewerCores({ gang: { coresMilli: fromMilli } }: WorkloadSpec): Values<OwnChange> {
+  const unit = fromMilli > CORE_MILLI ? CORE_MILLI : SMALL_CORE_MILLI;
+  const most = Math.ceil(fromMilli / unit) - 1;
+  return {
+    count: Math.max(0, most),
+    at: (index) => ({ kind: "fewerCores", fromMilli, toMilli: (most - index) * unit }),
+  };
+}
+
+function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnChange> {
+  const unit = fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB;
+  const most = Math.ceil(fromMib / unit) - 1;
+  return { count: Math.max(0, most), at: (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }) };
+}
+
+/** What a higher priority passes is work of another priority, or a bound that the policy draws. */
+function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
+  const above = new Set<number>();
+  for (const { spec, endedAtMs } of state.workloads.values())
+    if (endedAtMs === null && spec.priority >= from) above.add(spec.priority + 1);
+  const bound = rules.eviction.preemptibleBelowPriority;
+  if (bound !== null && bound > from) above.add(bound);
+  const higher = [...above].filter((to) => to <= PRIORITY_TRIED_MAX).toSorted((left, right) => left - right);
+  return listed(higher.map((to) => ({ kind: "higherPriority", from, to })));
+}
+
+/** The highest that a submission may state (`PRIORITY_MAX` of the protocol). */
+const PRIORITY_TRIED_MAX = 1_000_000;

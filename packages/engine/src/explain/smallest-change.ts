@@ -1,0 +1,152 @@
+/**
+ * The smallest change of each kind that would start something that waits, each of them tried: a round of the engine on a fork
+ * of the live state starts it. Values of a kind are tried from the smallest change up; where there are many, ever larger
+ * steps find one that works and halving finds the smallest before it.
+ */
+import { clockOf, worldOf } from "../engine.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import type { Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Engine } from "../ready.ts";
+import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import { CHANGE_KINDS } from "./change.ts";
+import type { Change, StartingChange, WouldStart } from "./change.ts";
+import { changedSpec } from "./changed-spec.ts";
+import type { OwnChange } from "./changed-spec.ts";
+import { afterEnds, inputsOf, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
+import type { OtherChange } from "./other-changes.ts";
+import { ownChanges } from "./own-changes.ts";
+import type { Values } from "./own-changes.ts";
+import { Trials } from "./trials.ts";
+import type { Stage } from "./trials.ts";
+
+/** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
+const TRIED_ONE_BY_ONE = 8;
+
+/**
+ * For each kind of change the smallest that starts it now, the cheapest kind first; empty: no single change does, or it waits
+ * for nothing that a change could bring (its time, other work's end, a release, a retry).
+ */
+export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
+  const world = worldOf(engine);
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || workload.endedAtMs !== null || readyTask(workload, clockOf(engine)) === null) return [];
+  const trials = new Trials(engine);
+  // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
+  const undisturbed = trials.stage(id);
+  if (trials.run(undisturbed, [{ kind: "tick" }]) !== null) return [];
+  return findSmallest({ trials, undisturbed, spec: resubmitted(workload), target: id });
+}
+
+/** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
+function resubmitted(workload: Workload): WorkloadSpec {
+  const { after: _after, hold: _hold, ...rest } = workload.spec;
+  return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
+}
+
+export interface Question {
+  readonly trials: Trials;
+  /** Where it waits after a round in which nothing else happened. */
+  readonly undisturbed: Stage;
+  readonly spec: WorkloadSpec;
+  /** The work as it waits live; `null`: it is not submitted yet. */
+  readonly target: WorkloadId | null;
+}
+
+export function findSmallest(question: Question): readonly StartingChange[] {
+  const changes = [...findOwn(question), ...findOther(question)];
+  const rank = ({ change }: StartingChange): number => CHANGE_KINDS.indexOf(change.kind);
+  return changes.toSorted((left, right) => rank(left) - rank(right));
+}
+
+function findOwn({ trials, undisturbed, spec, target }: Question): readonly StartingChange[] {
+  let stage: Stage | null = null;
+  const attempt = (change: OwnChange): WouldStart | null => {
+    if (stage === null || stage.isUsed) stage = trials.stage(target);
+    return trials.submit(stage, changedSpec(spec, change));
+  };
+  const lines = ownChanges(worldOf(undisturbed.engine), spec, trials.nowMs);
+  return lines.flatMap((values) => smallestOf(values, attempt) ?? []);
+}
+
+function findOther({ trials, undisturbed, spec, target }: Question): readonly StartingChange[] {
+  const world = worldOf(undisturbed.engine);
+  const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
+  if (waiting === undefined) return [];
+  const found = world.queue.classOf(waiting);
+  let stage: Stage | null = null;
+  const attempt = (change: OtherChange): WouldStart | null => {
+    if (stage === null || stage.isUsed) stage = trials.stage(target);
+    const inputs = inputsOf(world, change, trials.nowMs);
+    return target === null ? trials.submit(stage, spec, inputs) : trials.run(stage, inputs);
+  };
+  const lines = [
+    ...largerGuarantees(world, found),
+    ...largerLimits(world, found),
+    afterEnds(world, trials.nowMs),
+    ...moreNodes(world, found),
+  ];
+  return onePerKind(
+    lines.flatMap((values) => {
+      // What was defined for another team or resource has to be forgotten.
+      stage = null;
+      return smallestOf(values, attempt) ?? [];
+    }),
+  );
+}
+
+/** Of several lines of one kind (types, teams) the one with the smallest step. */
+function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
+  const best = new Map<Change["kind"], StartingChange>();
+  for (const each of changes) {
+    const known = best.get(each.change.kind);
+    if (known === undefined || stepOf(each.change) < stepOf(known.change)) best.set(each.change.kind, each);
+  }
+  return [...best.values()];
+}
+
+function stepOf(change: Change): number {
+  if (change.kind === "largerLimit" || change.kind === "largerGuarantee") return change.to - (change.from ?? 0);
+  return change.kind === "moreNodes" ? change.count : 0;
+}
+
+/** The first value that starts it. */
+function smallestOf<Of extends Change>(
+  values: Values<Of>,
+  attempt: (change: Of) => WouldStart | null,
+): StartingChange | null {
+  const tried = (index: number): StartingChange | null => {
+    const change = values.at(index);
+    const start = attempt(change);
+    return start === null ? null : { change, start };
+  };
+  let failed = -1;
+  for (let step = 1; failed + 1 < values.count;) {
+    const index = Math.min(values.count - 1, failed + step);
+    const found = tried(index);
+    if (found !== null) return between({ failed, index, found }, tried);
+    failed = index;
+    if (failed + 1 >= TRIED_ONE_BY_ONE) step *= 2;
+  }
+  return null;
+}
+
+interface Bracket {
+  readonly failed: number;
+  readonly index: number;
+  readonly found: StartingChange;
+}
+
+/** Halves what lies between a value that does not start it and one that does. */
+function between(bracket: Bracket, tried: (index: number) => StartingChange | null): StartingChange {
+  let { failed, index, found } = bracket;
+  while (index - failed > 1) {
+    const middle = (failed + index) >> 1;
+    const other = tried(middle);
+    if (other === null) failed = middle;
+    else {
+      index = middle;
+      found = other;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,123 @@
+/**
+ * Trying: a fork of the live state is given ordinary inputs, decides a round as the live engine would, and is asked whether
+ * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
+ */
+import { clockOf, forkEngine, worldOf } from "../engine.ts";
+import type { Event, PlannedVictim } from "../events.ts";
+import type { Command, Input } from "../inputs.ts";
+import { commandId } from "../model/ids.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import type { PromisedPlace, WorkloadSpec } from "../model/workload.ts";
+import type { Engine } from "../ready.ts";
+import { evictionCost } from "../schedule/evict/eviction-cost.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
+import { invariant } from "../state/invariant.ts";
+import type { World } from "../state/world.ts";
+import type { Displaced, WouldStart } from "./change.ts";
+
+/** A fork with the work in question in it. */
+export interface Stage {
+  readonly engine: Engine;
+  /** The work in question; `null` while it is not submitted, or was refused. */
+  target: WorkloadId | null;
+  /** Whether more was recorded than the next trial takes back: then the stage is of no more use. */
+  isUsed: boolean;
+}
+
+type Body = Command extends infer Each
+  ? Each extends Command
+    ? Omit<Each, "commandId" | "actor" | "idempotencyKey">
+    : never
+  : never;
+
+/** A command of somebody who tries something. */
+export const trialCommand = (body: Body): Command => ({
+  commandId: commandId("trial"),
+  actor: "trial",
+  idempotencyKey: null,
+  ...body,
+});
+
+/** Kinds of event that the next trial takes back, or states anew. */
+const TAKEN_BACK: ReadonlySet<Event["kind"]> = new Set([
+  "workloadSubmitted",
+  "workloadStopRequested",
+  "workloadEnded",
+  "workloadHeld",
+  "teamDefined",
+]);
+
+export class Trials {
+  readonly #live: Engine;
+  readonly nowMs: number;
+  /** Rounds decided so far: what the answer cost. */
+  count = 0;
+
+  constructor(live: Engine) {
+    this.#live = live;
+    this.nowMs = clockOf(live);
+  }
+
+  /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet. */
+  stage(target: WorkloadId | null): Stage {
+    return { engine: forkEngine(this.#live), target, isUsed: false };
+  }
+
+  /** Whether the work in question starts in a round with these inputs. */
+  run(stage: Stage, inputs: readonly Input[]): WouldStart | null {
+    const events = this.#round(stage, inputs);
+    return this.#startOf(stage, events);
+  }
+
+  /** Submits other work in place of the work in question, after these inputs, and tries whether that starts. */
+  submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
+    const inputs: Input[] = [...before, trialCommand({ kind: "submitWorkload", spec })];
+    const replaced = stage.target === null ? undefined : stage.engine.state.workloads.get(stage.target);
+    if (replaced !== undefined) {
+      // What runs of an array goes on: only what waits of it gives way.
+      const kind = replaced.activeAttempts.length > 0 ? "holdWorkload" : "stopWorkload";
+      inputs.unshift(trialCommand({ kind, workloadId: replaced.id }));
+    }
+    const events = this.#round(stage, inputs);
+    stage.target = events.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
+    return this.#startOf(stage, events);
+  }
+
+  #round(stage: Stage, inputs: readonly Input[]): readonly Event[] {
+    this.count++;
+    const { events } = stage.engine.receive(inputs, this.nowMs);
+    stage.engine.advance();
+    stage.isUsed ||= events.some(({ kind }) => !TAKEN_BACK.has(kind));
+    return events;
+  }
+
+  #startOf({ engine, target }: Stage, events: readonly Event[]): WouldStart | null {
+    if (target === null) return null;
+    const place = events.find((event) => placed(event)?.workloadId === target);
+    const found = place === undefined ? null : placed(place);
+    if (found === null) return null;
+    const plan = events.find((event) => event.kind === "evictionPlanned" && event.workloadId === target);
+    const victims = plan?.kind === "evictionPlanned" ? plan.victims : [];
+    const { acceleratorType, workers } = found;
+    const displaced = victims.map((victim) => this.#displaced(worldOf(engine), victim));
+    return { acceleratorType, nodes: [...new Set(workers.map(({ node }) => node))], displaced };
+  }
+
+  /** Read off the fork, where it was asked to leave and is still there. */
+  #displaced(world: World, { attemptId, keeps }: PlannedVictim): Displaced {
+    const attempt = activeAttempt(world, attemptId);
+    invariant(attempt !== undefined, `a trial evicts ${attemptId}, which does not run`);
+    const workload = workloadOf(world, attempt.workloadId);
+    const { gang, restartCostMs } = workload.spec;
+    const workers = keeps === 0 ? attempt.workers.length : (attempt.leaving ?? []).length;
+    const lostAcceleratorMs =
+      keeps === 0 ? evictionCost(workload, attempt, this.nowMs) : (restartCostMs ?? 0) * workers * gang.accelerators;
+    return { workloadId: workload.id, workers, lostAcceleratorMs };
+  }
+}
+
+/** The place that an event gives to a start; `null`: it gives none. */
+function placed(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
+  if (event.kind === "gangPlaced") return event;
+  return event.kind === "placePromised" && !event.promise.growth ? event.promise : null;
+}

@@ -1,0 +1,135 @@
+/**
+ * Makes a change real, without the code that states it: by the commands and observations of an ordinary life, on an engine
+ * of its own. Says whether the work then starts, at once or when those who were asked to leave have left.
+ */
+import { nodeId, restoreEngine } from "../../src/index.ts";
+import type {
+  Attempt,
+  Change,
+  Engine,
+  GangSpec,
+  Input,
+  Ready,
+  Team,
+  Workload,
+  WorkloadId,
+  WorkloadSpec,
+} from "../../src/index.ts";
+import { applied, command } from "../lab/make.ts";
+import { answers } from "./pending-cases.ts";
+import type { PendingCase } from "./pending-cases.ts";
+
+export type Outcome = "starts" | "startsAfterOthersLeft" | "isPromised" | "waits";
+
+export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, change: Change): Outcome {
+  const engine = restoreEngine(live.snapshot());
+  const workload = engine.state.workloads.get(workloadId);
+  if (workload === undefined) throw new Error(`no workload ${workloadId}`);
+  const next = changed(stillToDo(workload), change);
+  const inputs = next === null ? others(engine, change) : again(workload.activeAttempts.length > 0, workloadId, next);
+  const rounds = [receive(engine, inputs, nowMs)];
+  const submitted = rounds[0]?.events.find((event) => event.kind === "workloadSubmitted");
+  if (next !== null && submitted === undefined) return "waits";
+  const target = submitted?.kind === "workloadSubmitted" ? submitted.workloadId : workloadId;
+  if (isPlaced(rounds, target)) return "starts";
+  if (![...engine.state.promises.values()].some((place) => place.workloadId === target && !place.growth))
+    return "waits";
+  for (let round = 0; round < 5; round++) rounds.push(receive(engine, answers(engine), nowMs));
+  return isPlaced(rounds, target) ? "startsAfterOthersLeft" : "isPromised";
+}
+
+const isPlaced = (rounds: readonly Ready[], id: WorkloadId): boolean =>
+  rounds.some(({ events }) => events.some((event) => event.kind === "gangPlaced" && event.workloadId === id));
+
+const receive = (engine: Engine, inputs: readonly Input[], nowMs: number): Ready => {
+  const ready = engine.receive(inputs, nowMs);
+  engine.advance();
+  return ready;
+};
+
+const again = (isRunning: boolean, workloadId: WorkloadId, spec: WorkloadSpec): readonly Input[] => [
+  command({ kind: isRunning ? "holdWorkload" : "stopWorkload", workloadId }),
+  command({ kind: "submitWorkload", spec }),
+];
+
+/** Of an array, the tasks that have not started. */
+function stillToDo({ spec, nextTask, retries }: Workload): WorkloadSpec {
+  return spec.kind === "batch" ? { ...spec, taskCount: spec.taskCount - nextTask + retries.length } : spec;
+}
+
+/** What is submitted instead; `null`: the work stays as it is. */
+function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
+  const gang = (amounts: Partial<GangSpec>): WorkloadSpec => ({ ...spec, gang: { ...spec.gang, ...amounts } });
+  switch (change.kind) {
+    case "otherType":
+      return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
+    case "dropSelector":
+      return {
+        ...spec,
+        nodeSelector: Object.fromEntries(
+          Object.entries(spec.nodeSelector ?? {}).filter(([label]) => !change.labels.includes(label)),
+        ),
+      };
+    case "widerFabric": {
+      const { fabric: _fabric, ...rest } = spec;
+      return change.to === null ? rest : { ...rest, fabric: { within: change.to } };
+    }
+    case "widerSpread":
+      return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
+    case "preemptible":
+      return { ...spec, preemptible: true };
+    case "shorterWalltime":
+      return { ...spec, walltimeMs: change.toMs };
+    case "fewerWorkers":
+      return gang(spec.gang.minWorkers === undefined ? { workers: change.to } : { minWorkers: change.to });
+    case "fewerAccelerators":
+      return gang({ accelerators: change.to });
+    case "fewerCores":
+      return gang({ coresMilli: change.toMilli });
+    case "lessMemory":
+      return gang({ memoryMib: change.toMib });
+    case "higherPriority":
+      return { ...spec, priority: change.to };
+    default:
+      return null;
+  }
+}
+
+function others(engine: Engine, change: Change): readonly Input[] {
+  const { state } = engine;
+  switch (change.kind) {
+    case "largerLimit":
+    case "largerGuarantee": {
+      const known = state.teams.get(change.team) as Team;
+      const field = change.kind === "largerLimit" ? "limit" : "guarantee";
+      return [applied({ teams: [{ ...known, [field]: { ...known[field], [change.resource]: change.to } }] })];
+    }
+    case "afterEnds":
+      return firstToEnd(engine, change.count).map(({ id }) => ({
+        kind: "attemptExited",
+        attemptId: id,
+        exits: [{ kind: "exited", worker: 0, code: 0 }],
+      }));
+    case "moreNodes": {
+      const like = state.nodes.get(change.like);
+      if (like === undefined) throw new Error(`no node ${change.like}`);
+      const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels = {} } = like;
+      return Array.from({ length: change.count }, (_, index): Input => {
+        const id = nodeId(`${change.like}+${index + 1}`);
+        return { kind: "nodeSeen", node: { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels } };
+      });
+    }
+    default:
+      throw new Error(`${change.kind} is no change of others`);
+  }
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function firstToEnd({ state }: Engine, count: number): readonly Attempt[] {
+  const endMs = ({ workloadId, startedAtMs, placedAtMs }: Attempt): number =>
+    Math.max(state.nowMs, (startedAtMs ?? placedAtMs) + (state.workloads.get(workloadId)?.spec.walltimeMs ?? DAY_MS));
+  return [...state.attempts.values()]
+    .toSorted((left, right) => endMs(left) - endMs(right) || left.placedSequence - right.placedSequence)
+    .slice(0, count);
+}

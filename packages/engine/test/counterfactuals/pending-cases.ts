@@ -1,0 +1,302 @@
+/**
+ * Generated worlds in which something waits: a small fleet with a fabric, labels and two accelerator types, a team tree with
+ * limits and guarantees, running work, and work that asks for more than there is in one of many ways. Made from a seed
+ * alone; every world has come to rest.
+ */
+import { createEngine, nodeId, presets, readyTask, rulesOf, siteName } from "../../src/index.ts";
+import type { Engine, Input, NodeSpec, Policy, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
+import { applied, command, node, pool, spec, team } from "../lab/make.ts";
+import { Dice } from "./dice.ts";
+
+/** A driver that checks nothing: the worlds of the properties do that. */
+class Life {
+  readonly engine = createEngine();
+  nowMs = 0;
+
+  receive(...inputs: readonly Input[]): void {
+    this.engine.receive(inputs, this.nowMs);
+    this.engine.advance();
+  }
+
+  passTo(untilMs: number): void {
+    for (let wake = this.engine.nextWakeAtMs(); wake !== null && wake < untilMs; wake = this.engine.nextWakeAtMs()) {
+      this.nowMs = Math.max(this.nowMs, wake);
+      this.receive({ kind: "tick" });
+    }
+    this.nowMs = untilMs;
+  }
+}
+
+export interface PendingCase {
+  readonly seed: number;
+  readonly engine: Engine;
+  readonly nowMs: number;
+  readonly workloadId: WorkloadId;
+}
+
+const HOUR_MS = 3_600_000;
+const GIB_MIB = 1024;
+const preset = (name: string): Policy => presets.get(name) as Policy;
+
+function policyOf(dice: Dice, names: readonly string[]): Policy {
+  const base = preset(dice.pick(names));
+  if (base.name !== "default" || dice.roll(4) > 0) return base;
+  const { eviction } = rulesOf(base);
+  return { ...base, name: "eager", eviction: { ...eviction, preemptibleBelowPriority: dice.pick([1, null]) } };
+}
+
+const labelsOf = (dice: Dice): NonNullable<NodeSpec["labels"]> => ({
+  zone: dice.pick(["a", "b"]),
+  disk: dice.pick(["ssd", "hdd"]),
+});
+
+function nodesOf(dice: Dice): NodeSpec[] {
+  const count = dice.between(3, 6);
+  return Array.from({ length: count }, (_, index) => {
+    const type = index > 1 && dice.roll(5) < 2 ? "A100" : "H100";
+    const spine = `s${index >> 2}`;
+    const labels = labelsOf(dice);
+    return node(`n${index}`, type, {
+      id: nodeId(`n${index}`),
+      fabric: [spine, `${spine}-l${(index >> 1) & 1}`],
+      acceleratorCount: 4,
+      coresMilli: 16_000,
+      memoryMib: 64 * GIB_MIB,
+      labels,
+    });
+  });
+}
+
+function teamsOf(dice: Dice, { guarantees = 3, limits = 6 }: Situation): Team[] {
+  const limit = (): Team["limit"] => (dice.roll(limits) === 0 ? { H100: dice.between(2, 8) } : {});
+  const guaranteed = (): Pick<Team, "guarantee"> =>
+    dice.roll(guarantees) === 0 ? { guarantee: { accelerators: dice.between(1, 6) } } : {};
+  return [
+    { ...team("t1", null, limit()), ...guaranteed() },
+    { ...team("t2", null, limit()), ...guaranteed() },
+    { ...team("t3", "t1", limit()), ...guaranteed() },
+  ];
+}
+
+/** Work of the kind that fills a fleet. */
+function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): WorkloadSpec {
+  return spec(`run${index}`, {
+    team: dice.pick(["default", "t1", "t2", "t3"]),
+    gang: {
+      workers: dice.pick([1, 1, 1, 2]),
+      accelerators: dice.pick([1, 1, 2, 4]),
+      coresMilli: dice.pick([0, 1000, 4000, 6000]),
+      memoryMib: dice.pick([0, 8, 24]) * GIB_MIB,
+      ...fill?.(dice),
+    },
+    acceleratorTypes: dice.pick([[], [], ["H100"], ["A100", "H100"]]),
+    priority: dice.pick([-1, 0, 0, 1]),
+    walltimeMs: dice.pick([null, HOUR_MS, 3 * HOUR_MS, 10 * HOUR_MS]),
+    ...(dice.roll(2) === 0 ? { preemptible: true } : {}),
+  });
+}
+
+type Changes = NonNullable<Parameters<typeof spec>[1]>;
+
+/** A way of asking for more than there is, and the world in which that is likely to be what keeps it waiting. */
+interface Situation {
+  readonly policies: readonly string[];
+  /** Work that runs, at most. */
+  readonly running: number;
+  /** One team of so many states a guarantee, or a limit. */
+  readonly guarantees?: number;
+  readonly limits?: number;
+  /** What each piece of running work asks for. */
+  readonly fill?: (dice: Dice) => NonNullable<Changes["gang"]>;
+  /** Who waits already. */
+  readonly before?: (nodes: readonly NodeSpec[]) => Changes;
+  readonly target: (dice: Dice) => Changes;
+}
+
+const any = ["default", "default", "default", "easy", "conservative", "fifo", "sjf"];
+
+/** The more often, the harder it is to bring about. */
+const situations: readonly (Situation & { readonly weight: number })[] = [
+  {
+    weight: 1,
+    policies: any,
+    running: 10,
+    target: (dice) => ({ gang: { workers: dice.between(2, 6), accelerators: dice.pick([1, 2, 4]) } }),
+  },
+  { weight: 1, policies: any, running: 12, target: (dice) => ({ gang: { accelerators: dice.pick([2, 3, 4]) } }) },
+  {
+    weight: 2,
+    policies: any,
+    running: 6,
+    target: (dice) => ({ acceleratorTypes: ["A100"], gang: { accelerators: dice.pick([1, 2, 4]) } }),
+  },
+  {
+    weight: 5,
+    policies: any,
+    running: 6,
+    target: (dice) => ({
+      nodeSelector: { zone: dice.pick(["a", "b"]), disk: "ssd" },
+      gang: { accelerators: dice.pick([2, 4]) },
+    }),
+  },
+  {
+    weight: 10,
+    policies: any,
+    running: 6,
+    fill: (dice) => ({ workers: 1, accelerators: dice.pick([1, 2]) }),
+    target: (dice) => ({
+      fabric: { within: dice.pick(["node", "leaf", "leaf"]) },
+      gang: { workers: dice.between(3, 5), accelerators: dice.pick([1, 2]) },
+    }),
+  },
+  {
+    weight: 3,
+    policies: any,
+    running: 4,
+    target: (dice) => ({
+      spread: { over: dice.pick(["zone", "disk"]), maxPerDomain: 1 },
+      gang: { workers: dice.between(2, 4) },
+    }),
+  },
+  {
+    weight: 5,
+    policies: any,
+    running: 10,
+    fill: (dice) => ({
+      workers: 1,
+      accelerators: dice.pick([0, 1]),
+      coresMilli: dice.pick([4000, 8000]),
+      memoryMib: 0,
+    }),
+    target: (dice) => ({ gang: { workers: dice.pick([1, 2, 3]), coresMilli: dice.pick([13_000, 16_000]) } }),
+  },
+  {
+    weight: 4,
+    policies: any,
+    running: 10,
+    fill: (dice) => ({
+      workers: 1,
+      accelerators: dice.pick([0, 1]),
+      coresMilli: 0,
+      memoryMib: dice.pick([16, 32]) * GIB_MIB,
+    }),
+    target: (dice) => ({ gang: { workers: dice.pick([1, 2, 3]), memoryMib: dice.pick([50, 64]) * GIB_MIB } }),
+  },
+  {
+    weight: 1,
+    policies: any,
+    running: 10,
+    target: (dice) => ({ gang: { workers: dice.between(3, 5), minWorkers: dice.between(2, 3) } }),
+  },
+  {
+    weight: 3,
+    policies: ["default"],
+    running: 12,
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2"]),
+      priority: dice.pick([-1, 0]),
+      gang: { accelerators: dice.pick([1, 2]) },
+    }),
+  },
+  {
+    weight: 8,
+    policies: ["default", "easy", "conservative"],
+    running: 5,
+    before: (nodes) => ({
+      team: "default",
+      gang: { workers: nodes.filter(({ pool: of }) => of === "H100").length, accelerators: 4 },
+      acceleratorTypes: ["H100"],
+      walltimeMs: 2 * HOUR_MS,
+    }),
+    target: (dice) => ({ priority: -1, acceleratorTypes: ["H100"], walltimeMs: dice.pick([5, 20, 60]) * HOUR_MS }),
+  },
+  {
+    weight: 4,
+    policies: ["default"],
+    running: 5,
+    guarantees: 1,
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2"]),
+      preemptible: false,
+      gang: { accelerators: dice.pick([2, 4]) },
+    }),
+  },
+  {
+    weight: 2,
+    policies: any,
+    running: 6,
+    limits: 1,
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2", "t3"]),
+      preemptible: true,
+      gang: { workers: dice.pick([1, 3]), accelerators: 2 },
+    }),
+  },
+];
+const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
+
+function waitingSpec(dice: Dice, name: string, wish: Changes): WorkloadSpec {
+  return spec(name, {
+    team: dice.pick(["default", "t1", "t2", "t3"]),
+    acceleratorTypes: dice.pick([[], ["H100"], ["H100"]]),
+    walltimeMs: dice.pick([null, 2 * HOUR_MS, 8 * HOUR_MS]),
+    ...(dice.roll(4) === 0 ? { preemptible: true } : {}),
+    ...(dice.roll(6) === 0 ? { taskCount: 2 } : {}),
+    ...wish,
+  });
+}
+
+/** `null`: nothing waits there for want of anything that could change. */
+export function pendingCase(seed: number): PendingCase | null {
+  const dice = new Dice(seed);
+  const life = new Life();
+  const situation = dice.pick(weighted);
+  const nodes = nodesOf(dice);
+  const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
+  life.receive(
+    applied({ sites: [site], pools: [pool("H100"), pool("A100")], teams: teamsOf(dice, situation) }),
+    command({ kind: "setPolicy", policy: policyOf(dice, situation.policies) }),
+    ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
+  );
+  const running = dice.between(situation.running >> 1, situation.running);
+  for (let index = 0; index < running; index++)
+    submit(life, runningSpec(dice, index, situation.fill), dice.roll(40) * 60_000);
+  const others = dice.roll(3);
+  for (let index = 0; index < others; index++)
+    submit(life, waitingSpec(dice, `wait${index}`, dice.pick(weighted).target(dice)), dice.roll(5) * 60_000);
+  if (situation.before !== undefined) submit(life, waitingSpec(dice, "before", situation.before(nodes)), 0);
+  submit(life, waitingSpec(dice, "target", situation.target(dice)), dice.roll(5) * 60_000);
+  settle(life);
+  const { state } = life.engine;
+  const pending = [...state.workloads.values()].filter(
+    (workload) => workload.endedAtMs === null && readyTask(workload, life.nowMs) !== null,
+  );
+  const target = pending.find((workload) => workload.spec.name === "target") ?? pending[0];
+  return target === undefined ? null : { seed, engine: life.engine, nowMs: life.nowMs, workloadId: target.id };
+}
+
+function submit(life: Life, of: WorkloadSpec, thenMs: number): void {
+  life.receive(command({ kind: "submitWorkload", spec: of }));
+  settle(life);
+  life.passTo(life.nowMs + thenMs);
+}
+
+/** What was launched runs, and what was asked to leave leaves, until nobody is asked for anything. */
+function settle(life: Life): void {
+  for (let round = 0; round < 20; round++) {
+    const due = answers(life.engine);
+    life.receive(...(due.length === 0 ? [{ kind: "tick" } as const] : due));
+    if (due.length === 0) return;
+  }
+  throw new Error("it does not come to rest");
+}
+
+/** What executors would report of what they were asked for. */
+export function answers({ state }: Engine): readonly Input[] {
+  return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
+    const { id: attemptId, stop, leaving, startedAtMs } = attempt;
+    if (stop !== null) return [{ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 143 }] }];
+    if (leaving !== undefined) return [{ kind: "workersLeft", attemptId }];
+    return startedAtMs === null ? [{ kind: "attemptRunning", attemptId }] : [];
+  });
+}
