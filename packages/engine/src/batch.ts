@@ -13,13 +13,22 @@ export class Batch {
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
-  /** What is set aside until the round ends. */
-  readonly ledger: Ledger;
+  #ledger: Ledger | null = null;
 
   constructor(world: World, nowMs: number) {
     this.world = world;
     this.nowMs = nowMs;
-    this.ledger = new Ledger(world);
+  }
+
+  /** What is set aside until the round ends. */
+  get ledger(): Ledger {
+    this.#ledger ??= new Ledger(this.world);
+    return this.#ledger;
+  }
+
+  /** Nothing is set aside any more. */
+  endRound(): void {
+    this.#ledger?.rollback();
   }
 
   emit(event: Event): void {

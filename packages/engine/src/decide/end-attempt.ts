@@ -18,7 +18,7 @@ export interface AttemptEnd {
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
-  if (retryAtMs === null) {
+  if (retryAtMs === null && batch.world.state.promises.size > 0) {
     for (const promise of Array.from(batch.world.state.promises.values()))
       if (promise.afterAttempt === attempt.id) withdraw(batch, promise, "what was to move has ended");
   }
@@ -72,9 +72,9 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
-  const dependents = [...(batch.world.dependents.get(workload.id) ?? [])];
+  const dependents = batch.world.dependents.get(workload.id);
   batch.emit({ kind: "workloadEnded", version: 1, atMs: batch.nowMs, workloadId: workload.id, phase, reason });
-  endHopeless(batch, workload, dependents);
+  if (dependents !== undefined) endHopeless(batch, workload, dependents);
 }
 
 /** Read after the attempt's end was applied. */
