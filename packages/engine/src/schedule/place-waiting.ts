@@ -71,7 +71,7 @@ function classesToAsk(world: World): readonly PlacementClass[] {
     if (couldEverFit(world, found)) open[count++] = found;
   }
   if (rules.elastic.grow === "in-order") {
-    for (const found of queue.growthClasses()) if (!isClosed(world, found)) open[count++] = found;
+    for (const found of queue.growthClasses()) if (stopAtHead || !isClosed(world, found)) open[count++] = found;
   }
   while (open.length > count) open.pop();
   return open;

@@ -67,7 +67,9 @@ function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, a
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
-  findings.expect(workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
+  // Tasks of an array may make room for one another by moving.
+  const moves = plan.reason === "moved" || attempt.stop?.reason === "moved";
+  findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
   findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
   const ranMs = atMs - attempt.placedAtMs;
   findings.expect(ranMs >= (spec.minRuntimeMs ?? 0), () => `${attemptId} is evicted after ${ranMs} of ${spec.minRuntimeMs} ms`);
@@ -95,7 +97,7 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(isSameTeam && isLower, () => `${attempt.id} is preempted by work of no higher priority in its team`);
   // Filling up anew takes from whoever is served last, in whatever team.
-  if (plan.reason === "reclaimed" && victim.right === undefined && !refills)
+  if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 

@@ -1,9 +1,11 @@
 /** Plays a generated story: turns its moves into inputs against the state at hand. */
-import { attemptId, commandId, nodeId, poolName, teamName, workloadId } from "../../src/index.ts";
-import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, WorkerExit } from "../../src/index.ts";
-import { pool, site } from "../lab/make.ts";
+import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
+import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, WorkerExit } from "../../src/index.ts";
+import { pool } from "../lab/make.ts";
 import { teamNames, types } from "./worlds.ts";
 import type { Move, NodeGene, Step, World } from "./worlds.ts";
+
+const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 
 /** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
 export class Story {
@@ -37,6 +39,13 @@ export class Story {
         return [
           this.#command({ kind: "stopWorkload", workloadId: workloadId(`w${move.pick % (state.submittedCount + 2)}`) }),
         ];
+      case "hold":
+      case "release": {
+        const id = workloadId(`w${move.pick % (state.submittedCount + 2)}`);
+        return [this.#command({ kind: move.kind === "hold" ? "holdWorkload" : "releaseWorkload", workloadId: id })];
+      }
+      case "obey":
+        return obedience(engine).slice(0, 1 + (move.pick % 3));
       case "removeTeam":
         return [
           this.#command({ kind: "removeTeam", team: teamName(teamNames[move.pick % teamNames.length] as string) }),
@@ -77,6 +86,8 @@ export class Story {
         return { kind: "attemptRunning", attemptId: id };
       case "gone":
         return { kind: "attemptLost", attemptId: id, detail: "" };
+      case "left":
+        return { kind: "workersLeft", attemptId: id };
       case "progress":
         return {
           kind: "progressReported",
@@ -103,8 +114,25 @@ const exitOf = (code: number, worker: number): WorkerExit =>
   code < 0 ? { kind: "signalled", worker, signal: "SIGKILL" } : { kind: "exited", worker, code };
 
 function nodeOf(gene: NodeGene, index: number): NodeSpec {
-  const { type, ...amounts } = gene;
-  return { id: nodeId(`n${index}`), pool: pool(type).name, fabric: ["leaf"], ...amounts };
+  const { type, spine, leaf, zone, workersMax, ...amounts } = gene;
+  const optional = workersMax === null ? {} : { workersMax };
+  return {
+    id: nodeId(`n${index}`),
+    pool: pool(type).name,
+    fabric: [spine, `${spine}${leaf}`],
+    labels: { zone },
+    ...amounts,
+    ...optional,
+  };
+}
+
+/** What a well-behaved executor reports when it was asked to stop or to shrink something. */
+export function obedience({ state }: Engine): readonly Input[] {
+  return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
+    const exit: WorkerExit = { kind: "signalled", worker: 0, signal: "SIGTERM" };
+    if (attempt.stop !== null) return [{ kind: "attemptExited", attemptId: attempt.id, exits: [exit] }];
+    return attempt.leaving === undefined ? [] : [{ kind: "workersLeft", attemptId: attempt.id }];
+  });
 }
 
 /** Now and then a node that nobody knows. */
@@ -117,18 +145,13 @@ function seenAgain({ state }: Engine, { pick, node }: Move & { readonly kind: "s
   const index = pick % (state.nodes.size + 1);
   const known = state.nodes.get(nodeId(`n${index}`));
   if (known === undefined) {
-    const fresh = nodeOf(node ?? { type: "H100", acceleratorCount: 8, coresMilli: 4000, memoryMib: 1000 }, index);
+    const gene = { spine: "s1", leaf: "l1", zone: "a", workersMax: null };
+    const plain: NodeGene = { type: "H100", acceleratorCount: 8, coresMilli: 4000, memoryMib: 1000, ...gene };
+    const fresh = nodeOf(node ?? plain, index);
     return pick % 7 === 0 ? { ...fresh, pool: poolName("undeclared") } : fresh;
   }
-  const { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib } = known;
-  const amounts =
-    node !== null && node.type === known.acceleratorType ? node : { acceleratorCount, coresMilli, memoryMib };
-  return {
-    id,
-    pool: of,
-    fabric,
-    acceleratorCount: amounts.acceleratorCount,
-    coresMilli: amounts.coresMilli,
-    memoryMib: amounts.memoryMib,
-  };
+  if (node !== null && node.type === known.acceleratorType) return nodeOf(node, index);
+  const { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax } = known;
+  const optional = { ...(labels === undefined ? {} : { labels }), ...(workersMax === undefined ? {} : { workersMax }) };
+  return { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib, ...optional };
 }

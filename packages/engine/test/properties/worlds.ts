@@ -4,8 +4,9 @@
  * it means is decided against the state at hand (`moves.ts`), so a shrunk story still makes sense.
  */
 import fc from "fast-check";
-import type { OrderKey, Policy, Team, WorkloadSpec } from "../../src/index.ts";
+import type { FabricSpec, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
 import { spec, team } from "../lab/make.ts";
+import { policies } from "./policies.ts";
 
 export const types = ["H100", "A100", ""] as const;
 export const teamNames = ["default", "t1", "t2", "t3", "t4"] as const;
@@ -15,19 +16,27 @@ export interface NodeGene {
   readonly acceleratorCount: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  readonly spine: string;
+  readonly leaf: string;
+  readonly zone: string;
+  readonly workersMax: number | null;
 }
 
 /** One thing that happens. `pick` chooses among whatever there is by then; `late` prefers what is over. */
 export type Move =
   | { readonly kind: "submit"; readonly spec: WorkloadSpec; readonly key: number | null }
-  | { readonly kind: "stop" | "removeTeam" | "resume" | "lost"; readonly pick: number }
-  | { readonly kind: "running" | "gone" | "progress" | "checkpoint"; readonly pick: number; readonly late: boolean }
+  | { readonly kind: "stop" | "removeTeam" | "resume" | "lost" | "hold" | "release"; readonly pick: number }
+  | { readonly kind: AttemptNews; readonly pick: number; readonly late: boolean }
+  /** What was asked to leave has left. */
+  | { readonly kind: "obey"; readonly pick: number }
   | { readonly kind: "exit"; readonly pick: number; readonly late: boolean; readonly codes: readonly number[] }
   | { readonly kind: "drain"; readonly pick: number; readonly requeue: boolean }
   | { readonly kind: "apply"; readonly teams: readonly Team[]; readonly workloads: readonly WorkloadSpec[] }
   | { readonly kind: "policy"; readonly policy: Policy }
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
   | { readonly kind: "tick" };
+
+type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "left";
 
 export interface Step {
   readonly waitMs: number;
@@ -41,31 +50,54 @@ export interface World {
   readonly steps: readonly Step[];
 }
 
-const policies: fc.Arbitrary<Policy> = fc.record({
-  name: fc.constant("random"),
-  order: fc.uniqueArray(fc.constantFrom<OrderKey>("submitted", "priority", "walltime")),
-  whenHeadBlocked: fc.constantFrom("stop", "skip"),
-  placement: fc.constantFrom("pack", "spread"),
-  exceedsFleet: fc.constantFrom("hold", "hold", "reject"),
+const amounts = (max: number): fc.Arbitrary<Team["limit"]> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant({}) },
+    { weight: 2, arbitrary: fc.record({ H100: fc.integer({ min: 0, max }) }) },
+    { weight: 2, arbitrary: fc.record({ accelerators: fc.integer({ min: 0, max }) }) },
+    { weight: 1, arbitrary: fc.record({ H100: fc.integer({ min: 0, max }), A100: fc.integer({ min: 0, max: 6 }) }) },
+    { weight: 1, arbitrary: fc.record({ cores: fc.constantFrom(4000, 16_000), memory: fc.constantFrom(500, 2000) }) },
+  );
+const limits = amounts(12);
+const oneIn = <T>(times: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: times - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+
+type Rights = NonNullable<Team["preemption"]>;
+const preemption: fc.Arbitrary<Rights> = fc.record({
+  within: fc.constantFrom<Rights["within"]>("never", "lowerPriority"),
+  reclaim: fc.constantFrom<Rights["reclaim"]>("never", "lowerPriority", "any"),
 });
 
-const limits: fc.Arbitrary<Team["limit"]> = fc.oneof(
-  fc.constant({}),
-  fc.record({ H100: fc.integer({ min: 0, max: 12 }) }),
-  fc.record({ H100: fc.integer({ min: 0, max: 12 }), A100: fc.integer({ min: 0, max: 6 }) }),
-);
+/** What teams may say besides their limit; what is left out is left out of the record, too. */
+const standing: fc.Arbitrary<Partial<Team>> = fc
+  .record({
+    guarantee: oneIn(2, amounts(8)),
+    weight: oneIn(3, fc.constantFrom(0, 0.5, 1, 2)),
+    lendingLimit: oneIn(3, amounts(4)),
+    borrowingLimit: oneIn(3, amounts(4)),
+    priority: oneIn(3, fc.integer({ min: 0, max: 2 })),
+    preemption: oneIn(3, preemption),
+  })
+  .map(defined);
+
+type Defined<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+function defined<T extends object>(record: T): Defined<T> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
 
 /** A parent is any other team, so that some sets make circles and some name what is not there. */
 const anyTeam: fc.Arbitrary<Team> = fc
-  .tuple(fc.constantFrom(...teamNames), fc.constantFrom(null, null, ...teamNames), limits)
-  .map(([name, parent, limit]) => team(name, parent, limit));
+  .tuple(fc.constantFrom(...teamNames), fc.constantFrom(null, null, ...teamNames), limits, standing)
+  .map(([name, parent, limit, more]) => ({ ...team(name, parent, limit), ...more }));
 
 const treeOfTeams: fc.Arbitrary<readonly Team[]> = fc
-  .array(fc.tuple(fc.nat(), limits), { maxLength: 4 })
+  .array(fc.tuple(fc.nat(), limits, standing), { minLength: 1, maxLength: 4 })
   .map((genes) =>
-    genes.map(([parent, limit], index) =>
-      team(`t${index + 1}`, parent % (index + 1) === 0 ? null : `t${parent % (index + 1)}`, limit),
-    ),
+    genes.map(([parent, limit, more], index) => ({
+      ...team(`t${index + 1}`, parent % (index + 1) === 0 ? null : `t${parent % (index + 1)}`, limit),
+      ...more,
+    })),
   );
 
 const nodeGenes: fc.Arbitrary<NodeGene> = fc
@@ -74,19 +106,63 @@ const nodeGenes: fc.Arbitrary<NodeGene> = fc
     acceleratorCount: fc.constantFrom(1, 2, 4, 8, 8, 40),
     coresMilli: fc.constantFrom(4000, 16_000),
     memoryMib: fc.constantFrom(1000, 64_000),
+    spine: fc.constantFrom("s1", "s1", "s2"),
+    leaf: fc.constantFrom("l1", "l2"),
+    zone: fc.constantFrom("a", "b", "c"),
+    workersMax: fc.constantFrom(null, null, null, 2),
   })
   .map((gene) => (gene.type === "" ? { ...gene, acceleratorCount: 0 } : gene));
+
+const levels = ["spine", "leaf", "node"] as const;
+const fabric: fc.Arbitrary<FabricSpec> = fc.oneof(
+  fc.record({ within: fc.constantFrom(...levels) }),
+  fc.record({ prefer: fc.constantFrom(...levels) }),
+  fc.constant<FabricSpec>({ within: "spine", prefer: "leaf" }),
+  fc.record({ slices: fc.record({ workers: fc.constantFrom(1, 2), within: fc.constantFrom(...levels) }).map((slice) => [slice]) }),
+);
+const spread: fc.Arbitrary<SpreadSpec> = fc.record({ over: fc.constantFrom("zone", "rack"), maxPerDomain: fc.constantFrom(1, 2) });
+
+/** Whole accelerators, or a part of one; some gangs are elastic. */
+const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
+  .record({
+    workers: fc.constantFrom(1, 1, 1, 2, 3, 4),
+    accelerators: fc.constantFrom(0, 1, 1, 1, 2, 2, 4, 8, 33),
+    coresMilli: fc.constantFrom(0, 0, 500, 4000),
+    memoryMib: fc.constantFrom(0, 0, 500),
+    shareMilli: fc.constantFrom(undefined, undefined, undefined, 250, 500, 700),
+    least: fc.nat({ max: 8 }),
+  })
+  .map(({ shareMilli, least, ...gang }) => ({
+    ...gang,
+    ...(shareMilli === undefined ? {} : { accelerators: 1, shareMilli }),
+    ...(least > 0 && least < gang.workers ? { minWorkers: least } : {}),
+  }));
+
+const wishes = fc
+  .record({
+    fabric: oneIn(5, fabric),
+    spread: oneIn(8, spread),
+    nodeSelector: oneIn(8, fc.record({ zone: fc.constantFrom("a", "b") })),
+    preemptible: fc.constantFrom(undefined, undefined, true, true, false),
+    minRuntimeMs: fc.constantFrom(undefined, undefined, 400, 2000),
+    restartCostMs: fc.constantFrom(undefined, 1000),
+    hold: fc.constantFrom<true | undefined>(undefined, undefined, undefined, undefined, undefined, undefined, true),
+    notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
+    deadlineMs: fc.constantFrom(undefined, undefined, 5000, 20_000),
+    after: oneIn(
+      15,
+      fc
+        .record({ workload: fc.constantFrom("a", "b", "w1", "w2"), on: fc.constantFrom<"ok" | "failed" | "any">("ok", "failed", "any") })
+        .map((each) => [each]),
+    ),
+  })
+  .map(defined);
 
 const specs: fc.Arbitrary<WorkloadSpec> = fc
   .record({
     name: fc.constantFrom("a", "b", "c", "d"),
-    team: fc.constantFrom("default", "default", "t1", "t1", "t1", "t2", "t2", "t3", "t4"),
-    gang: fc.record({
-      workers: fc.constantFrom(1, 1, 1, 2, 3),
-      accelerators: fc.constantFrom(0, 1, 1, 1, 2, 2, 4, 8, 33),
-      coresMilli: fc.constantFrom(0, 500, 4000),
-      memoryMib: fc.constantFrom(0, 500),
-    }),
+    team: fc.constantFrom("default", "default", "default", "t1", "t1", "t1", "t2", "t2", "t3", "t4"),
+    gang: gangs,
     acceleratorTypes: fc.constantFrom([], [], [], ["H100"], ["H100"], ["A100", "H100"], ["A100", "H100"], ["B300"]),
     priority: fc.integer({ min: -1, max: 2 }),
     walltimeMs: fc.constantFrom(null, 1, 500, 5000),
@@ -96,8 +172,9 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
       backoffMaxMs: fc.constantFrom(0, 500, 5000),
     }),
     taskCount: fc.constantFrom(null, null, 1, 3, 6),
+    wishes,
   })
-  .map(({ name, ...changes }) => spec(name, changes));
+  .map(({ name, wishes: more, ...changes }) => spec(name, { ...changes, ...more }));
 
 const pick = fc.nat({ max: 1000 });
 const late = fc.integer({ min: 0, max: 9 }).map((roll) => roll === 0);
@@ -112,14 +189,16 @@ const exit: fc.Arbitrary<Move> = fc.record({
   late,
   codes: fc.array(fc.constantFrom(0, 0, 0, 1, -9), { minLength: 1, maxLength: 2 }),
 });
-const ofAttempt = (...kinds: ("running" | "gone" | "progress" | "checkpoint")[]): fc.Arbitrary<Move> =>
+const ofAttempt = (...kinds: AttemptNews[]): fc.Arbitrary<Move> =>
   fc.record({ kind: fc.constantFrom(...kinds), pick, late });
 
 export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
   { weight: 8, arbitrary: ofAttempt("running") },
-  { weight: 2, arbitrary: ofAttempt("gone", "progress", "checkpoint") },
+  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "left") },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("lost" as const, "resume" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("seen" as const), pick, node: fc.option(nodeGenes) }) },

@@ -3,6 +3,7 @@ import type { Batch } from "../../batch.ts";
 import { shrinkOf } from "../../decide/attempt-effects.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import type { PlannedVictim } from "../../events.ts";
+import type { AttemptId } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { isIdle } from "../../state/ledger.ts";
@@ -11,7 +12,7 @@ import { dominantShare, standingsOf } from "../order/standing.ts";
 import type { Standing } from "../order/standing.ts";
 import { withdraw } from "../promises.ts";
 import { promise, promiseMove, start } from "../start.ts";
-import type { Plan, Victim } from "./plan.ts";
+import type { Move, Plan, Victim } from "./plan.ts";
 
 export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
   const { world, nowMs: atMs } = batch;
@@ -42,12 +43,26 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
   if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
-  const isKept = world.rules.eviction.promises === "kept";
-  for (const { attempt, found, placement } of plan.moves ?? []) {
-    // Whoever only had a promise asks again like anybody.
-    if (isKept && world.state.attempts.has(attempt.id)) promiseMove(batch, attempt, placement);
-    // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
-    else batch.ledger.occupy(found, placement);
+  if (world.rules.eviction.promises === "kept") return keepMoves(batch, plan.moves ?? []);
+  // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
+  for (const { found, placement } of plan.moves ?? []) batch.ledger.occupy(found, placement);
+}
+
+/**
+ * Places for those who move, one for each attempt: for all of a gang that leaves, for the first of the further workers of one that
+ * shrinks, for whoever had only a promise. The workers beyond ask again when the gang has grown so far.
+ */
+function keepMoves(batch: Batch, moves: readonly Move[]): void {
+  const { state } = batch.world;
+  const kept = new Set<AttemptId>();
+  for (const { attempt, found, placement } of moves) {
+    const running = state.attempts.get(attempt.id);
+    const leavesWhole = running !== undefined && running.stop !== null;
+    if (kept.has(attempt.id) || leavesWhole !== (running !== undefined && found.grows === null)) continue;
+    if (running === undefined && readyTask(found.waiting.first() as Workload, batch.nowMs) === null) continue;
+    kept.add(attempt.id);
+    if (leavesWhole) promiseMove(batch, attempt, placement);
+    else promise(batch, found, placement);
   }
 }
 

@@ -1,0 +1,106 @@
+/** Random policies: any combination of the knobs, those that imitate somebody and those that nobody would choose. */
+import fc from "fast-check";
+import { rulesOf } from "../../src/index.ts";
+import type {
+  BackfillRules,
+  ElasticRules,
+  EvictionRules,
+  FabricRules,
+  OrderKey,
+  Phase,
+  Policy,
+  Rules,
+  TeamOrderKey,
+  TeamRules,
+} from "../../src/index.ts";
+
+const phases: fc.Arbitrary<readonly Phase[]> = fc.oneof(
+  fc.constantFrom<readonly Phase[]>(
+    ["place"],
+    ["place", "reclaim", "preempt", "grow"],
+    ["place", "reclaim", "preempt", "grow"],
+    ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
+    ["refill"],
+    ["refill", "grow"],
+  ),
+  fc.uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "grow", "drop-incomplete")).map(
+    (rest): readonly Phase[] => ["place", ...rest],
+  ),
+);
+
+const teamKeys: readonly TeamOrderKey[] = [
+  "above-share-last",
+  "within-guarantee",
+  "priority",
+  "without-claim-last",
+  "share-with",
+  "share",
+  "claim",
+  "weighted-use",
+  "guarantee-ratio",
+  "name",
+];
+
+const teams: fc.Arbitrary<TeamRules> = fc.record({
+  order: fc.oneof(fc.constant([]), fc.uniqueArray(fc.constantFrom(...teamKeys), { maxLength: 4 })),
+  share: fc.constantFrom<TeamRules["share"]>("divide", "divide", "weights"),
+  nonPreemptible: fc.constantFrom<TeamRules["nonPreemptible"]>("guarantee", "limit"),
+  overGuarantee: fc.constantFrom<TeamRules["overGuarantee"]>("idle", "idle", "borrow"),
+  usageHalfLifeMs: fc.constant(null),
+});
+
+const backfill: fc.Arbitrary<BackfillRules> = fc.record({
+  reserve: fc.constantFrom<BackfillRules["reserve"]>("none", "head", "head", "all"),
+  depth: fc.integer({ min: 1, max: 3 }),
+  assumedWalltimeMs: fc.constantFrom(2000, 100_000),
+});
+
+const fabric: fc.Arbitrary<FabricRules> = fc.record({
+  choose: fc.constantFrom<FabricRules["choose"]>("fullest", "fewest"),
+  leastFreeWithoutWish: fc.boolean(),
+  balanced: fc.boolean(),
+});
+
+const eviction: fc.Arbitrary<EvictionRules> = fc.record({
+  search: fc.constantFrom<EvictionRules["search"]>("cheapest", "cheapest", "fewest", "growing-list", "by-share", "by-advantage"),
+  shareTests: fc.constantFrom<EvictionRules["shareTests"]>([], ["final"], ["final", "initial"]),
+  preemptibleBelowPriority: fc.constantFrom(null, 0, 1, 100),
+  promises: fc.constantFrom<EvictionRules["promises"]>("kept", "kept", "forgotten"),
+  lazy: fc.constant(false),
+  checkpointTimeoutMs: fc.constant(0),
+});
+
+const elastic: fc.Arbitrary<ElasticRules> = fc.record({
+  grow: fc.constantFrom<ElasticRules["grow"]>("in-order", "last", "last", "never"),
+});
+
+const keys = fc.constantFrom<OrderKey>("submitted", "priority", "walltime", "deadline", "starting", "running");
+
+export const policies: fc.Arbitrary<Policy> = fc
+  .record({
+    name: fc.constant("random"),
+    order: fc.uniqueArray(keys),
+    whenHeadBlocked: fc.constantFrom<Policy["whenHeadBlocked"]>("stop", "skip", "skip"),
+    placement: fc.constantFrom<Policy["placement"]>("pack", "spread"),
+    exceedsFleet: fc.constantFrom<Policy["exceedsFleet"]>("hold", "hold", "reject"),
+    phases: fc.option(phases, { nil: undefined, freq: 4 }),
+    teams: fc.option(teams, { nil: undefined, freq: 4 }),
+    backfill: fc.option(backfill, { nil: undefined, freq: 4 }),
+    fabric: fc.option(fabric, { nil: undefined, freq: 4 }),
+    eviction: fc.option(eviction, { nil: undefined, freq: 4 }),
+    elastic: fc.option(elastic, { nil: undefined, freq: 4 }),
+  })
+  .map((policy) => {
+    const known = Object.fromEntries(Object.entries(policy).filter(([, knob]) => knob !== undefined)) as unknown as Policy;
+    const waives = waivedBy(rulesOf(known));
+    return waives.length === 0 ? known : { ...known, waives };
+  });
+
+/**
+ * What a combination of knobs gives up by what it is. Promises that are forgotten let a victim take its place back (5, 6, 8);
+ * filling up anew names one beneficiary for all that it evicts (6, 7).
+ */
+function waivedBy({ eviction, phases: inOrder }: Rules): readonly number[] {
+  const forgets = eviction.promises === "forgotten" ? [5, 6, 8] : [];
+  return [...new Set([...forgets, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted((left, right) => left - right);
+}
