@@ -1,6 +1,16 @@
 /** HiveD's scenarios on the preset `hived`: jobs arrive one after the other, each after everything came to rest, and are looked at between. */
-import { acceleratorIndices, commandId, presets } from "@headroom/engine";
-import type { Attempt, Command, Input, Node as EngineNode, NodeSpec, Policy, TeamShape } from "@headroom/engine";
+import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/engine";
+import type {
+  Attempt,
+  Command,
+  Input,
+  Node as EngineNode,
+  NodeSpec,
+  Policy,
+  TeamShape,
+  WorkerAllocation,
+  WorkloadSpec,
+} from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, specOf } from "../stage.ts";
 import type { StagedSpec } from "../stage.ts";
@@ -32,6 +42,7 @@ interface Job {
 }
 interface Wanted {
   readonly outcome?: string;
+  readonly node?: string;
   readonly podsRunning?: number;
   readonly minNodesUsed?: number;
   readonly maxNodesUsed?: number;
@@ -47,7 +58,7 @@ interface Checks {
 }
 interface Step extends Checks {
   readonly after: string;
-  readonly event: { readonly submit?: string; readonly nodeNotReady?: string; readonly nodeReady?: string };
+  readonly event: Readonly<Record<string, string>>;
 }
 interface HivedScenario extends Scenario {
   readonly nodes: readonly Node[];
@@ -70,8 +81,9 @@ class Play {
   readonly #stage: Stage;
   /** Ids of workloads by job. */
   readonly #ids = new Map<string, string>();
-  /** Jobs of which a pod lost its place since the last check. */
-  readonly #evicted = new Set<string>();
+  /** Jobs of which a pod lost its place, and those of which one did since the last step. */
+  readonly #everEvicted = new Set<string>();
+  #evicted = new Set<string>();
   readonly #waiting: Job[];
 
   constructor(world: HivedScenario) {
@@ -121,7 +133,7 @@ class Play {
       commandId: commandId(id),
       actor: "scenario",
       idempotencyKey: null,
-      spec: specOf(stagedSpec(job)),
+      spec: specFor(job),
     };
     this.#settle([command]);
   }
@@ -132,8 +144,11 @@ class Play {
     let events = this.#stage.round(inputs);
     for (let round = 0; ; round++) {
       for (const event of events) {
-        if (event.kind === "attemptStopRequested" || event.kind === "gangShrinkRequested")
-          this.#evicted.add(nameOf.get(event.attemptId.split(".")[0] as string) as string);
+        const isTaken = event.kind === "attemptStopRequested" || event.kind === "gangShrinkRequested";
+        if (!isTaken && !(event.kind === "attemptEnded" && event.outcome === "lost")) continue;
+        const name = nameOf.get(event.attemptId.split(".")[0] as string) as string;
+        this.#evicted.add(name);
+        this.#everEvicted.add(name);
       }
       if (events.length === 0) return;
       if (round === ROUNDS_MAX) throw new Error(`no rest after ${ROUNDS_MAX} rounds`);
@@ -145,19 +160,24 @@ class Play {
     const { steps = [] } = this.#world.expected;
     const later = new Set(steps.flatMap(({ event }) => event.submit ?? []));
     const differences = steps.flatMap((step) => {
-      this.#submitUntil(step.event.submit, later);
-      if (step.event.nodeNotReady !== undefined)
-        this.#settle([
-          { kind: "nodeUnreachable", nodeId: this.#node(step.event.nodeNotReady).id, detail: "not ready" },
-        ]);
-      if (step.event.nodeReady !== undefined)
-        this.#settle([{ kind: "nodeSeen", node: specOfNode(this.#node(step.event.nodeReady)) }]);
+      this.#submitUntil(step.event["submit"], later);
+      const unknown = Object.entries(step.event).filter(([kind, name]) => !this.#happens(kind, name));
       const found = this.#check(step).map((text) => `after ${step.after}: ${text}`);
-      this.#evicted.clear();
-      return found;
+      this.#evicted = new Set();
+      return [...unknown.map(([kind]) => `after ${step.after}: nothing is known of the event ${kind}`), ...found];
     });
     while (this.#waiting.length > 0) this.#submit(this.#waiting.shift() as Job);
+    this.#evicted = this.#everEvicted;
     return [...differences, ...this.#check(this.#world.expected)];
+  }
+
+  /** Lets a step's event happen; false: it is none that is known. */
+  #happens(kind: string, name: string): boolean {
+    if (kind === "nodeNotReady")
+      this.#settle([{ kind: "nodeUnreachable", nodeId: this.#node(name).id, detail: "not ready" }]);
+    else if (kind === "nodeReady") this.#settle([{ kind: "nodeSeen", node: specOfNode(this.#node(name)) }]);
+    else if (kind === "complete" || kind === "finish") this.#settle(this.#attempts(name).map(exited));
+    return ["submit", "nodeNotReady", "nodeReady", "complete", "finish"].includes(kind);
   }
 
   /** Everything up to the job that a step names; where it names none, all that no step names. */
@@ -182,7 +202,7 @@ class Play {
     const expect = (holds: boolean, text: string): void => void (holds || differences.push(text));
     for (const [name, wanted] of Object.entries(jobs))
       differences.push(...this.#checkJob(name, typeof wanted === "string" ? { outcome: wanted } : wanted));
-    const workers = (names: readonly string[]) => names.flatMap((name) => this.#attempt(name)?.workers ?? []);
+    const workers = (names: readonly string[]) => names.flatMap((name) => this.#workers(name));
     const running = workers([...this.#ids.keys()]).length;
     if (podsRunning !== undefined)
       expect(running === podsRunning, `expected ${podsRunning} pods to run, ${running} do`);
@@ -199,38 +219,56 @@ class Play {
       expect(cells.size === 1, `expected one cell of ${sameCell.gpus}, got ${[...cells].join(", ")}`);
     }
     for (const name of becomesOpportunistic)
-      expect(this.#attempt(name)?.opportunistic === true, `expected ${name} to go on as opportunistic`);
+      expect(
+        this.#attempts(name).some(({ opportunistic }) => opportunistic === true),
+        `expected ${name} to go on as opportunistic`,
+      );
     if (retries === undefined) return differences;
     for (const name of Object.keys(jobs)) {
-      const tried = this.#attempt(name)?.number ?? 1;
+      const tried = Math.max(1, ...this.#attempts(name).map(({ number }) => number));
       expect(tried === retries + 1, `expected ${name} to be tried again ${retries} times, it is at attempt ${tried}`);
     }
     return differences;
   }
 
-  #attempt(name: string): Attempt | null {
+  /** Attempts of the job that run or start and were not asked to stop. */
+  #attempts(name: string): readonly Attempt[] {
     const id = this.#ids.get(name);
-    return id === undefined ? null : this.#stage.attempt(id);
+    if (id === undefined) return [];
+    const { attempts } = this.#stage.engine.state;
+    return this.#stage
+      .workload(id)
+      .activeAttempts.flatMap((active) => attempts.get(active) ?? [])
+      .filter(({ stop }) => stop === null);
   }
 
-  #checkJob(name: string, { outcome, podsRunning, minNodesUsed, maxNodesUsed }: Wanted): string[] {
+  #workers(name: string): readonly WorkerAllocation[] {
+    return this.#attempts(name).flatMap(({ workers }) => workers);
+  }
+
+  #checkJob(name: string, { outcome, node, podsRunning, minNodesUsed, maxNodesUsed }: Wanted): string[] {
     const id = this.#ids.get(name);
     if (id === undefined) return [`${name} was never submitted`];
-    const workers = this.#attempt(name)?.workers ?? [];
-    const nodes = new Set(workers.map(({ node }) => node)).size;
+    const workers = this.#workers(name);
+    const nodes = new Set(workers.map((worker) => worker.node)).size;
     const { spec, endedAtMs } = this.#stage.workload(id);
+    const pods = spec.gang.workers * taskCountOf(spec);
     const holds: Readonly<Record<string, boolean>> = {
-      placed: workers.length === spec.gang.workers,
+      placed: workers.length === pods,
       "keeps-running": workers.length > 0 && !this.#evicted.has(name),
       "stays-pending": workers.length === 0 && endedAtMs === null,
-      "partially-placed": workers.length > 0 && workers.length < spec.gang.workers,
+      "partially-placed": workers.length > 0 && workers.length < pods,
       evicted: this.#evicted.has(name),
       preempted: this.#evicted.has(name),
       "evicted-and-requeued": this.#evicted.has(name) && endedAtMs === null,
     };
     const differences: string[] = [];
-    const seen = `${workers.length} of ${spec.gang.workers} pods run on ${nodes} nodes${this.#evicted.has(name) ? ", some lost their place" : ""}`;
+    const seen = `${workers.length} of ${pods} pods run on ${nodes} nodes${this.#evicted.has(name) ? ", some lost their place" : ""}`;
     if (outcome !== undefined && holds[outcome] !== true) differences.push(`${name}: expected ${outcome}, ${seen}`);
+    if (node !== undefined && !workers.every((worker) => worker.node === node))
+      differences.push(
+        `${name}: expected all on ${node}, they are on ${workers.map((worker) => worker.node).join(", ")}`,
+      );
     if (podsRunning !== undefined && workers.length !== podsRunning)
       differences.push(`${name}: expected ${podsRunning} pods, ${seen}`);
     if (minNodesUsed !== undefined && nodes < minNodesUsed)
@@ -291,6 +329,21 @@ function stagedSpec({ name, queue, priority, pods, gpusPerPod, gpuType, gangMin 
     },
   };
 }
+
+/** Pods that are no gang and name no type may each have another type: they are tasks of their own. */
+function specFor(job: Job): WorkloadSpec {
+  const staged = stagedSpec(job);
+  const isLoose = typeof job.gpuType !== "string" && (job.gangMin ?? 1) === 1 && job.pods > 1;
+  if (!isLoose) return specOf(staged);
+  const gang = { workers: 1, accelerators: job.gpusPerPod, coresMilli: 0, memoryMib: 0 };
+  return { ...specOf({ ...staged, gang }), kind: "batch", taskCount: job.pods };
+}
+
+const exited = ({ id, workers }: Attempt): Input => ({
+  kind: "attemptExited",
+  attemptId: id,
+  exits: workers.map((_, worker) => ({ kind: "exited", worker, code: 0 })),
+});
 
 function specOfNode(node: EngineNode): NodeSpec {
   const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = node;

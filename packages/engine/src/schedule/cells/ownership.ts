@@ -31,14 +31,16 @@ export interface OwnedShape {
   readonly owner: TeamName;
   readonly shape: TeamShape;
   readonly cells: readonly Cell[];
+  /** The same. */
+  readonly could: ReadonlySet<Cell>;
 }
 
 /** A layout: which cells are whose. */
 export interface Layout {
   /** Accelerators of guaranteed work outside its team's shapes. */
   readonly outside: number;
-  /** Accelerators of shapes for which no cells are left. */
-  readonly missing: number;
+  /** By team: accelerators of its shapes for which no cells are left. */
+  readonly missing: ReadonlyMap<TeamName, number>;
   /** By shape: cells with guaranteed work in them, and cells set aside for more. */
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
   readonly spare: ReadonlyMap<OwnedShape, readonly Cell[]>;
@@ -54,7 +56,10 @@ export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
 /** All shapes that are cells of the type, those of pinned nodes first, then larger before smaller. */
 export function shapesOn({ state }: World, tree: CellTree, type: string): readonly OwnedShape[] {
   const owned = [...state.teams.values()].flatMap(({ name, shapes = [] }) =>
-    shapes.map((shape): OwnedShape => ({ owner: name, shape, cells: tree.cellsOf(shape, type) })),
+    shapes.map((shape): OwnedShape => {
+      const cells = tree.cellsOf(shape, type);
+      return { owner: name, shape, cells, could: new Set(cells) };
+    }),
   );
   const isPinned = ({ shape }: OwnedShape): number => Number(shape.nodes !== undefined);
   const depth = ({ shape }: OwnedShape): number => shape.domain?.length ?? 0;
@@ -103,89 +108,177 @@ export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }
   return { owner, leaves, cell: tree.enclosing(leaves) };
 }
 
-/** Lays out all shapes around the work. */
+/** How many layouts are looked at where teams own cells of several sizes, one inside the other, and each could be the one in use. */
+const LAYOUTS_MAX = 64;
+
+/** The best layout of all shapes around the work: with the least work outside, then with the least missing. */
 export function layOut(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]): Layout {
-  return layouts(tree, shapes, workers).reduce((best, other) => (isAsGood(best, other) ? best : other));
+  let best: Layout | null = null;
+  for (const layout of layouts(tree, shapes, workers)) {
+    const missing = sumOf(layout.missing);
+    if (layout.outside === 0 && missing === 0) return layout;
+    if (best === null || layout.outside < best.outside) best = layout;
+    else if (layout.outside === best.outside && missing < sumOf(best.missing)) best = layout;
+  }
+  return best as Layout;
 }
 
-/** Layouts to choose from, as they differ for a team that owns cells of several sizes: the widest bound to its work first, or the narrowest. */
-export function layouts(
+const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
+  [...missing.values()].reduce((sum, count) => sum + count, 0);
+
+/** Whether the first leaves nobody worse off than the second: neither work outside its shapes nor any team without cells that it had. */
+export function isAsGood(first: Layout, second: Layout): boolean {
+  if (first.outside > second.outside) return false;
+  return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
+}
+
+/**
+ * Layouts to choose from. They differ where a team owns cells of several sizes and its work could lie in either: the one with the
+ * widest bound first, the one with the narrowest, then others, a bounded number of them.
+ */
+export function* layouts(
   tree: CellTree,
   shapes: readonly OwnedShape[],
   workers: readonly GuaranteedWorker[],
-): readonly Layout[] {
-  const wide = layOutBy(tree, shapes, { workers, binding: shapes });
-  return [wide, layOutBy(tree, shapes, { workers, binding: shapes.toReversed() })];
+): Generator<Layout> {
+  const binding = new Binding(tree, shapes, workers);
+  let count = 0;
+  for (const order of [shapes, shapes.toReversed()]) {
+    for (const bound of binding.ways(order)) {
+      yield completed(tree, { shapes, workers, binding, bound });
+      if (++count === LAYOUTS_MAX) return;
+      if (order === shapes && count === 1 && binding.isOpen) break;
+    }
+    if (!binding.isOpen) return;
+  }
 }
 
-export const isAsGood = (left: Layout, right: Layout): boolean =>
-  left.outside <= right.outside && left.missing <= right.missing;
-
-interface Work {
+interface Bound {
+  readonly shapes: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
-  /** The shapes in the order in which they are bound to work. */
-  readonly binding: readonly OwnedShape[];
+  readonly binding: Binding;
+  readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
-function layOutBy(tree: CellTree, shapes: readonly OwnedShape[], { workers, binding }: Work): Layout {
-  const holder: (TeamName | null)[] = tree.leaves.map(() => null);
-  for (const { owner, leaves } of workers) for (const leaf of leaves) holder[leaf] = owner;
-  /** Accelerators in cells that are somebody's. */
-  const taken = new Uint8Array(tree.leaves.length);
-  const bound = new Map<OwnedShape, Cell[]>();
-  const inside = new Set<GuaranteedWorker>();
-  for (const owned of binding) bound.set(owned, bind(owned, { workers, inside, holder, taken }));
+/** Sets cells aside for all that is owned and not in use. */
+function completed(tree: CellTree, { shapes, workers, binding, bound }: Bound): Layout {
+  const { holder } = binding;
+  const taken = binding.taken.slice();
+  const inUse = new Set([...bound.values()].flat());
   const spare = new Map<OwnedShape, Cell[]>();
-  let missing = 0;
+  const missing = new Map<TeamName, number>();
   for (const owned of shapes) {
     const count = owned.shape.count - (bound.get(owned)?.length ?? 0);
     const cells = setAside(tree, { owned, count, holder, taken });
     spare.set(owned, cells);
-    missing += (count - cells.length) * owned.shape.accelerators;
+    const lacking = (count - cells.length) * owned.shape.accelerators;
+    missing.set(owned.owner, (missing.get(owned.owner) ?? 0) + lacking);
   }
   let outside = 0;
-  for (const worker of workers) if (!inside.has(worker)) outside += worker.leaves.length;
+  for (const { cell, leaves } of workers) {
+    let isInside = false;
+    for (const at of around(cell)) isInside ||= inUse.has(at);
+    if (!isInside) outside += leaves.length;
+  }
   return { outside, missing, bound, spare };
 }
 
-interface Bindings extends Pick<Work, "workers"> {
-  readonly inside: Set<GuaranteedWorker>;
+/** The ways in which guaranteed work can lie in cells of its team's shapes. */
+class Binding {
+  readonly holder: (TeamName | null)[];
+  /** Accelerators in cells that are in use. */
+  readonly taken: Uint8Array;
+  /** Whether there is more than one way. */
+  isOpen = false;
+  readonly #bound = new Map<OwnedShape, Cell[]>();
+  readonly #inUse = new Set<Cell>();
+  /** Work that could lie in cells of several shapes. */
+  readonly #undecided: GuaranteedWorker[] = [];
+
+  constructor(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
+    this.holder = tree.leaves.map(() => null);
+    for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
+    this.taken = new Uint8Array(tree.leaves.length);
+    // What could lie in cells of one shape alone goes first: the others can make room for it.
+    for (const worker of workers) {
+      const options = this.#optionsFor(worker, shapes);
+      if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
+      else if (!this.#isInside(worker) && options[0] !== undefined) this.#bind(options[0]);
+    }
+    this.isOpen = this.#undecided.some((worker) => !this.#isInside(worker));
+  }
+
+  #isInside({ cell }: GuaranteedWorker): boolean {
+    for (const at of around(cell)) if (this.#inUse.has(at)) return true;
+    return false;
+  }
+
+  #optionsFor({ owner, cell }: GuaranteedWorker, order: readonly OwnedShape[]): Option[] {
+    const options: Option[] = [];
+    for (const owned of order) {
+      if (owned.owner !== owner || (this.#bound.get(owned)?.length ?? 0) >= owned.shape.count) continue;
+      for (const at of around(cell))
+        if (owned.could.has(at) && isOpenTo(at, owner, this)) options.push({ owned, cell: at });
+    }
+    return options;
+  }
+
+  #bind({ owned, cell }: Option): void {
+    const cells = this.#bound.get(owned);
+    if (cells === undefined) this.#bound.set(owned, [cell]);
+    else cells.push(cell);
+    this.#inUse.add(cell);
+    this.taken.fill(1, cell.first, cell.end);
+  }
+
+  #unbind({ owned, cell }: Option): void {
+    (this.#bound.get(owned) as Cell[]).pop();
+    this.#inUse.delete(cell);
+    this.taken.fill(0, cell.first, cell.end);
+  }
+
+  /** While a way is looked at, `taken` is as of it. `order`: in which shapes are tried for each worker. */
+  *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
+    let at = from;
+    let options: Option[] = [];
+    for (; at < this.#undecided.length && options.length === 0; at++) {
+      const worker = this.#undecided[at] as GuaranteedWorker;
+      if (!this.#isInside(worker)) options = this.#optionsFor(worker, order);
+    }
+    if (options.length === 0) {
+      yield new Map([...this.#bound].map(([owned, cells]) => [owned, [...cells]]));
+      return;
+    }
+    for (const option of options) {
+      this.#bind(option);
+      try {
+        yield* this.ways(order, at);
+      } finally {
+        // Also when nobody wants to see the other ways.
+        this.#unbind(option);
+      }
+    }
+  }
+}
+
+interface Option {
+  readonly owned: OwnedShape;
+  readonly cell: Cell;
+}
+
+interface Bindings {
   readonly holder: readonly (TeamName | null)[];
   readonly taken: Uint8Array;
 }
 
-/** Cells of the shape around the work of its team, until it has as many as it owns. */
-function bind({ owner, shape, cells }: OwnedShape, { workers, inside, holder, taken }: Bindings): Cell[] {
-  const could = new Set(cells);
-  const bound = new Set<Cell>();
-  for (const worker of workers) {
-    if (worker.owner !== owner || inside.has(worker)) continue;
-    for (const cell of around(worker.cell)) {
-      if (!could.has(cell)) continue;
-      if (!bound.has(cell)) {
-        if (bound.size === shape.count || !isOpenTo(cell, owner, { holder, taken })) continue;
-        bound.add(cell);
-        taken.fill(1, cell.first, cell.end);
-      }
-      inside.add(worker);
-      break;
-    }
-  }
-  return [...bound];
-}
-
 /** Nobody else's work lies in the cell, and no part of it belongs to another. */
-export function isOpenTo(
-  { first, end }: Cell,
-  owner: TeamName,
-  { holder, taken }: Pick<Bindings, "holder" | "taken">,
-): boolean {
+export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken }: Bindings): boolean {
   for (let leaf = first; leaf < end; leaf++)
     if (taken[leaf] === 1 || (holder[leaf] !== null && holder[leaf] !== owner)) return false;
   return true;
 }
 
-interface Aside extends Pick<Bindings, "holder" | "taken"> {
+interface Aside extends Bindings {
   readonly owned: OwnedShape;
   readonly count: number;
 }

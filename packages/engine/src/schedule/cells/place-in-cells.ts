@@ -130,7 +130,7 @@ class Placing {
       if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, found.team, worker).cell);
     }
     this.#wanted = Math.max(found.workers, found.gang.workers - (growing?.workers.length ?? 0));
-    for (const owned of own?.layout.bound.keys() ?? [])
+    for (const owned of own?.shapes ?? [])
       this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
     this.#regions =
       own === null
