@@ -181,6 +181,10 @@ export const trainingAnswer = z
     }),
     failures: failureAnswer.omit({ kind: true }),
     storage: storageAnswer.omit({ kind: true }),
+    network: numbers("networkShare", "oversubscriptionShare").meta({
+      description:
+        "Share of the time that the network between nodes takes, and the part of it that narrow levels cause.",
+    }),
     run: z
       .object({
         tokens: z.number(),
@@ -197,9 +201,14 @@ export const trainingAnswer = z
         points: z
           .array(numbers("acceleratorCount", "globalBatch", "stepSeconds", "tokensPerS", "efficiency"))
           .readonly(),
+        withoutPlan: z.array(count).readonly().meta({ description: "Sizes at which nothing fits." }),
         wall: numbers("acceleratorCount", "nextCount", "gainPerDoubling").extend({ scarce: z.string() }).optional(),
       })
       .meta({ description: "Other sizes, each with the best plan of its own, and where doubling stops paying." }),
+    alternatives: z
+      .array(numbers("acceleratorCount", "stepSeconds", "peakBytes", "cost").extend({ plan }))
+      .readonly()
+      .meta({ description: "Plans that no other beats in time, memory and cost at once; empty unless asked for." }),
     warnings: z.array(z.string()).readonly(),
   })
   .meta({ id: "TrainingAnswer" });
@@ -236,6 +245,23 @@ export const servingAnswer = z
       coldStart: numbers("provisioningS", "imageS", "weightsS", "engineS", "totalS"),
     }),
     rejected: z.array(z.object({ layout, reason: z.string() })).readonly(),
+    disaggregated: z
+      .discriminatedUnion("kind", [
+        z.object({
+          kind: z.literal("plan"),
+          prefill: layout,
+          prefillCount: count,
+          decode: layout,
+          decodeCount: count,
+          acceleratorCount: count,
+          latency: numbers("ttftMs", "tpotMs"),
+          transferMs: z.number(),
+          costPerHour: z.number(),
+          costPerMillionOutputTokens: z.number(),
+        }),
+        z.object({ kind: z.literal("impossible"), reason: z.string() }),
+      ])
+      .meta({ description: "Workers for prompts and others for answers within the same promise." }),
     isCalibrated: z.boolean(),
   })
   .meta({ id: "ServingAnswer" });

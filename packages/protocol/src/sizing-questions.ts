@@ -5,6 +5,8 @@ import { integer } from "./limits.ts";
 /** Larger than any fleet that was announced so far. */
 const NODES_MAX = 1_000_000;
 const PARTS_MAX = 100;
+/** A search for each of them. */
+const SIZES_MAX = 32;
 const NAME_CHARS_MAX = 100;
 
 const positive = z.number().positive().max(1e24);
@@ -203,6 +205,16 @@ export const trainingQuestion = z
       perThousandNodeDays: positive.optional(),
       restartSeconds: positive.default(300),
       scaling: z.enum(["strong", "weak"]).default("strong"),
+      scalingCounts: z
+        .array(integer(1, 1_048_576))
+        .min(1)
+        .max(SIZES_MAX)
+        .optional()
+        .meta({ description: "Sizes to compare; left out: halvings and doublings of the size that was asked for." }),
+      alternatives: z
+        .boolean()
+        .default(false)
+        .meta({ description: "Whether plans that trade time for memory and cost are looked for too." }),
       checkpointOverlapped: z.boolean().default(false),
       checkpointGbPerS: positive.default(100),
       tiers: z.array(storageTier).max(20).default([]),
@@ -237,6 +249,8 @@ export const servingQuestion = z
         .optional(),
       profile,
       weightsGbPerS: positive.default(5),
+      provisioningSeconds: amount.default(0).meta({ description: "Until a node is there for a starting replica." }),
+      imageGb: amount.default(0).meta({ description: "Container image that a starting node lacks." }),
     }),
   })
   .meta({ id: "ServingQuestion", description: "Replicas, latency and cost of an endpoint under traffic." });

@@ -3,12 +3,14 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import type { LoadedDocument } from "../documents/load-documents.ts";
 import { confirm } from "../output/confirm.ts";
+import type { ModelledWorkload } from "../size/submission-check.ts";
 import { withProgress } from "../output/progress.ts";
 
 interface Options {
   readonly file?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  readonly force?: boolean;
   readonly json?: boolean;
 }
 
@@ -27,6 +29,7 @@ export const applyCommand = defineCommand<Options>({
     },
     { flags: "--dry-run", description: "only show what would change" },
     { flags: "-y, --yes", description: "do not ask" },
+    { flags: "--force", description: "submit workloads even if the model that they name does not fit" },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -51,20 +54,33 @@ export const applyCommand = defineCommand<Options>({
     );
     const isNothing = plan.changes.every(({ action }) => action === "unchanged");
     if (!isJson) await showPlan(context, client, request, plan);
+    const { checkModels, refuseImpossible, showModels } = await import("../size/submission-check.ts");
+    const sizing = await checkModels(context, client, modelsToCheck(loaded, plan));
+    const told = sizing.length === 0 ? {} : { sizing };
+    if (!isJson) await showModels(sizing, (line) => context.print(line), context);
     if (options.dryRun === true || isNothing) {
-      if (isJson) context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true }, null, 2));
+      if (isJson) context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true, ...told }, null, 2));
+      refuseImpossible(sizing, options.force === true);
       return exitCode.ok;
     }
+    refuseImpossible(sizing, options.force === true);
     if (options.yes !== true && !(await confirm(context.terminal, "Apply?"))) {
       context.note("Nothing was changed.");
       return exitCode.failed;
     }
     const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(request)));
-    if (isJson) context.print(JSON.stringify(done, null, 2));
+    if (isJson) context.print(JSON.stringify({ ...done, ...told }, null, 2));
     else showDone(context, done);
     return exitCode.ok;
   },
 });
+
+/** Workloads that are there already run or wait: what their file says of their model changes nothing. */
+function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): ModelledWorkload[] {
+  const isNew = ({ spec }: ModelledWorkload): boolean =>
+    changes.some(({ kind, name, action }) => kind === "workload" && name === spec.name && action !== "unchanged");
+  return loaded.flatMap(({ document }) => (document.kind === "workload" ? [document] : [])).filter(isNew);
+}
 
 async function placed(loaded: readonly LoadedDocument[], work: Promise<ApplyPlan>): Promise<ApplyPlan> {
   try {

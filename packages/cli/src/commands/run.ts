@@ -5,6 +5,7 @@ import type { RunOptions } from "../documents/run-document.ts";
 interface Options extends RunOptions {
   readonly follow?: boolean;
   readonly timeout?: string;
+  readonly force?: boolean;
   readonly json?: boolean;
 }
 
@@ -15,7 +16,8 @@ export const runCommand = defineCommand<Options>({
     "It runs in the directory where you are, in every worker, with torchrun's variables set.\n" +
     "One word after -- is a shell command line; several are a program and its arguments.\n" +
     "With --follow the exit code is 0 when it succeeded, 1 when not, 3 when --timeout passed; Ctrl-C leaves it running.\n" +
-    "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'",
+    "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'\n" +
+    "  headroom run --gpus 8 --type H100 --model llama-3-8b --batch 64 -- torchrun train.py",
   arguments: [{ syntax: "<command...>", description: "what to run; -- before it is welcome" }],
   takesRest: true,
   options: [
@@ -36,18 +38,31 @@ export const runCommand = defineCommand<Options>({
     { flags: "--retries <count>", description: "how often it may fail and start again" },
     { flags: "--grace <duration>", description: "time between SIGTERM and SIGKILL" },
     { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
+    {
+      flags: "--model <name>",
+      description: "what it trains, a preset or a config.json: checks it before it is submitted",
+    },
+    { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
+    { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
+    { flags: "--force", description: "with --model: submit it even if the model does not fit" },
     { flags: "-f, --follow", description: "print its output and stay until it ends" },
     { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
     jsonOption,
   ],
   async run(context, { args, options }) {
-    const { runSpec } = await import("../documents/run-document.ts");
+    const { runDocument } = await import("../documents/run-document.ts");
     const { followWorkload, timeoutOf } = await import("../follow.ts");
-    const spec = runSpec(args, options, context.terminal.workingDirectory);
+    const document = runDocument(args, options, context.terminal.workingDirectory);
+    const { spec } = document;
     const timeoutMs = await timeoutOf(options.timeout);
     const client = await context.connect();
+    const { checkModels, refuseImpossible, showModels } = await import("../size/submission-check.ts");
+    const sizing = await checkModels(context, client, [document]);
+    if (options.json !== true) await showModels(sizing, (line) => context.note(line), context);
+    refuseImpossible(sizing, options.force === true);
     const { workloadId } = await client.submitWorkload(spec);
-    if (options.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team }));
+    const told = sizing.length === 0 ? {} : { sizing };
+    if (options.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));
     else context.note(`submitted ${spec.name} (${workloadId})`);
     if (options.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
     if (options.json !== true)

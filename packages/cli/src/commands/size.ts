@@ -44,6 +44,7 @@ const trainingOptions: readonly OptionDefinition[] = [
     description: "other sizes with the same batch (strong, default) or the same per accelerator (weak)",
     complete: ["strong", "weak"],
   },
+  { flags: "--alternatives", description: "also every plan that no other beats in time, memory and cost at once" },
   { flags: "--rate <number>", description: "failures per 1,000 node-days (default: 3.79, Llama 3's)" },
   { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },
@@ -101,6 +102,8 @@ const serveCommand = defineCommand<ServingOptions>({
     { flags: "--share <share>", description: "share of requests that keep both (default: 95%)" },
     { flags: "--layout <widths>", description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)" },
     { flags: "--weight-rate <GB/s>", description: "a starting node reads weights at this rate (default: 5)" },
+    { flags: "--provisioning <duration>", description: "until a node is there for a starting replica (default: 0s)" },
+    { flags: "--image <bytes>", description: "container image that a starting node lacks (default: none)" },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -4,7 +4,14 @@ import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { addAbortSignal } from "node:stream";
-import { checkDocuments, checkFabricLevels, pathText, readDocument, type HeadroomDocument } from "@headroom/protocol";
+import {
+  checkDocuments,
+  checkFabricLevels,
+  pathText,
+  readDocument,
+  type HeadroomDocument,
+  type ModelWish,
+} from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseYaml, type YamlDocument } from "./yaml-source.ts";
@@ -106,10 +113,16 @@ function fieldText(steps: readonly (string | number)[]): string {
 /** Relative paths become absolute, seen from the file; work without a directory runs where its file lies. */
 function located(document: HeadroomDocument, directory: string): HeadroomDocument {
   if (document.kind !== "workload") return document;
-  const { spec } = document;
+  const { spec, model } = document;
   const dir = spec.dir === null ? directory : absolute(spec.dir, directory);
   const checkpointDir = spec.checkpointDir === null ? null : absolute(spec.checkpointDir, directory);
-  return { kind: "workload", spec: { ...spec, dir, checkpointDir } };
+  const locatedModel = model === undefined ? {} : { model: locatedFiles(model, directory) };
+  return { kind: "workload", spec: { ...spec, dir, checkpointDir }, ...locatedModel };
+}
+
+function locatedFiles(model: ModelWish, directory: string): ModelWish {
+  const file = (written: string | null): string | null => (written === null ? null : absolute(written, directory));
+  return { ...model, config: file(model.config), catalogue: file(model.catalogue), profile: file(model.profile) };
 }
 
 function absolute(written: string, directory: string): string {

@@ -1,7 +1,7 @@
 /** The document that the options of `headroom run` amount to; one reader and one set of messages for both. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { pathText, readDocument, type WorkloadSpec } from "@headroom/protocol";
+import { pathText, readDocument, type ModelWish, type WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 
 export interface RunOptions {
@@ -18,6 +18,9 @@ export interface RunOptions {
   readonly retries?: string;
   readonly grace?: string;
   readonly env?: readonly string[];
+  readonly model?: string;
+  readonly sequence?: string;
+  readonly batch?: string;
 }
 
 /** Where a message about a field of the document points on the command line. */
@@ -34,9 +37,17 @@ const flags: Readonly<Record<string, string>> = {
   "retries.max": "--retries",
   grace: "--grace",
   run: "the command",
+  model: "--model",
+  "model.sequence": "--sequence",
+  "model.globalBatch": "--batch",
 };
 
-export function runSpec(command: readonly string[], options: RunOptions, directory: string): WorkloadSpec {
+export interface RunDocument {
+  readonly spec: WorkloadSpec;
+  readonly model?: ModelWish | undefined;
+}
+
+export function runDocument(command: readonly string[], options: RunOptions, directory: string): RunDocument {
   if (command.length === 0) throw new CliError("say what to run: headroom run -- COMMAND …", exitCode.usage);
   const gpus = options.gpus ?? options.accelerators;
   const document = {
@@ -57,15 +68,23 @@ export function runSpec(command: readonly string[], options: RunOptions, directo
     walltime: options.walltime,
     retries: { max: numeric(options.retries) },
     grace: options.grace,
+    model: modelOf(options, directory),
   };
   const reading = readDocument(withoutUndefined(document));
-  if (reading.ok && reading.document.kind === "workload") return reading.document.spec;
+  if (reading.ok && reading.document.kind === "workload") return reading.document;
   const problems = reading.ok ? [] : reading.problems;
   const lines = problems.map(({ path: steps, message }) => {
     const field = pathText(steps);
     return `${flags[field] ?? (steps[0] === "env" ? `--env ${String(steps[1])}` : field)}: ${message}`;
   });
   throw new CliError(lines.join("\n"), exitCode.usage);
+}
+
+/** What ends in `.json` is a config.json, everything else a preset; the rest of the options say nothing without it. */
+function modelOf({ model, sequence, batch }: RunOptions, directory: string): Record<string, unknown> | undefined {
+  if (model === undefined && sequence === undefined && batch === undefined) return undefined;
+  const named = model?.endsWith(".json") === true ? { config: path.resolve(directory, model) } : { preset: model };
+  return { ...named, sequence: numeric(sequence), globalBatch: numeric(batch) };
 }
 
 /** Only what looks like a number becomes one; the reader then says what is wrong with the rest. */

@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
-import { given, percentText, positive, significant } from "./quantities.ts";
+import { byteQuantity, given, percentText, positive, significant } from "./quantities.ts";
 
 export interface ServingOptions {
   readonly model?: string;
@@ -24,6 +24,8 @@ export interface ServingOptions {
   readonly layout?: string;
   readonly profile?: string;
   readonly weightRate?: string;
+  readonly provisioning?: string;
+  readonly image?: string;
   readonly json?: true;
 }
 
@@ -69,6 +71,8 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
     layout: given(options.layout, layoutOf, undefined),
     profile,
     weightsGbPerS: given(options.weightRate, (text) => positive(text, "--weight-rate"), 5),
+    provisioningSeconds: given(options.provisioning, (text) => duration(text, "--provisioning") / 1000, undefined),
+    imageGb: given(options.image, (text) => byteQuantity(text, "--image") / 1e9, undefined),
   };
 }
 
@@ -91,7 +95,7 @@ const layoutText = ({ tensor, pipeline, attentionData, expert }: ServingPlanRow[
     .join(" ") || "one accelerator";
 
 function servingLines(
-  { model, accelerator, plans, best, rejected, isCalibrated }: ServingReport,
+  { model, accelerator, plans, best, rejected, disaggregated, isCalibrated }: ServingReport,
   context: CommandContext,
 ) {
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
@@ -126,15 +130,35 @@ function servingLines(
         ],
         ["step", stepText(step)],
         ["80% interval", `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per token`],
-        [
-          "cold start",
-          `${significant(coldStart.totalS)} s (weights ${significant(coldStart.weightsS)}, engine ${significant(coldStart.engineS)})`,
-        ],
+        ["cold start", coldStartText(coldStart)],
+        ["apart", apartText(disaggregated)],
       ],
       context.paint,
     ),
     ...rejected.map(({ layout, reason }) => context.paint("dim", `not ${layoutText(layout)}: ${reason}`)),
   ];
+}
+
+function coldStartText(start: ServingReport["best"]["coldStart"]): string {
+  const parts = [
+    ["node", start.provisioningS],
+    ["image", start.imageS],
+    ["weights", start.weightsS],
+    ["engine", start.engineS],
+  ] as const;
+  const named = parts.filter(([, seconds]) => seconds > 0).map(([name, seconds]) => `${name} ${significant(seconds)}`);
+  return `${significant(start.totalS)} s (${named.join(", ")})`;
+}
+
+/** Prompts on some workers and answers on others, in the same promise. */
+function apartText(apart: ServingReport["disaggregated"]): string {
+  if (apart.kind === "impossible") return `prompts and answers on workers of their own: no, ${apart.reason}`;
+  const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = apart;
+  const cost = costPerHour > 0 ? `, $${significant(costPerHour)} per hour` : "";
+  return (
+    `${prefillCount} for prompts (${layoutText(prefill)}) and ${decodeCount} for answers (${layoutText(decode)}): ` +
+    `${acceleratorCount} accelerators, ${significant(latency.ttftMs)} and ${significant(latency.tpotMs)} ms${cost}`
+  );
 }
 
 function stepText(step: ServingReport["best"]["step"]): string {

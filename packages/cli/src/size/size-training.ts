@@ -29,6 +29,7 @@ export interface TrainingOptions {
   readonly rate?: string;
   readonly restart?: string;
   readonly scaling?: string;
+  readonly alternatives?: true;
   readonly overlapped?: true;
   readonly checkpointRate?: string;
   readonly tier?: readonly string[];
@@ -86,6 +87,7 @@ async function questionOf(
     perThousandNodeDays: given(options.rate, (text) => positive(text, "--rate"), undefined),
     restartSeconds: given(options.restart, (text) => duration(text, "--restart") / 1000, 300),
     scaling: scalingKind(options.scaling),
+    alternatives: options.alternatives === true,
     checkpointOverlapped: options.overlapped === true,
     checkpointGbPerS: given(options.checkpointRate, (text) => positive(text, "--checkpoint-rate"), 100),
     tiers: await storageTiers(options),
@@ -138,5 +140,5 @@ function planOf(text: string): Partial<ParallelPlan> {
     zeroStage,
     recomputation,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Partial<ParallelPlan>;
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -34,6 +34,7 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
         `every ${shortDuration(failures.mttfSeconds * 1000)}; save every ` +
           `${shortDuration(failures.chosen.intervalSeconds * 1000)}; goodput ${percentText(failures.goodputShare)}`,
       ],
+      ["network", `${percentText(report.network.networkShare)} of the time waits for it`],
       ...runPairs(report),
     ],
     context.paint,
@@ -44,6 +45,7 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
     ...breakdownLines(report, context),
     "",
     ...scalingLines(report, context),
+    ...alternativeLines(report, describePlan, context),
     ...warningLines(report, context),
   ];
 }
@@ -126,6 +128,25 @@ function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
   if (wall === undefined) return "Every doubling of these pays.";
   const { acceleratorCount, gainPerDoubling, scarce } = wall;
   return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
+}
+
+/** What can be had for less memory or less money, in more time. */
+function alternativeLines(
+  { alternatives }: TrainingReport,
+  describePlan: (plan: TrainingReport["plan"]) => string,
+  { terminal, paint }: CommandContext,
+): string[] {
+  if (alternatives.length === 0) return [];
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [right("ACCELERATORS"), right("STEP"), right("MEMORY"), right("PER STEP"), { title: "PLAN" }];
+  const rows = alternatives.map(({ plan, acceleratorCount, stepSeconds, peakBytes, cost }) => [
+    String(acceleratorCount),
+    `${significant(stepSeconds)} s`,
+    `${significant(peakBytes / gib)} GiB`,
+    cost > 0 ? `$${significant(cost)}` : "",
+    describePlan(plan),
+  ]);
+  return ["", ...tableLines(columns, rows, terminal.stdout, paint)];
 }
 
 function warningLines({ warnings }: TrainingReport, { paint }: CommandContext): string[] {

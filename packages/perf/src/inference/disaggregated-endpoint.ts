@@ -1,7 +1,7 @@
 import type { InferenceConstants } from "../constants-inference.ts";
 import { promptLatencyMs, promptMs } from "./batching.ts";
 import { kvTransferMs } from "./disaggregation.ts";
-import type { EndpointQuestion } from "./endpoint.ts";
+import { usualLayouts, type EndpointQuestion } from "./endpoint.ts";
 import { obstacles } from "./feasibility.ts";
 import { latencyQuantile, promptWaitMs, waitingTail } from "./queueing.ts";
 import type { LatencyQuantile } from "./queueing.ts";
@@ -11,7 +11,9 @@ import type { BuiltReplica, ServingLayout } from "./replica.ts";
 /** Workers for prompts and workers for answers that keep an objective together. */
 export interface DisaggregatedPlan {
   readonly kind: "plan";
+  readonly prefill: ServingLayout;
   readonly prefillCount: number;
+  readonly decode: ServingLayout;
   readonly decodeCount: number;
   readonly acceleratorCount: number;
   /** The parts of the time to the first token, and the time per further token, at the promised share. */
@@ -22,6 +24,13 @@ export interface DisaggregatedPlan {
 }
 
 export type DisaggregatedAnswer = DisaggregatedPlan | { readonly kind: "impossible"; readonly reason: string };
+
+/** The fewest workers of one stage that keep its part of the objective. */
+interface Stage {
+  readonly layout: ServingLayout;
+  readonly replica: BuiltReplica;
+  readonly count: number;
+}
 
 /** Workers of one stage at most; beyond it the objective is out of reach, not short of machines. */
 const workersMax = 65_536;
@@ -61,6 +70,69 @@ function decodeLatency(
   return latencyQuantile(decode, cached, load, k);
 }
 
+function stageReplica(question: EndpointQuestion, layout: ServingLayout): BuiltReplica | string {
+  const { model, accelerator, formats, engine, request } = question;
+  const replica = { model, accelerator, formats, engine, layout };
+  return obstacles(replica, request)[0]?.message ?? buildReplica(replica);
+}
+
+function prefillStage(question: EndpointQuestion, layout: ServingLayout, k: InferenceConstants): Stage | string {
+  const replica = stageReplica(question, layout);
+  if (typeof replica === "string") return replica;
+  const count = leastCount((each) => firstTokenMs(replica, question, each, k) <= question.objective.ttftMs);
+  if (count !== undefined) return { layout, replica, count };
+  return `an idle prefill worker takes ${firstTokenMs(replica, question, workersMax, k).toFixed(0)} ms to the first token`;
+}
+
+function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: InferenceConstants): Stage | string {
+  const replica = stageReplica(question, layout);
+  if (typeof replica === "string") return replica;
+  const count = leastCount((each) => {
+    const latency = decodeLatency(replica, question, each, k);
+    return latency !== undefined && latency.tpotMs <= question.objective.tpotMs;
+  });
+  if (count !== undefined) return { layout, replica, count };
+  const alone = decodeLatency(replica, question, workersMax, k)?.tpotMs.toFixed(1) ?? "more than it has";
+  return `an idle decode worker takes ${alone} ms per token`;
+}
+
+const acceleratorsOf = ({ layout, count }: Stage): number => count * acceleratorCount(layout);
+
+/** The stage of the fewest accelerators, the first layout where several have as many; or why the first layout cannot be. */
+function smallestStage(stages: readonly (Stage | string)[]): Stage | string {
+  const possible = stages.filter((stage) => typeof stage !== "string");
+  const [smallest] = possible.toSorted((a, b) => acceleratorsOf(a) - acceleratorsOf(b));
+  return smallest ?? stages[0] ?? "there is no layout to look at";
+}
+
+function planOfStages(
+  question: EndpointQuestion,
+  prefill: Stage | string,
+  decode: Stage | string,
+  k: InferenceConstants,
+): DisaggregatedAnswer {
+  if (typeof prefill === "string") return { kind: "impossible", reason: prefill };
+  if (typeof decode === "string") return { kind: "impossible", reason: decode };
+  const { request, requestsPerS } = question;
+  const count = acceleratorsOf(prefill) + acceleratorsOf(decode);
+  const costPerHour = count * question.pricePerAcceleratorHour;
+  return {
+    kind: "plan",
+    prefill: prefill.layout,
+    prefillCount: prefill.count,
+    decode: decode.layout,
+    decodeCount: decode.count,
+    acceleratorCount: count,
+    latency: {
+      ttftMs: firstTokenMs(prefill.replica, question, prefill.count, k),
+      tpotMs: decodeLatency(decode.replica, question, decode.count, k)?.tpotMs ?? Number.NaN,
+    },
+    transferMs: kvTransferMs(prefill.replica, request, k),
+    costPerHour,
+    costPerMillionOutputTokens: costPerHour / ((requestsPerS * request.outputTokens * 3600) / 1e6),
+  };
+}
+
 /**
  * The fewest workers of both kinds for a rate within an objective. The two stages are sized apart, since prompts decide the
  * first time and answers the second (DistServe, arXiv 2401.09670 §4).
@@ -70,39 +142,18 @@ export function planDisaggregated(
   layouts: { readonly prefill: ServingLayout; readonly decode: ServingLayout },
   k: InferenceConstants,
 ): DisaggregatedAnswer {
-  const { model, accelerator, formats, engine, request, objective } = question;
-  const plain = { model, accelerator, formats, engine };
-  const found = [layouts.prefill, layouts.decode].flatMap((layout) => obstacles({ ...plain, layout }, request));
-  const [obstacle] = found;
-  if (obstacle !== undefined) return { kind: "impossible", reason: obstacle.message };
-  const prefill = buildReplica({ ...plain, layout: layouts.prefill });
-  const decode = buildReplica({ ...plain, layout: layouts.decode });
-  const prefillCount = leastCount((count) => firstTokenMs(prefill, question, count, k) <= objective.ttftMs);
-  if (prefillCount === undefined) {
-    const alone = firstTokenMs(prefill, question, workersMax, k).toFixed(0);
-    return { kind: "impossible", reason: `an idle prefill worker takes ${alone} ms to the first token` };
-  }
-  const decodeCount = leastCount((count) => {
-    const latency = decodeLatency(decode, question, count, k);
-    return latency !== undefined && latency.tpotMs <= objective.tpotMs;
-  });
-  if (decodeCount === undefined) {
-    const alone = decodeLatency(decode, question, workersMax, k)?.tpotMs.toFixed(1) ?? "more than it has";
-    return { kind: "impossible", reason: `an idle decode worker takes ${alone} ms per token` };
-  }
-  const count = prefillCount * acceleratorCount(layouts.prefill) + decodeCount * acceleratorCount(layouts.decode);
-  const costPerHour = count * question.pricePerAcceleratorHour;
-  return {
-    kind: "plan",
-    prefillCount,
-    decodeCount,
-    acceleratorCount: count,
-    latency: {
-      ttftMs: firstTokenMs(prefill, question, prefillCount, k),
-      tpotMs: decodeLatency(decode, question, decodeCount, k)?.tpotMs ?? Number.NaN,
-    },
-    transferMs: kvTransferMs(prefill, request, k),
-    costPerHour,
-    costPerMillionOutputTokens: costPerHour / ((question.requestsPerS * request.outputTokens * 3600) / 1e6),
-  };
+  return planOfStages(
+    question,
+    prefillStage(question, layouts.prefill, k),
+    decodeStage(question, layouts.decode, k),
+    k,
+  );
+}
+
+/** The same over the layouts of the question, or the usual ones: the stages do not share anything, so each takes its best. */
+export function cheapestDisaggregated(question: EndpointQuestion, k: InferenceConstants): DisaggregatedAnswer {
+  const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
+  const prefill = smallestStage(layouts.map((layout) => prefillStage(question, layout, k)));
+  const decode = smallestStage(layouts.map((layout) => decodeStage(question, layout, k)));
+  return planOfStages(question, prefill, decode, k);
 }

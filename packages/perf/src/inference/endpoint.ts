@@ -164,6 +164,7 @@ export function planEndpoint(question: EndpointQuestion, k: InferenceConstants):
     else plans.push(plan);
   }
   if (plans.length === 0) return { kind: "impossible", rejected };
-  plans.sort((a, b) => a.costPerHour - b.costPerHour || a.latency.tpotMs - b.latency.tpotMs);
+  // All of them pay the same price per accelerator, so that the count says what is cheaper where no price is stated too.
+  plans.sort((a, b) => a.acceleratorCount - b.acceleratorCount || a.latency.tpotMs - b.latency.tpotMs);
   return { kind: "plans", plans, rejected };
 }

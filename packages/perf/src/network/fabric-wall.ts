@@ -1,7 +1,6 @@
-import { nonBlockingFabric, type Fabric } from "../catalogue/fabric.ts";
 import type { Cluster } from "../catalogue/node.ts";
-import type { ParallelPlan, TrainingJob, TrainingSystem } from "../training/job.ts";
-import { estimateStep } from "../training/step.ts";
+import type { ParallelPlan, TrainingJob } from "../training/job.ts";
+import { networkWait } from "./network-wait.ts";
 
 /** A kind of job in the mix, laid out at its smallest size; it grows by adding data-parallel replicas. */
 export interface MixedJob {
@@ -28,9 +27,6 @@ export interface FabricWall {
   /** The first size at which the mix loses more than the limit, and what to blame; undefined: none of the sizes. */
   readonly wall: { readonly nodeCount: number; readonly blame: "oversubscription" | "ports" } | undefined;
 }
-
-/** Ports so fast that what remains is not the network between nodes. */
-const boundlessGbPerS = 1e9;
 
 /**
  * Doubles the size of every job of a mix and asks the step-time model how much of the time the network between nodes takes:
@@ -61,13 +57,10 @@ function wallPoint(jobs: readonly MixedJob[], cluster: Cluster, nodeCount: numbe
   for (const mixed of jobs) {
     const grown = grownTo(mixed, cluster, nodeCount);
     if (grown === undefined) continue;
-    const seconds = (fabric: Fabric, gbPerS: number): number => stepSeconds(grown, cluster, fabric, gbPerS);
-    const { scaleOutGbPerS } = cluster.node;
-    const here = seconds(cluster.fabric, scaleOutGbPerS);
-    const networkShare = 1 - seconds(nonBlockingFabric, boundlessGbPerS) / here;
-    byJob.push({ name: mixed.name, networkShare });
-    lost += mixed.share * networkShare;
-    saved += mixed.share * (1 - seconds(nonBlockingFabric, scaleOutGbPerS) / here);
+    const wait = networkWait(grown.job, grown.plan, { cluster: { ...cluster, nodeCount: grown.nodeCount } });
+    byJob.push({ name: mixed.name, networkShare: wait.networkShare });
+    lost += mixed.share * wait.networkShare;
+    saved += mixed.share * wait.oversubscriptionShare;
     shares += mixed.share;
   }
   if (shares === 0) return undefined;
@@ -89,10 +82,4 @@ function grownTo({ job, plan, scaling }: MixedJob, cluster: Cluster, nodeCount: 
   if (globalBatch < data * plan.microBatch || globalBatch % (data * plan.microBatch) !== 0) return undefined;
   const shardCount = plan.shardCount === plan.data ? data : plan.shardCount;
   return { job: { ...job, globalBatch }, plan: { ...plan, data, shardCount }, nodeCount };
-}
-
-function stepSeconds(grown: GrownJob, cluster: Cluster, fabric: Fabric, scaleOutGbPerS: number): number {
-  const node = { ...cluster.node, scaleOutGbPerS };
-  const system: TrainingSystem = { cluster: { node, nodeCount: grown.nodeCount, fabric } };
-  return estimateStep(grown.job, grown.plan, system).seconds;
 }

@@ -5,7 +5,8 @@ import { sizeNetwork, type JobMix, type NetworkReport } from "./network.ts";
 import type { Impossible } from "./resolve.ts";
 import { sizeServing, type ServingReport, type ServingSizing, type Unknown } from "./serving.ts";
 import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.ts";
-import { sizeTraining, type TrainingReport, type TrainingSizing } from "./training.ts";
+import { sizeTraining, type TrainingReport } from "./training.ts";
+import type { TrainingSizing } from "./training-setting.ts";
 
 /** A question to the model: the one door for the CLI, the API and the console. */
 export type SizingQuestion =

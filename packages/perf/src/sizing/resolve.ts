@@ -40,16 +40,21 @@ export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossibl
   return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
 }
 
-/** An accelerator by name: of the user's own entries (a parsed catalogue file) first, then of the catalogue. */
+/** The user's own entries (a parsed catalogue file) first, then the catalogue. */
+export function knownAccelerators(entries?: unknown): readonly Accelerator[] | Impossible {
+  if (entries === undefined) return accelerators;
+  const reading = readCatalogueEntries(entries);
+  if (reading.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
+  return [...reading.accelerators, ...accelerators];
+}
+
 export function resolveAccelerator(name: string, entries?: unknown): Accelerator | Impossible {
-  let known = accelerators;
-  if (entries !== undefined) {
-    const reading = readCatalogueEntries(entries);
-    if (reading.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
-    known = [...reading.accelerators, ...accelerators];
-  }
-  const found = findAccelerator(name, known);
-  if (found !== undefined) return found;
+  const known = knownAccelerators(entries);
+  if (isImpossible(known)) return known;
+  return findAccelerator(name, known) ?? unknownAccelerator(name, known);
+}
+
+export function unknownAccelerator(name: string, known: readonly Accelerator[]): Impossible {
   const names = known.map((one) => one.name);
   return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
 }

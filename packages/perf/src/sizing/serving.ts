@@ -1,4 +1,5 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
+import { usualNode } from "../catalogue/nodes.ts";
 import type { NumberFormat } from "../catalogue/number-format.ts";
 import { fittedInference, type InferenceConstants } from "../constants-inference.ts";
 import { deriveCalibration } from "../calibration/derive.ts";
@@ -6,7 +7,8 @@ import { readProfile } from "../calibration/profile.ts";
 import { batchLimit, decodeStep, meanContext, type RequestShape } from "../inference/batching.ts";
 import { calibratedAccelerator } from "../inference/calibrated.ts";
 import { coldStart, type ColdStart } from "../inference/cold-start.ts";
-import { planEndpoint, type EndpointPlan, type RejectedLayout } from "../inference/endpoint.ts";
+import { cheapestDisaggregated, type DisaggregatedAnswer } from "../inference/disaggregated-endpoint.ts";
+import { planEndpoint, type EndpointPlan, type EndpointQuestion, type RejectedLayout } from "../inference/endpoint.ts";
 import type { StepTime } from "../inference/forward.ts";
 import { interval80, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
@@ -46,6 +48,10 @@ export interface ServingSizing {
   readonly profile?: unknown;
   /** Rate at which a starting node reads weights, GB/s. */
   readonly weightsGbPerS: number;
+  /** Time until a node is there for a starting replica, s; left out, one stands idle. */
+  readonly provisioningSeconds?: number | undefined;
+  /** Container image that a starting node lacks, GB, read at the rate of the weights; left out, it has it. */
+  readonly imageGb?: number | undefined;
 }
 
 export interface ServingPlanRow {
@@ -75,6 +81,8 @@ export interface ServingReport {
     readonly coldStart: ColdStart;
   };
   readonly rejected: readonly RejectedLayout[];
+  /** Workers for prompts and others for answers within the same promise, or why that cannot be. */
+  readonly disaggregated: DisaggregatedAnswer;
   readonly isCalibrated: boolean;
 }
 
@@ -93,23 +101,24 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
   if (isImpossible(accelerator)) return accelerator;
   const { promptTokens, outputTokens, prefixHitShare, requestsPerS, ttftMs, tpotMs, share } = question;
   const request: RequestShape = { promptTokens, outputTokens, prefixHitShare };
-  const answer = planEndpoint(
-    {
-      model,
-      accelerator,
-      formats: servingFormats(question.weights, question.kv),
-      engine: currentEngine,
-      request,
-      requestsPerS,
-      objective: { ttftMs, tpotMs, share },
-      pricePerAcceleratorHour: question.pricePerAcceleratorHour,
-      ...(question.layout === undefined ? {} : { layouts: [question.layout] }),
-    },
-    fittedInference,
-  );
+  const endpoint: EndpointQuestion = {
+    model,
+    accelerator,
+    formats: servingFormats(question.weights, question.kv),
+    engine: currentEngine,
+    request,
+    requestsPerS,
+    objective: { ttftMs, tpotMs, share },
+    pricePerAcceleratorHour: question.pricePerAcceleratorHour,
+    ...(question.layout === undefined ? {} : { layouts: [question.layout] }),
+  };
+  const answer = planEndpoint(endpoint, fittedInference);
   if (answer.kind === "unknown") return { kind: "unknown", reasons: answer.reasons.map(({ message }) => message) };
+  const disaggregated = cheapestDisaggregated(endpoint, fittedInference);
   const cheapest = answer.kind === "plans" ? answer.plans[0] : undefined;
-  if (cheapest === undefined || answer.kind === "impossible") return nothingServes(question, answer.rejected);
+  if (cheapest === undefined || answer.kind === "impossible") {
+    return nothingServes(question, answer.rejected, disaggregated);
+  }
   return {
     kind: "serving",
     model: { name: model.name, source: model.source },
@@ -117,6 +126,7 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
     plans: answer.plans.map(planRow),
     best: closeLook(question, cheapest, request, fittedInference),
     rejected: answer.rejected,
+    disaggregated,
     isCalibrated: question.profile !== undefined,
   };
 }
@@ -149,6 +159,7 @@ function closeLook(
   request: RequestShape,
   k: InferenceConstants,
 ): ServingReport["best"] {
+  const node = usualNode(replica.accelerator);
   const state = openLoop(replica, request, question.requestsPerS / replicaCount, k);
   const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request, k);
   return {
@@ -158,23 +169,31 @@ function closeLook(
     step: decodeStep(replica, batch, meanContext(request), k),
     tpotIntervalMs: interval80(replica, latency.tpotMs, k),
     coldStart: coldStart(replica, {
-      provisioningS: 0,
-      imageGb: 0,
-      imageGbPerS: 1,
+      provisioningS: question.provisioningSeconds ?? 0,
+      imageGb: question.imageGb ?? 0,
+      imageGbPerS: question.weightsGbPerS,
       weightsGbPerS: question.weightsGbPerS,
       simultaneousReplicas: 1,
       storageGbPerS: Number.POSITIVE_INFINITY,
-      hostLinkGbPerS: replica.accelerator.year >= 2022 ? 63 : 31,
-      acceleratorsPerNode: 8,
+      hostLinkGbPerS: node.hostLinkGbPerS,
+      acceleratorsPerNode: node.acceleratorCount,
       isCompiledBefore: false,
     }),
   };
 }
 
-/** The layout that came nearest is the one whose reason is about latency, else the first. */
-function nothingServes(question: ServingSizing, rejected: ServingReport["rejected"]): Impossible {
-  const reached = rejected.find(({ kind }) => kind === "objective") ?? rejected.at(-1);
+/** Apart what does not go together; else the layout that came nearest, whose reason is about latency; else the last. */
+function nothingServes(
+  question: ServingSizing,
+  rejected: ServingReport["rejected"],
+  apart: DisaggregatedAnswer,
+): Impossible {
   const what = `no layout on ${question.accelerator} serves this within the promise`;
+  if (apart.kind === "plan") {
+    const workers = `${apart.prefillCount} workers for prompts and ${apart.decodeCount} for answers`;
+    return impossible(what, `${workers}, ${apart.acceleratorCount} accelerators in all`);
+  }
+  const reached = rejected.find(({ kind }) => kind === "objective") ?? rejected.at(-1);
   if (reached === undefined) return impossible(what, "a layout to look at");
   const { tensor, pipeline } = reached.layout;
   return impossible(what, `tensor ${tensor}, pipeline ${pipeline}: ${reached.reason}`);

@@ -4,7 +4,8 @@ import { modelNames } from "../catalogue/models.ts";
 import { fabricRequest } from "../network/fabric-counts.ts";
 import { answerSizing } from "./answer.ts";
 import { sizeServing, type ServingReport, type ServingSizing } from "./serving.ts";
-import { sizeTraining, type TrainingReport, type TrainingSizing } from "./training.ts";
+import { sizeTraining, type TrainingReport } from "./training.ts";
+import type { TrainingSizing } from "./training-setting.ts";
 
 const run: TrainingSizing = {
   model: "llama-3-70b",

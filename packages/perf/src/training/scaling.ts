@@ -99,7 +99,9 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
 
 function wallOf(points: readonly ScalingPoint[], payingGain: number): ScalingWall | undefined {
   for (const [index, point] of points.entries()) {
-    const next = points[index + 1];
+    const later = points.slice(index + 1);
+    // Sizes between two doublings may divide the batch badly, which says nothing about growth.
+    const next = later.find((each) => each.acceleratorCount >= 2 * point.acceleratorCount) ?? later.at(-1);
     if (next === undefined) return undefined;
     const doublings = Math.log2(next.acceleratorCount / point.acceleratorCount);
     const gainPerDoubling = (next.tokensPerSecond / point.tokensPerSecond) ** (1 / doublings);

@@ -13,6 +13,7 @@ import {
   readText,
   type UnknownFieldNotes,
 } from "./field.ts";
+import { modelProblems, modelShape } from "./model-fields.ts";
 import { priorityHint, readPriority, writePriority } from "./priorities.ts";
 import {
   gangSizeOf,
@@ -281,12 +282,15 @@ const commonShape = {
     (value) => quantities.readDuration(value, graceRange),
   ),
   checkpoint: checkpointFields.optional().meta({ description: "Where the workload keeps what it resumes from." }),
+  model: modelShape.optional().meta({
+    description: "What it trains: turns on the memory check, the plan and the throughput curve before it is submitted.",
+  }),
   ...placementShape,
   ...timeShape,
 };
 
 const workloadNotes: UnknownFieldNotes = {
-  later: ["model", "data", "replicas", "scale", "rollout", "overflow", "image"],
+  later: ["data", "replicas", "scale", "rollout", "overflow", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -363,7 +367,7 @@ export function workloadProblems(written: WorkloadFields): FieldProblem[] {
           },
         ]
       : [];
-  return [...batch, ...placementProblems(written), ...timeProblems(written)];
+  return [...batch, ...placementProblems(written), ...timeProblems(written), ...modelProblems(written)];
 }
 
 /** The workload as the API takes it; `dir` and `checkpointDir` as written, for whoever knows where the file lies. */

@@ -1,0 +1,198 @@
+/** What the performance model says of workloads that name what they train, before they are submitted. */
+import type { Impossible, StorageTier, SubmissionCheck, SubmissionSizing, TrainingReport } from "@headroom/perf";
+import type { HeadroomClient, ModelWish, WorkloadSpec } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { tableLines } from "../output/table.ts";
+import { printable } from "../terminal.ts";
+import { catalogueFile, jsonFile, modelChoice } from "./model-options.ts";
+import { percentText, significant } from "./quantities.ts";
+
+export interface ModelledWorkload {
+  readonly spec: WorkloadSpec;
+  readonly model?: ModelWish | undefined;
+}
+
+/** As `--json` shows it. */
+export interface WorkloadSizing {
+  readonly workload: string;
+  readonly team: string;
+  readonly acceleratorsPerWorker: number;
+  readonly isElastic: boolean;
+  /** For each accelerator type that will do. */
+  readonly checks: readonly SubmissionCheck[];
+}
+
+/** Nothing for workloads that do not name a model. */
+export async function checkModels(
+  context: CommandContext,
+  client: HeadroomClient,
+  workloads: readonly ModelledWorkload[],
+): Promise<readonly WorkloadSizing[]> {
+  const answers: WorkloadSizing[] = [];
+  for (const { spec, model } of workloads) {
+    if (model === undefined) continue;
+    const types = spec.acceleratorTypes.length > 0 ? spec.acceleratorTypes : await typesOfFleet(client);
+    answers.push(await sizingOf(context, { spec, model }, types));
+  }
+  return answers;
+}
+
+/** Where any type will do, those that there are. */
+async function typesOfFleet(client: HeadroomClient): Promise<readonly string[]> {
+  const { pools } = await client.fleet();
+  return [...new Set(pools.flatMap(({ acceleratorType }) => acceleratorType ?? []))];
+}
+
+async function sizingOf(
+  context: CommandContext,
+  { spec, model }: Required<ModelledWorkload> & { readonly model: ModelWish },
+  acceleratorTypes: readonly string[],
+): Promise<WorkloadSizing> {
+  const { sizeSubmission } = await import("@headroom/perf");
+  const { gang } = spec;
+  const minWorkers = gang.minWorkers ?? gang.workers;
+  const checks = sizeSubmission({
+    training: await trainingOf(context, model),
+    acceleratorTypes,
+    acceleratorsPerWorker: gang.accelerators,
+    workers: gang.workers,
+    minWorkers,
+  });
+  const isElastic = minWorkers < gang.workers;
+  return { workload: spec.name, team: spec.team, acceleratorsPerWorker: gang.accelerators, isElastic, checks };
+}
+
+async function trainingOf(context: CommandContext, model: ModelWish): Promise<SubmissionSizing["training"]> {
+  const { deliveredShare } = await import("@headroom/perf");
+  const tiers = tiersOf(model);
+  const writes = tiers.flatMap(({ writeGbPerS }) => writeGbPerS ?? []);
+  const { plan = {} } = model;
+  return {
+    model: await modelChoice(context, model.config ?? model.preset ?? undefined),
+    catalogue: await catalogueFile(context, model.catalogue ?? undefined),
+    fabric: model.oversubscription === null ? undefined : { leafOversubscription: model.oversubscription },
+    nodeNetworkGbPerS: model.nodeNetworkGbPerS ?? undefined,
+    sequenceLength: model.sequence,
+    globalBatch: model.globalBatch,
+    tokens: model.tokens ?? undefined,
+    method: model.loraRank === null ? { kind: "full" } : { kind: "lora", rank: model.loraRank },
+    format: model.precision,
+    stack: model.stack,
+    plan: model.plan === undefined ? undefined : withoutNulls(plan),
+    profile: model.profile === null ? undefined : await jsonFile(context, model.profile),
+    pricePerAcceleratorHour: 0,
+    restartSeconds: 300,
+    scaling: "strong",
+    checkpointOverlapped: false,
+    // The slowest of the tiers that are named takes the checkpoint.
+    checkpointGbPerS: writes.length === 0 ? 100 : Math.min(...writes) * deliveredShare,
+    tiers,
+  };
+}
+
+type StatedPlan = NonNullable<SubmissionSizing["training"]["plan"]>;
+
+function withoutNulls(plan: Readonly<Record<string, unknown>>): StatedPlan {
+  return Object.fromEntries(Object.entries(plan).filter(([, value]) => value !== null));
+}
+
+function tiersOf({ storage = [] }: ModelWish): StorageTier[] {
+  return storage.map((tier, index) => ({
+    name: tier.name ?? (storage.length === 1 ? "storage" : `storage ${index + 1}`),
+    capacityBytes: tier.capacityBytes ?? undefined,
+    readGbPerS: tier.readGbPerS ?? undefined,
+    writeGbPerS: tier.writeGbPerS ?? undefined,
+    operationsPerS: tier.operationsPerS ?? undefined,
+    clientCount: tier.clientCount ?? undefined,
+    source: "as stated",
+  }));
+}
+
+/** A gang may get any of its types, so that one on which it cannot run is a reason to refuse. */
+export function refuseImpossible(sizing: readonly WorkloadSizing[], isForced: boolean): void {
+  if (isForced) return;
+  const lines = sizing.flatMap(({ workload, checks }) =>
+    checks.flatMap(({ acceleratorType, answer }) =>
+      answer.kind === "impossible" ? [`${workload} on ${acceleratorType}: ${refusalText(answer)}`] : [],
+    ),
+  );
+  if (lines.length === 0) return;
+  throw new CliError(
+    ["nothing was submitted; --force submits it all the same", ...lines].join("\n"),
+    exitCode.unsatisfied,
+  );
+}
+
+const refusalText = ({ reason, nearest }: Impossible): string => printable(`${reason}. Nearest that works: ${nearest}`);
+
+export async function showModels(
+  sizing: readonly WorkloadSizing[],
+  say: (line: string) => void,
+  context: CommandContext,
+): Promise<void> {
+  const { describePlan } = await import("@headroom/perf");
+  for (const one of sizing) {
+    for (const line of modelLines(one, describePlan, context)) say(line);
+  }
+}
+
+type DescribePlan = (plan: TrainingReport["plan"]) => string;
+
+function modelLines(sizing: WorkloadSizing, describePlan: DescribePlan, context: CommandContext): string[] {
+  const { workload, checks, isElastic, acceleratorsPerWorker } = sizing;
+  const { paint } = context;
+  const lines: string[] = [];
+  if (checks.length === 0) lines.push(`${workload}: not checked, no accelerator type is named and the fleet has none`);
+  for (const { acceleratorType, answer } of checks) {
+    const title = `${workload} on ${acceleratorType}`;
+    switch (answer.kind) {
+      case "unchecked":
+        lines.push(`${title}: not checked, ${printable(answer.reason)}`);
+        break;
+      case "impossible":
+        lines.push(`${paint("red", title)}: ${refusalText(answer)}`);
+        break;
+      case "training": {
+        lines.push(`${title}: ${printable(answer.model.name)}`, ...reportLines(answer, describePlan));
+        if (isElastic) lines.push(...curveLines(answer, acceleratorsPerWorker, context));
+        lines.push(...answer.warnings.map((warning) => `  ${paint("yellow", "warning:")} ${warning}`));
+        break;
+      }
+    }
+  }
+  return lines;
+}
+
+const gib = 2 ** 30;
+
+function reportLines({ memory, plan, step, ...report }: TrainingReport, describePlan: DescribePlan): string[] {
+  const { demand } = report.storage;
+  return [
+    `  memory   ${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}`,
+    `  plan     ${describePlan(plan)}${report.isPlanGiven ? " (given)" : ""}`,
+    `  step     ${significant(step.seconds)} s (80%: ${significant(step.interval.lowSeconds)} to ` +
+      `${significant(step.interval.highSeconds)}), ${significant(report.tokensPerS)} tokens/s`,
+    ...(report.run === undefined ? [] : [`  run      ${significant(report.run.days)} days with failures`]),
+    `  network  ${percentText(report.network.networkShare)} of the time`,
+    `  storage  reads ${significant(demand.readGbPerS)} GB/s at a start, writes ${significant(demand.writeGbPerS)} GB/s`,
+  ];
+}
+
+/** What an elastic gang gets done at each of its sizes. */
+function curveLines(report: TrainingReport, perWorker: number, { terminal, paint }: CommandContext): string[] {
+  const { points, wall } = report.scaling;
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [right("  WORKERS"), right("STEP"), right("TOKENS/S"), right("EFFICIENCY")];
+  const rows = points.map(({ acceleratorCount, stepSeconds, tokensPerS, efficiency }) => [
+    String(acceleratorCount / perWorker),
+    `${significant(stepSeconds)} s`,
+    significant(tokensPerS),
+    percentText(efficiency),
+  ]);
+  const verdict =
+    wall === undefined
+      ? "  every doubling of these pays"
+      : `  from ${wall.acceleratorCount / perWorker} workers on a doubling gives ${significant(wall.gainPerDoubling)} times as much: ${wall.scarce}`;
+  return [...tableLines(columns, rows, terminal.stdout, paint), verdict];
+}

@@ -1,0 +1,88 @@
+import { findAccelerator } from "../catalogue/accelerators.ts";
+import { usualNode } from "../catalogue/nodes.ts";
+import { impossible, isImpossible, knownAccelerators, unknownAccelerator, type Impossible } from "./resolve.ts";
+import { sizeTraining, type TrainingReport } from "./training.ts";
+import type { TrainingSizing } from "./training-setting.ts";
+
+/** A workload that names its model, as it is about to be submitted. */
+export interface SubmissionSizing {
+  /** What the workload says of its model and of what it finds; where it runs and on how many follows from the rest. */
+  readonly training: Omit<TrainingSizing, "accelerator" | "acceleratorCount" | "acceleratorsPerNode" | "scalingCounts">;
+  /** Types that will do. */
+  readonly acceleratorTypes: readonly string[];
+  readonly acceleratorsPerWorker: number;
+  readonly workers: number;
+  /** Fewer workers that will do as well; the same as `workers` where the gang is not elastic. */
+  readonly minWorkers: number;
+}
+
+/** What the model says of the workload on one of its accelerator types. */
+export interface SubmissionCheck {
+  readonly acceleratorType: string;
+  readonly answer: TrainingReport | Impossible | { readonly kind: "unchecked"; readonly reason: string };
+}
+
+/** Every size of an elastic gang is looked at up to so many workers, and doublings beyond. */
+const sizesMax = 16;
+
+/** One answer for each type: a gang never mixes them, and nobody knows yet which it will get. */
+export function sizeSubmission(submission: SubmissionSizing): readonly SubmissionCheck[] {
+  return submission.acceleratorTypes.map((acceleratorType) => ({
+    acceleratorType,
+    answer: checkOn(submission, acceleratorType),
+  }));
+}
+
+function checkOn(submission: SubmissionSizing, acceleratorType: string): SubmissionCheck["answer"] {
+  const { training, acceleratorsPerWorker, workers, minWorkers } = submission;
+  const known = knownAccelerators(training.catalogue);
+  if (isImpossible(known)) return known;
+  const accelerator = findAccelerator(acceleratorType, known);
+  if (accelerator === undefined) {
+    // A fleet may have accelerators that no datasheet of ours describes: nothing is known, and nothing is wrong.
+    const { reason, nearest } = unknownAccelerator(acceleratorType, known);
+    return { kind: "unchecked", reason: `${reason} (nearest: ${nearest})` };
+  }
+  // Workers of one accelerator share the usual server; a wider worker that does not divide it has a node of its own size.
+  const usual = usualNode(accelerator).acceleratorCount;
+  const isOwnNode = usual % acceleratorsPerWorker !== 0;
+  const counts = workerCounts(minWorkers, workers);
+  const question = (count: number): TrainingSizing => ({
+    ...training,
+    accelerator: acceleratorType,
+    acceleratorCount: count * acceleratorsPerWorker,
+    acceleratorsPerNode: isOwnNode ? acceleratorsPerWorker : undefined,
+  });
+  if (minWorkers === workers) return sizeTraining(question(workers));
+  const scalingCounts = counts.map((count) => count * acceleratorsPerWorker);
+  const answer = sizeTraining({ ...question(workers), scalingCounts });
+  if (answer.kind === "training") return elasticAnswer(submission, answer);
+  const largest = counts.toReversed().find((count) => sizeTraining(question(count)).kind === "training");
+  return largest === undefined ? answer : { ...answer, nearest: `elastic.max ${largest}` };
+}
+
+function workerCounts(minWorkers: number, workers: number): readonly number[] {
+  const counts = new Set([minWorkers, workers]);
+  const isShort = workers - minWorkers < sizesMax;
+  for (let count = minWorkers; count < workers; count = isShort ? count + 1 : count * 2) counts.add(count);
+  return [...counts].toSorted((a, b) => a - b);
+}
+
+/** An elastic gang may be given any size of its range: the smallest must have a plan, and gaps between are told. */
+function elasticAnswer(submission: SubmissionSizing, answer: TrainingReport): TrainingReport | Impossible {
+  const { acceleratorsPerWorker, minWorkers, training } = submission;
+  const { points, withoutPlan } = answer.scaling;
+  const workersOf = (acceleratorCount: number): number => acceleratorCount / acceleratorsPerWorker;
+  const smallest = Math.min(...points.map((point) => workersOf(point.acceleratorCount)));
+  if (minWorkers < smallest) {
+    const size = `elastic.min ${minWorkers}, ${minWorkers * acceleratorsPerWorker} ${answer.accelerator}`;
+    return impossible(
+      `${answer.model.name} with a batch of ${training.globalBatch} has no plan that fits on ${size}`,
+      `elastic.min ${smallest}`,
+    );
+  }
+  if (withoutPlan.length === 0) return answer;
+  const gaps = withoutPlan.map(workersOf).join(", ");
+  const warning = `no plan divides the batch over ${gaps} workers: growing to such a size gains nothing`;
+  return { ...answer, warnings: [...answer.warnings, warning] };
+}

@@ -1,0 +1,47 @@
+import { scalingCurve, type ScalingWall } from "../training/scaling.ts";
+import type { TrainingSetting } from "./training-setting.ts";
+
+export interface ScalingReport {
+  readonly kind: "strong" | "weak";
+  readonly points: readonly ScalingPoint[];
+  /** Sizes at which nothing fits, or over which no plan divides the batch. */
+  readonly withoutPlan: readonly number[];
+  /** The size beyond which a doubling stops paying, and what is scarce there; undefined: all of them pay. */
+  readonly wall: ScalingWall | undefined;
+}
+
+/** A size with the best plan of its own. */
+export interface ScalingPoint {
+  readonly acceleratorCount: number;
+  readonly globalBatch: number;
+  readonly stepSeconds: number;
+  readonly tokensPerS: number;
+  /** Tokens per accelerator against the smallest size. */
+  readonly efficiency: number;
+}
+
+/** Halvings below the size that was asked for, and doublings beyond it. */
+const factors = [1 / 4, 1 / 2, 1, 2, 4];
+
+export function scalingOf({ question, job, system }: TrainingSetting): ScalingReport {
+  const { acceleratorCount, scaling } = question;
+  const usual = factors.map((factor) => acceleratorCount * factor).filter(Number.isInteger);
+  const acceleratorCounts = question.scalingCounts ?? usual;
+  const smallest = Math.min(...acceleratorCounts);
+  // A weak curve starts with its share of the batch, so that the size that was asked for has the batch that was asked for.
+  const share =
+    scaling === "weak" ? Math.max(1, Math.round((job.globalBatch * smallest) / acceleratorCount)) : job.globalBatch;
+  const curve = scalingCurve({ ...job, globalBatch: share }, system, { kind: scaling, acceleratorCounts });
+  return {
+    kind: curve.kind,
+    points: curve.points.map((point) => ({
+      acceleratorCount: point.acceleratorCount,
+      globalBatch: point.globalBatch,
+      stepSeconds: point.best.step.seconds,
+      tokensPerS: point.tokensPerSecond,
+      efficiency: point.efficiency,
+    })),
+    withoutPlan: curve.tooSmall,
+    wall: curve.wall,
+  };
+}

@@ -1,0 +1,117 @@
+import { deriveCalibration } from "../calibration/derive.ts";
+import { readProfile } from "../calibration/profile.ts";
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
+import { nonBlockingFabric, type Fabric } from "../catalogue/fabric.ts";
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import type { NodeShape } from "../catalogue/node.ts";
+import { usualCluster } from "../catalogue/nodes.ts";
+import type { NumberFormat } from "../catalogue/number-format.ts";
+import { fabricCounts, fabricOf, fabricRequest } from "../network/fabric-counts.ts";
+import type { FabricRequest } from "../network/fabric-request.ts";
+import type { StorageTier } from "../storage/axes.ts";
+import { mixedPrecision, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../training/job.ts";
+import {
+  impossible,
+  isImpossible,
+  resolveAccelerator,
+  resolveModel,
+  stated,
+  type Given,
+  type Impossible,
+  type ModelChoice,
+} from "./resolve.ts";
+
+/** A training run on a part of a fleet. What is left out is chosen. */
+export interface TrainingSizing {
+  readonly model: ModelChoice;
+  readonly accelerator: string;
+  /** A parsed file of accelerators that the catalogue lacks. */
+  readonly catalogue?: unknown;
+  readonly acceleratorCount: number;
+  readonly acceleratorsPerNode?: number | undefined;
+  readonly nodeNetworkGbPerS?: number | undefined;
+  /** The network between nodes; non-blocking if left out. */
+  readonly fabric?: Given<Omit<FabricRequest, "nodeCount">> | undefined;
+  readonly sequenceLength: number;
+  /** Sequences per optimizer step. */
+  readonly globalBatch: number;
+  /** Tokens of the whole run. */
+  readonly tokens?: number | undefined;
+  readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
+  readonly format: NumberFormat;
+  readonly stack: "fused" | "eager" | "compiled";
+  readonly plan?: Given<ParallelPlan> | undefined;
+  readonly profile?: unknown;
+  readonly pricePerAcceleratorHour: number;
+  readonly perThousandNodeDays?: number | undefined;
+  readonly restartSeconds: number;
+  /** How other sizes are compared: `strong` with the same batch, `weak` with a batch that grows with them. */
+  readonly scaling: "strong" | "weak";
+  /** Sizes to compare; left out: halvings and doublings of the size that was asked for. */
+  readonly scalingCounts?: readonly number[] | undefined;
+  /** Whether the plans that trade time for memory and cost are looked for too; it takes longer than the best plan alone. */
+  readonly alternatives?: boolean | undefined;
+  readonly checkpointOverlapped: boolean;
+  /** Rate at which the storage takes a checkpoint from this job, GB/s. */
+  readonly checkpointGbPerS: number;
+  readonly tiers: readonly StorageTier[];
+}
+
+/** A question with everything looked up that it names. */
+export interface TrainingSetting {
+  readonly question: TrainingSizing;
+  readonly model: ModelArchitecture;
+  readonly job: TrainingJob;
+  readonly system: TrainingSystem;
+}
+
+export function settingOf(question: TrainingSizing): TrainingSetting | Impossible {
+  const model = resolveModel(question.model);
+  if (isImpossible(model)) return model;
+  const accelerator = resolveAccelerator(question.accelerator, question.catalogue);
+  if (isImpossible(accelerator)) return accelerator;
+  if (accelerator.denseTflops.bf16 === undefined) {
+    return impossible(`the 16-bit rate of ${accelerator.name} is not known`, "an accelerator with 16-bit matrix units");
+  }
+  const node = nodeOf(question, accelerator);
+  const nodeCount = Math.ceil(question.acceleratorCount / node.acceleratorCount);
+  const fabric = fabricFor(question, nodeCount);
+  if (isImpossible(fabric)) return fabric;
+  const calibration = calibrationOf(question.profile, accelerator);
+  if (calibration !== undefined && "reason" in calibration) return calibration;
+  const job: TrainingJob = {
+    model,
+    sequenceLength: question.sequenceLength,
+    globalBatch: question.globalBatch,
+    method: question.method,
+    precision: mixedPrecision(question.format),
+    software: { stack: question.stack, attention: "flash" },
+  };
+  const cluster = { node, nodeCount, fabric };
+  return { question, model, job, system: calibration === undefined ? { cluster } : { cluster, calibration } };
+}
+
+function fabricFor(question: TrainingSizing, nodeCount: number): Fabric | Impossible {
+  if (question.fabric === undefined || nodeCount === 1) return nonBlockingFabric;
+  const counts = fabricCounts(fabricRequest({ ...stated(question.fabric), nodeCount }));
+  return counts.kind === "impossible" ? counts : fabricOf(counts);
+}
+
+function calibrationOf(
+  profile: unknown,
+  accelerator: Parameters<typeof deriveCalibration>[1],
+): AcceleratorCalibration | Impossible | undefined {
+  if (profile === undefined) return undefined;
+  const reading = readProfile(profile);
+  if (reading.kind === "refused") return impossible(reading.reason, "a profile that `headroom calibrate` wrote");
+  return deriveCalibration(reading.profile, accelerator).training;
+}
+
+/** The usual server, or one with so many accelerators and so much network as the question says. */
+function nodeOf(question: TrainingSizing, accelerator: Accelerator): NodeShape {
+  const { node } = usualCluster(accelerator, question.acceleratorCount);
+  const acceleratorCount = question.acceleratorsPerNode ?? node.acceleratorCount;
+  const scaleOutGbPerS = question.nodeNetworkGbPerS ?? accelerator.scaleOutGbPerS * acceleratorCount;
+  return { ...node, acceleratorCount, scaleOutGbPerS };
+}
