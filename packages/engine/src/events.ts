@@ -28,7 +28,7 @@ interface Fact<Kind extends string, Version extends number = 1> {
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
-  | (Fact<"poolDefined"> & { readonly pool: Pool })
+  | (Fact<"poolDefined", 2> & { readonly pool: Pool })
   | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeChanged", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
@@ -125,7 +125,7 @@ export type EventKind = Event["kind"];
 /** The newest version of every kind that this engine writes; it reads all from 1 on. */
 export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
   siteDefined: 1,
-  poolDefined: 1,
+  poolDefined: 2,
   nodeJoined: 2,
   nodeChanged: 2,
   nodeLost: 1,

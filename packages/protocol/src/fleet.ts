@@ -27,6 +27,14 @@ export const pool = z
       .union([names.acceleratorType, z.literal("")])
       .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
     priceMicroUsdPerHour: integer(0, limits.PRICE_MICRO_USD_MAX).default(0),
+    labels: names.labels.optional().meta({ description: "Labels of all of its nodes." }),
+    nodeLabels: z
+      .record(names.nodeName, names.labels)
+      .refine((nodes) => Object.keys(nodes).length <= limits.LABELLED_NODES_MAX, {
+        message: `must have at most ${limits.LABELLED_NODES_MAX} entries`,
+      })
+      .optional()
+      .meta({ description: "Labels of single nodes, by id; they win over those of the pool." }),
   })
   .meta({ id: "Pool" });
 
@@ -77,6 +85,7 @@ export const node = z
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
     joinedAtMs: instantMs,
+    labels: z.record(z.string(), z.string()).meta({ description: "What workloads select by and spread over." }),
     holders: z.array(nodeHolder),
   })
   .meta({ id: "Node" });

@@ -41,6 +41,8 @@ export const AMOUNT_KINDS_MAX = 64;
 export const TEAM_SHAPES_MAX = 64;
 export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
+/** Nodes of a pool that have labels of their own. */
+export const LABELLED_NODES_MAX = 20_000;
 /** Labels of one node, or one selector. */
 export const LABELS_MAX = 64;
 export const SLICES_MAX = 4;
@@ -53,6 +55,8 @@ export const APPLY_SITES_MAX = 100;
 export const APPLY_POOLS_MAX = 1_000;
 export const APPLY_TEAMS_MAX = 10_000;
 export const APPLY_WORKLOADS_MAX = 2_000;
+export const APPLY_CALENDAR_MAX = 1_000;
+export const RESERVATION_USERS_MAX = 1_000;
 
 /** An integer between two bounds, both inclusive; NaN, infinities, fractions and unsafe integers are refused. */
 export function integer(min: number, max: number): z.ZodInt {

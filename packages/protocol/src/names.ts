@@ -32,6 +32,8 @@ export const teamName = z
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
+export const calendarName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+
 /**
  * Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. Types are keys of
  * records, so the names that every record inherits (`constructor`) are not.
@@ -78,6 +80,9 @@ export const environmentValue = z
 /** A domain of the fabric or one of its levels. */
 export const fabricName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
+/** A node's id, as a key of a record: none of the names that every record inherits. */
+export const nodeName = opaqueId.regex(/^(?!__proto__$|constructor$|toString$|valueOf$|hasOwnProperty$)/);
+
 /** A node's labels: what selectors ask for and spreading tells apart. */
 export const labelName = z
   .string()
@@ -90,3 +95,9 @@ export const labelValue = z
   .string()
   .max(256)
   .regex(/^[!-~](?:[ ]?[!-~])*$/, "must be printable ASCII with single spaces at most");
+
+const labelCount = (entries: Readonly<Record<string, string>>): boolean =>
+  Object.keys(entries).length <= limits.LABELS_MAX;
+export const labels = z
+  .record(labelName, labelValue)
+  .refine(labelCount, { message: `must have at most ${limits.LABELS_MAX} entries` });

@@ -65,7 +65,7 @@ export const teamSpec = z
     shapes: z
       .array(
         z.strictObject({
-          within: names.acceleratorType,
+          within: names.fabricName,
           accelerators: integer(1, limits.ACCELERATOR_LIMIT_MAX),
           count: integer(1, limits.ACCELERATOR_LIMIT_MAX),
           acceleratorType: names.acceleratorType.optional(),

@@ -52,12 +52,6 @@ const environment = z
     message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
   });
 
-const labels = z
-  .record(names.labelName, names.labelValue)
-  .refine((entries) => Object.keys(entries).length <= limits.LABELS_MAX, {
-    message: `must have at most ${limits.LABELS_MAX} entries`,
-  });
-
 const fabricSpec = z
   .strictObject({
     within: names.fabricName.optional().meta({ description: "All workers in one domain of this level." }),
@@ -90,7 +84,7 @@ const specCommon = {
   graceTimeoutMs: integer(0, limits.GRACE_MS_MAX).default(DEFAULT_GRACE_TIMEOUT_MS),
   checkpointDir: names.absolutePath.nullable().default(null),
   fabric: fabricSpec.optional(),
-  nodeSelector: labels.optional().meta({ description: "Only nodes that carry these labels." }),
+  nodeSelector: names.labels.optional().meta({ description: "Only nodes that carry these labels." }),
   spread: z
     .strictObject({ over: names.labelName, maxPerDomain: integer(1, limits.WORKERS_MAX) })
     .optional()

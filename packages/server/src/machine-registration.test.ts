@@ -40,6 +40,31 @@ describe("this machine", () => {
     await second.close();
   });
 
+  it("carries the labels that its pool declares, at once and after a restart", async () => {
+    const first = await startLive(home, { local: { nodeName: "n1", slotCount: 2, accelerators: "declared" } });
+    const pool = {
+      name: poolName("local"),
+      site: siteName("local"),
+      executor: "local",
+      acceleratorType: "slot",
+      priceMicroUsdPerHour: 0,
+      labels: { zone: "a", rack: "none" },
+      nodeLabels: { n1: { rack: "r1" } },
+    } as const;
+    await first.client.apply({ pools: [pool] });
+    const labels = { zone: "a", rack: "r1" };
+    await expect.poll(async () => (await first.client.getNode("n1")).labels).toEqual(labels);
+    const spec = { kind: "train", name: "picky", run: "true", nodeSelector: { rack: "r1" } } as const;
+    const { workloadId } = await first.client.submitWorkload(spec);
+    await expect.poll(async () => (await first.client.getWorkload(workloadId)).phase).toBe("succeeded");
+    const { sequence } = await first.client.status();
+    await first.close();
+    const second = await startLive(home, { local: { nodeName: "n1", slotCount: 2, accelerators: "declared" } });
+    expect((await second.client.getNode("n1")).labels).toEqual(labels);
+    expect((await second.client.status()).sequence).toBe(sequence);
+    await second.close();
+  });
+
   it("starts under the policy that was asked for, and under none that does not exist", async () => {
     const first = await startLive(home, { policy: "sjf" });
     expect((await first.client.policy()).name).toBe("sjf");

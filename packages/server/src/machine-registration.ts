@@ -1,8 +1,10 @@
 /** What executors find becomes the fleet: their sites and pools where nobody declared them yet, their nodes as observations. */
+import { canonicalJson } from "@headroom/engine";
 import type { Node, NodeSpec, Observation, ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
+import { labelled } from "./node-labels.ts";
 import { OperationalError } from "./operational-error.ts";
 
 /** Hardware changes by hand: a minute later is soon enough, and asking costs a process on machines with accelerators. */
@@ -32,18 +34,33 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
   }
 }
 
-/** Looks again from time to time; returns how to stop that. */
+/** Looks again from time to time, and when a pool was declared anew; returns how to stop that. */
 export function watchInventory(driver: Driver, executors: readonly Executor[], log: DriverLog): () => void {
+  const stopped = new AbortController();
   const look = async (): Promise<void> => {
-    for (const executor of executors) await observeChanges(driver, await executor.inventory());
+    try {
+      for (const executor of executors) await observeChanges(driver, await executor.inventory());
+    } catch (error) {
+      if (!stopped.signal.aborted) {
+        log.warn(`the nodes could not be listed: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
   };
-  const timer = setInterval(() => {
-    look().catch((error: unknown) => {
-      log.warn(`the nodes could not be listed: ${error instanceof Error ? error.message : String(error)}`);
-    });
-  }, INVENTORY_INTERVAL_MS);
+  const timer = setInterval(() => void look(), INVENTORY_INTERVAL_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  void lookAtEachPool(driver, look, stopped.signal);
+  return () => {
+    clearInterval(timer);
+    stopped.abort();
+  };
+}
+
+/** The labels of a pool's nodes are declared with the pool. Ends with the signal, or with the driver. */
+async function lookAtEachPool(driver: Driver, look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const { sequence } = driver.status();
+  for await (const { event } of driver.events(sequence + 1, signal)) {
+    if (event.kind === "poolDefined") await look();
+  }
 }
 
 function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inventory, "sites" | "pools"> {
@@ -55,7 +72,9 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
 
 /** Reports only what differs: an inventory in which nothing changed leaves no trace. */
 async function observeChanges(driver: Driver, { nodes }: Inventory): Promise<void> {
-  const changed = await driver.read(({ state }) => nodes.filter((node) => differs(state.nodes.get(node.id), node)));
+  const changed = await driver.read(({ state }) =>
+    nodes.map((node) => labelled(state, node)).filter((node) => differs(state.nodes.get(node.id), node)),
+  );
   for (const node of changed) driver.observe({ kind: "nodeSeen", node } satisfies Observation);
 }
 
@@ -67,6 +86,7 @@ function differs(known: Node | undefined, seen: NodeSpec): boolean {
     known.acceleratorCount !== seen.acceleratorCount ||
     known.coresMilli !== seen.coresMilli ||
     known.memoryMib !== seen.memoryMib ||
-    known.fabric.join("/") !== seen.fabric.join("/")
+    known.fabric.join("/") !== seen.fabric.join("/") ||
+    canonicalJson(known.labels ?? {}) !== canonicalJson(seen.labels ?? {})
   );
 }

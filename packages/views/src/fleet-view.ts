@@ -3,6 +3,7 @@ import { forEachRange, nodeUse } from "@headroom/engine";
 import type { Attempt, Engine, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
+import { poolResource } from "./wire-forms.ts";
 import { cursorOrdinal } from "./workload-list.ts";
 
 const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
@@ -45,7 +46,7 @@ export function fleetView(engine: Engine): Fleet {
   return {
     sites: [...state.sites.values()].map((site) => ({ ...site, fabricLevels: [...site.fabricLevels] })),
     pools: [...state.pools.values()].map((pool) => ({
-      ...pool,
+      ...poolResource(pool),
       nodes: nodesByPool.get(pool.name) ?? 0,
       accelerators: byPool.get(pool.name) ?? noAccelerators,
     })),
@@ -98,6 +99,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     health,
     draining,
     joinedAtMs,
+    labels: { ...node.labels },
     holders,
   };
 }

@@ -6,6 +6,7 @@ import type {
   ApplyDocuments,
   Event,
   Policy as EnginePolicy,
+  Pool as EnginePool,
   Team as EngineTeam,
   WorkloadSpec as EngineSpec,
 } from "@headroom/engine";
@@ -14,6 +15,7 @@ import type {
   Event as WireEvent,
   EventEnvelope,
   Policy,
+  Pool,
   TeamSpec,
   WorkloadSpec,
 } from "@headroom/protocol";
@@ -57,6 +59,10 @@ export function policyResource(policy: EnginePolicy): Policy {
 /** Teams are JSON by construction, like specs. */
 export function teamSpecResource(team: EngineTeam): TeamSpec {
   return JSON.parse(JSON.stringify(team)) as Plain<EngineTeam>;
+}
+
+export function poolResource(pool: EnginePool): Pool {
+  return JSON.parse(JSON.stringify(pool)) as Plain<EnginePool>;
 }
 
 /** A copy of its own: what a view hands out never aliases the state. Specs are JSON by construction. */

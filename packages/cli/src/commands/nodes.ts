@@ -73,8 +73,12 @@ export const nodesCommand = defineCommand<Options>({
       { title: "MEMORY FREE", align: "right" as const },
       { title: "HELD BY", minWidth: 10 },
     ];
+    // Few fleets have labels: the column is there where it says something.
+    const hasLabels = items.some(({ labels }) => Object.keys(labels).length > 0);
+    const shown = hasLabels ? [...columns, { title: "LABELS", minWidth: 8 }] : columns;
+    const rows = items.map((node) => [...nodeRow(node), ...(hasLabels ? [labelsText(node)] : [])]);
     if (items.length === 0) context.note("No nodes yet.");
-    else context.print(...tableLines(columns, items.map(nodeRow), context.terminal.stdout, context.paint));
+    else context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
     return exitCode.ok;
   },
 });
@@ -92,6 +96,13 @@ function nodeRow(node: Node): (Cell | string)[] {
     names.join(" "),
   ];
 }
+
+/** `rack=r1 zone=a`. */
+const labelsText = ({ labels }: Node): string =>
+  Object.keys(labels)
+    .toSorted()
+    .map((name) => `${name}=${labels[name] ?? ""}`)
+    .join(" ");
 
 function stateCell({ health, draining }: Node): Cell {
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };

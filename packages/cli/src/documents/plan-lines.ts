@@ -73,8 +73,8 @@ async function currentFields(client: HeadroomClient): Promise<Map<string, Fields
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 
 function poolFields(pool: PoolLike): Fields {
-  const { name, site, executor, acceleratorType, priceMicroUsdPerHour } = pool;
-  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour };
+  const { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels } = pool;
+  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels };
   const { sites } = fleetDocument({
     sites: [{ name: site, fabricLevels: [] }],
     pools: [plain],

@@ -36,7 +36,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   for (const site of command.sites)
     define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
   for (const pool of command.pools)
-    define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, pool }));
+    define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }));
   for (const team of parentsFirst(state, command.teams))
     define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, version: 2, team }));
   const newest = newestNamed(batch.world, command.workloads);

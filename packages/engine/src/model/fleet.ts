@@ -20,6 +20,10 @@ export interface Pool {
   /** The one accelerator type of the pool, `""` where its nodes have none. */
   readonly acceleratorType: string;
   readonly priceMicroUsdPerHour: number;
+  /** Labels of all of its nodes; what reports the nodes puts them on. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Labels of single nodes, by id; they win over those of the pool. */
+  readonly nodeLabels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export interface NodeSpec {

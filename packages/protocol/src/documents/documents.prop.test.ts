@@ -131,6 +131,8 @@ describe("properties", () => {
               within: name,
               accelerators: fc.integer({ min: 1, max: 64 }),
               count: fc.integer({ min: 1, max: 64 }),
+              acceleratorType: name,
+              domain: fc.array(name, { maxLength: 3 }),
               nodes: fc.array(name, { maxLength: 3 }),
             },
             { requiredKeys: ["within", "accelerators", "count"] },
@@ -140,13 +142,19 @@ describe("properties", () => {
       },
       { requiredKeys: ["name", "parent", "limit"] },
     );
-    const anyPool = fc.record({
-      name,
-      site: fc.constant("here"),
-      executor: fc.constantFrom("local" as const, "simulated" as const),
-      acceleratorType: name,
-      priceMicroUsdPerHour: fc.nat(),
-    });
+    const labels = fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 3 });
+    const anyPool = fc.record(
+      {
+        name,
+        site: fc.constant("here"),
+        executor: fc.constantFrom("local" as const, "simulated" as const),
+        acceleratorType: name,
+        priceMicroUsdPerHour: fc.nat(),
+        labels,
+        nodeLabels: fc.dictionary(name, labels, { noNullPrototype: true, minKeys: 1, maxKeys: 3 }),
+      },
+      { requiredKeys: ["name", "site", "executor", "acceleratorType", "priceMicroUsdPerHour"] },
+    );
     fc.assert(
       fc.property(
         anyTeam,

@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { Pool, Site } from "../fleet.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
-import { fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
+import { entries, fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
+import { readLabel } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
@@ -30,6 +31,23 @@ function readFabric(value: unknown): Reading<readonly string[]> {
     levels.push(reading.value);
   }
   return read(levels);
+}
+
+/** One node's labels; the first that is wrong is told with its name. */
+function readNodeLabels(node: string, value: unknown): Reading<Record<string, string>> {
+  const name = readName(node, names.nodeName);
+  if (!name.ok) return name;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return refuse(`must be a mapping like { rack: r1 }, got ${shown(value)}`);
+  }
+  const labels: [string, string][] = [];
+  for (const [label, each] of Object.entries(value)) {
+    const reading = readLabel(label, each);
+    if (!reading.ok) return refuse(`has a label ${label} that ${reading.message}`);
+    labels.push([label, reading.value]);
+  }
+  if (labels.length > limits.LABELS_MAX) return refuse(`must have at most ${limits.LABELS_MAX} labels`);
+  return read(Object.fromEntries(labels));
 }
 
 const poolSchema = fields(
@@ -93,6 +111,24 @@ const poolSchema = fields(
       0,
       (value) => quantities.readPrice(value, priceRange),
     ),
+    labels: entries(
+      {
+        description: "Labels of all of its nodes: what workloads select by and spread over.",
+        additionalProperties: { type: "string" },
+        examples: [{ zone: "a" }],
+      },
+      limits.LABELS_MAX,
+      readLabel,
+    ),
+    nodeLabels: entries(
+      {
+        description: "Labels of single nodes, by node; they win over those of the pool.",
+        additionalProperties: { type: "object", additionalProperties: { type: "string" } },
+        examples: [{ n1: { rack: "r1" } }],
+      },
+      limits.LABELLED_NODES_MAX,
+      readNodeLabels,
+    ),
   },
   {
     later: ["leadTime", "source", "provisioningDelay"],
@@ -103,6 +139,8 @@ const poolSchema = fields(
       gpusPerNode: "perNode",
       count: "nodes",
       cost: "price",
+      label: "labels",
+      tags: "labels",
     },
   },
 );
@@ -182,11 +220,20 @@ export function fleetOf(written: WrittenFleet): {
       poolNames.add(pool.name);
       problems.push(...sizeProblems(pool).map(({ field, message }) => ({ path: [...path, field], message })));
       const { name, executor, accelerator: acceleratorType, price: priceMicroUsdPerHour } = pool;
-      fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour });
+      const labels = labelsOf(pool);
+      fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, ...labels });
       if (pool.executor === "simulated" && pool.nodes !== null) fleet.simulatedNodes.push(nodesOf(pool, pool.nodes));
     }
   }
   return { fleet, problems };
+}
+
+/** What was left out is left out. */
+function labelsOf({ labels, nodeLabels }: WrittenPool): Pick<Pool, "labels" | "nodeLabels"> {
+  return {
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(nodeLabels).length === 0 ? {} : { nodeLabels }),
+  };
 }
 
 /** A live pool's nodes are found, not declared: numbers that nothing would look at are refused. */
@@ -236,5 +283,7 @@ function poolText(pool: Pool, simulatedNodes: readonly SimulatedNodes[]): Record
     text["memory"] = quantities.writeMemory(nodes.memoryMib);
   }
   text["price"] = quantities.writePrice(pool.priceMicroUsdPerHour);
+  if (pool.labels !== undefined) text["labels"] = { ...pool.labels };
+  if (pool.nodeLabels !== undefined) text["nodeLabels"] = { ...pool.nodeLabels };
   return text;
 }

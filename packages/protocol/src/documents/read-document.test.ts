@@ -114,6 +114,23 @@ describe("teams and fleets", () => {
     });
   });
 
+  it("reads labels of pools and of single nodes", () => {
+    const sites = [
+      { name: "dc1", pools: [{ name: "here", labels: { zone: "a" }, nodeLabels: { n1: { rack: "r1" } } }] },
+    ];
+    expect(documentIn({ kind: "fleet", sites })).toMatchObject({
+      fleet: { pools: [{ name: "here", labels: { zone: "a" }, nodeLabels: { n1: { rack: "r1" } } }] },
+    });
+    const wrong = [
+      { name: "dc1", pools: [{ name: "here", labels: { zone: 1 }, nodeLabels: { n1: "r1", n2: { r: 7 } } }] },
+    ];
+    expect(problemsIn({ kind: "fleet", sites: wrong })).toEqual([
+      "sites[0].pools[0].labels.zone: must be a name, got 1 (put it in quotes)",
+      'sites[0].pools[0].nodeLabels.n1: must be a mapping like { rack: r1 }, got "r1"',
+      "sites[0].pools[0].nodeLabels.n2: has a label r that must be a name, got 7 (put it in quotes)",
+    ]);
+  });
+
   it("refuses pools that say what nothing would look at, or the same name twice", () => {
     const sites = [{ name: "dc1", pools: [{ name: "here", nodes: 3 }, pool, pool] }];
     expect(problemsIn({ kind: "fleet", sites })).toEqual([

@@ -79,41 +79,61 @@ const shapeFields = fields(
   {
     within: leaf(
       {
-        description: "The accelerator type, or the level of the fabric, of which the shape is a part.",
+        description:
+          "What one cell is: a domain of this level of the fabric, a whole node, or a group of accelerators in one.",
         type: "string",
+        examples: ["leaf", "node", "group"],
       },
       (value) => readName(value, names.acceleratorType),
     ),
-    accelerators: leaf(
-      { description: "How many hang together, under one node or domain.", type: "integer", minimum: 1 },
-      (value) => readInteger(value, countRange),
+    accelerators: leaf({ description: "How many accelerators one cell has.", type: "integer", minimum: 1 }, (value) =>
+      readInteger(value, countRange),
     ),
     count: leaf({ description: "How many such cells.", type: "integer", minimum: 1 }, (value) =>
       readInteger(value, countRange),
     ),
-    nodes: optionalLeaf(
+    accelerator: optionalLeaf(
+      { description: "Their type; left out, any.", type: "string" },
+      null,
+      (value): Reading<string | null> => readName(value, names.acceleratorType),
+    ),
+    domain: optionalLeaf(
       {
-        description: "Nodes that belong to the team alone; left out, any that fit.",
+        description: "The domains of the fabric in which the cells lie, the widest first; left out, anywhere.",
         type: "array",
         items: { type: "string" },
       },
       null,
-      readNodes,
+      (value) => readIds(value, { noun: "domains", max: limits.FABRIC_LEVELS_MAX }),
+    ),
+    nodes: optionalLeaf(
+      {
+        description: "Nodes of which the cells are, or in which they lie; left out, any that fit.",
+        type: "array",
+        items: { type: "string" },
+      },
+      null,
+      (value) => readIds(value, { noun: "nodes", max: limits.SHAPE_NODES_MAX }),
     ),
   },
-  { meant: { gpus: "accelerators", type: "within", level: "within" } },
+  { meant: { gpus: "accelerators", type: "accelerator", acceleratorType: "accelerator", level: "within" } },
 );
 
-function readNodes(value: unknown): Reading<readonly string[] | null> {
-  if (!Array.isArray(value)) return refuse(`must be a list of nodes, got ${shown(value)}`);
-  if (value.length > limits.SHAPE_NODES_MAX) return refuse(`must name at most ${limits.SHAPE_NODES_MAX} nodes`);
-  const nodes: string[] = [];
+interface IdList {
+  readonly noun: string;
+  readonly max: number;
+}
+
+function readIds(value: unknown, { noun, max }: IdList): Reading<readonly string[] | null> {
+  if (!Array.isArray(value)) return refuse(`must be a list of ${noun}, got ${shown(value)}`);
+  if (value.length > max) return refuse(`must name at most ${max} ${noun}, got ${value.length}`);
+  const ids: string[] = [];
   for (const each of value) {
     const reading = readName(each, names.opaqueId);
     if (!reading.ok) return reading;
-    nodes.push(reading.value);
+    ids.push(reading.value);
   }
-  return read(nodes);
+  return read(ids);
 }
 
 export const teamSchema = fields(
@@ -220,8 +240,17 @@ export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
 
 type WrittenShape = NonNullable<WrittenTeam["shapes"]>[number];
 
-const shapeOf = ({ nodes, ...shape }: WrittenShape): NonNullable<TeamSpec["shapes"]>[number] =>
-  nodes === null ? shape : { ...shape, nodes: [...nodes] };
+type Shape = NonNullable<TeamSpec["shapes"]>[number];
+
+const shapeOf = ({ accelerator, domain, nodes, ...shape }: WrittenShape): Shape => ({
+  ...shape,
+  ...(accelerator === null ? {} : { acceleratorType: accelerator }),
+  ...(domain === null ? {} : { domain: [...domain] }),
+  ...(nodes === null ? {} : { nodes: [...nodes] }),
+});
+
+const shapeText = ({ acceleratorType, ...shape }: Shape): Record<string, unknown> =>
+  acceleratorType === undefined ? { ...shape } : { ...shape, accelerator: acceleratorType };
 
 /** Amounts in the units in which people write them. */
 function amountsText(amount: Amounts): Record<string, unknown> {
@@ -243,6 +272,6 @@ export function teamDocument(team: TeamSpec): Record<string, unknown> {
   if (team.weight !== undefined) text["weight"] = team.weight;
   if (team.priority !== undefined) text["priority"] = writePriority(team.priority);
   if (team.preemption !== undefined) text["preemption"] = { ...team.preemption };
-  if (team.shapes !== undefined) text["shapes"] = team.shapes.map((shape) => ({ ...shape }));
+  if (team.shapes !== undefined) text["shapes"] = team.shapes.map(shapeText);
   return text;
 }

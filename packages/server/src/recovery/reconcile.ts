@@ -14,6 +14,7 @@ import type {
   ReadonlyState,
 } from "@headroom/engine";
 import type { KnownAttempt } from "@headroom/executors";
+import { labelled } from "../node-labels.ts";
 
 /** What one executor said of itself. */
 export interface ExecutorReport {
@@ -91,7 +92,9 @@ function observeNodes(state: ReadonlyState, kind: ExecutorKind, nodes: readonly 
   for (const node of nodes) {
     seen.add(node.id);
     // A node of a pool that nobody declared yet comes in once the pool is there.
-    if (state.pools.get(node.pool)?.executor === kind) observations.push({ kind: "nodeSeen", node });
+    if (state.pools.get(node.pool)?.executor === kind) {
+      observations.push({ kind: "nodeSeen", node: labelled(state, node) });
+    }
   }
   for (const node of state.nodes.values()) {
     if (seen.has(node.id) || node.health === "lost" || state.pools.get(node.pool)?.executor !== kind) continue;

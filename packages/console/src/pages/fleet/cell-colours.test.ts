@@ -28,6 +28,7 @@ const node: Node = {
   health: "up",
   draining: false,
   joinedAtMs: 0,
+  labels: {},
   holders: [
     holder({ accelerators: "0-3" }),
     holder({ accelerators: "5", phase: "stopping", workloadName: "eval", team: "ops" }),

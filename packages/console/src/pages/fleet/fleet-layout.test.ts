@@ -19,6 +19,7 @@ function fleetNode(id: string, change: Partial<Node> = {}): Node {
     health: "up",
     draining: false,
     joinedAtMs: 0,
+    labels: {},
     holders: [],
     ...change,
   };

@@ -37,6 +37,7 @@ export function NodeDetails({ node }: { readonly node: Node }): ReactElement {
           { name: "Cores", value: `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free` },
           { name: "Memory", value: `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free` },
           { name: "Joined", value: <JoinedAgo atMs={node.joinedAtMs} /> },
+          ...Object.entries(node.labels).map(([name, value]) => ({ name, value })),
         ]}
       />
       <NodeActions node={node} />
