@@ -2,6 +2,7 @@
  * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
  * They must not decide, keep or change anything; what they return never aliases the state.
  */
+export * from "./calendar-view.ts";
 export * from "./event-sentence.ts";
 export { stopReasonText } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
@@ -10,6 +11,7 @@ export * from "./plain-text.ts";
 export * from "./policy-text.ts";
 export * from "./policy-view.ts";
 export * from "./rejection-view.ts";
+export * from "./spec-terms.ts";
 export * from "./status-view.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";

@@ -1,6 +1,7 @@
 import type { Verdict, Workload } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import { pairLines } from "../output/table.ts";
 import { attemptTable, workloadPairs } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
@@ -30,6 +31,9 @@ export const showCommand = defineCommand<Options>({
     const nowMs = Date.now();
     const { paint, terminal } = context;
     context.print(paint("bold", workload.name), ...workloadPairs(workload, nowMs, paint));
+    const { specTerms } = await import("@headroom/views");
+    const terms = specTerms(workload.spec).map(({ name, text }) => [name.toLowerCase(), text] as const);
+    if (terms.length > 0) context.print("", ...pairLines(terms, paint));
     if (workload.endedAtMs === null) {
       const sentence = waitingSentence(await client.explainWorkload(id));
       if (sentence !== undefined) context.print("", `${paint("yellow", "waiting")}  ${printable(sentence)}`);

@@ -18,10 +18,12 @@ export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
   return { text: phase, tone: phaseTones[phase] };
 }
 
-/** `4 × 8 H100`: workers, accelerators of each, types. */
+/** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers, at least and at most where it is elastic, accelerators of each, types. */
 export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
   const types = acceleratorTypes.length === 0 ? "" : ` ${acceleratorTypes.join("|")}`;
-  return gang.accelerators === 0 ? `${gang.workers} × cpu` : `${gang.workers} × ${gang.accelerators}${types}`;
+  const workers = gang.minWorkers === undefined ? `${gang.workers}` : `${gang.minWorkers}–${gang.workers}`;
+  const accelerators = gang.shareMilli === undefined ? gang.accelerators : gang.shareMilli / 1_000;
+  return accelerators === 0 ? `${workers} × cpu` : `${workers} × ${accelerators}${types}`;
 }
 
 function progressText(workload: WorkloadSummary): string {

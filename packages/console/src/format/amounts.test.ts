@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gangText, percentText, spanText, workerNeedText } from "./amounts.ts";
+import { gangSentence, gangText, percentText, spanText, workerNeedText } from "./amounts.ts";
 
 describe("amounts", () => {
   it("reads as people say it", () => {
@@ -8,6 +8,9 @@ describe("amounts", () => {
     expect(workerNeedText({ workers: 1, accelerators: 1, coresMilli: 1500, memoryMib: 2048 })).toBe(
       "1 accelerator, 1.5 cores, 2 GiB",
     );
+    const elastic = { workers: 8, minWorkers: 2, accelerators: 1, shareMilli: 500, coresMilli: 0, memoryMib: 0 };
+    expect(gangText(elastic)).toBe("2–8 × 0.5");
+    expect(gangSentence(elastic)).toBe("2 to 8 workers with 0.5 accelerators each");
     expect(spanText(-20)).toBe("0 s");
     expect(spanText(3_725_900)).toBe("1 h 2 min");
   });

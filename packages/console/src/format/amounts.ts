@@ -2,21 +2,26 @@
 import { coresText, durationText, grouped, memoryText } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
-/** `4 × 8`: workers by accelerators, `1 CPU` for work that needs no accelerator. */
-export function gangText({ workers, accelerators }: GangSpec): string {
-  return accelerators === 0 ? `${grouped(workers)} × CPU` : `${grouped(workers)} × ${accelerators}`;
+/** `4 × 8`, `2–8 × 1`: workers by accelerators, `1 × CPU` for work that needs no accelerator. */
+export function gangText({ workers, minWorkers, accelerators, shareMilli }: GangSpec): string {
+  const count = minWorkers === undefined ? grouped(workers) : `${grouped(minWorkers)}–${grouped(workers)}`;
+  return accelerators === 0
+    ? `${count} × CPU`
+    : `${count} × ${shareMilli === undefined ? accelerators : shareMilli / 1000}`;
 }
 
 /** The same for someone who hears it. */
-export function gangSentence({ workers, accelerators }: GangSpec): string {
-  const each =
-    accelerators === 0 ? "no accelerators" : `${accelerators} accelerator${accelerators === 1 ? "" : "s"} each`;
-  return `${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
+export function gangSentence({ workers, minWorkers, accelerators, shareMilli }: GangSpec): string {
+  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
+  const each = amount === 0 ? "no accelerators" : `${amount} accelerator${amount === 1 ? "" : "s"} each`;
+  const least = minWorkers === undefined ? "" : `${minWorkers} to `;
+  return `${least}${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
 }
 
 /** Everything one worker gets: `8 accelerators, 96 cores, 1.5 TiB`. */
-export function workerNeedText({ accelerators, coresMilli, memoryMib }: GangSpec): string {
-  const parts = [`${accelerators} accelerator${accelerators === 1 ? "" : "s"}`];
+export function workerNeedText({ accelerators, shareMilli, coresMilli, memoryMib }: GangSpec): string {
+  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
+  const parts = [`${amount} accelerator${amount === 1 ? "" : "s"}`];
   if (coresMilli > 0) parts.push(coresText(coresMilli));
   if (memoryMib > 0) parts.push(memoryText(memoryMib));
   return parts.join(", ");

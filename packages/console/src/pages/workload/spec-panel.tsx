@@ -1,5 +1,5 @@
 import type { Workload, WorkloadSpec } from "@headroom/protocol";
-import { durationText, plural } from "@headroom/views";
+import { durationText, plural, specTerms } from "@headroom/views";
 import type { ReactElement } from "react";
 import { gangSentence, workerNeedText } from "../../format/amounts.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
@@ -45,6 +45,7 @@ function specFacts(spec: WorkloadSpec): readonly Fact[] {
     spec.kind === "batch" ? { name: "Tasks", value: plural(spec.taskCount, "task") } : null,
     { name: "Gang", value: gangSentence(gang) },
     { name: "Each worker", value: workerNeedText(gang) },
+    ...specTerms(spec).map(({ name, text }) => ({ name, value: text })),
     spec.acceleratorTypes.length === 0 ? null : { name: "Type", value: spec.acceleratorTypes.join(", then ") },
     {
       name: "Command",

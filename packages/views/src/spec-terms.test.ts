@@ -1,0 +1,38 @@
+import { readDocument } from "@headroom/protocol";
+import { expect, it } from "vitest";
+import { specTerms } from "./spec-terms.ts";
+
+const termsOf = (fields: object): readonly string[] => {
+  const reading = readDocument({ kind: "train", name: "a", run: "true", ...fields });
+  if (!reading.ok || reading.document.kind !== "workload") throw new Error("not a workload");
+  return specTerms(reading.document.spec).map(({ name, text }) => `${name}: ${text}`);
+};
+
+it("says what a workload asks for beyond its gang, and nothing where it asks for nothing", () => {
+  expect(termsOf({ gang: { workers: 4, accelerators: 8 } })).toEqual([]);
+  expect(
+    termsOf({
+      elastic: { min: 1, max: 4 },
+      gang: { share: 0.25 },
+      fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
+      selector: { zone: "a" },
+      spread: { over: "rack" },
+      after: [{ workload: "tokenize" }, { workload: "probe", on: "any" }],
+      notBefore: "2027-03-01T08:00:00+01:00",
+      deadline: "2027-03-02T08:00:00Z",
+      preemptible: { minRuntime: "30m" },
+      restartCost: "90s",
+    }),
+  ).toEqual([
+    "Elastic: runs with 1 worker, grows to 4",
+    "Share: 0.25 of an accelerator for each worker",
+    "Fabric: all in one spine, if it can be had in one leaf, 2 at a time in one node",
+    "Nodes: only with zone=a",
+    "Spread: at most 1 worker for each rack",
+    "After: tokenize has succeeded, probe has ended",
+    "Not before: 2027-03-01T07:00:00Z",
+    "Deadline: 2027-03-02T08:00:00Z",
+    "Preemptible: yes, not before it ran 30 min",
+    "Restart costs: 1 min 30 s beyond the work since its last checkpoint",
+  ]);
+});

@@ -1,0 +1,63 @@
+/** What a workload asks for beyond its gang, in words: where it may lie, when it may start, under which terms it gives way. */
+import type { WorkloadSpec } from "@headroom/protocol";
+import { writeInstant } from "@headroom/protocol";
+import { durationText, plural } from "./plain-text.ts";
+
+export interface SpecTerm {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Only what was asked for: nothing for a workload without wishes and terms. */
+export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
+  return [...placementTerms(spec), ...timeTerms(spec), ...evictionTerms(spec)];
+}
+
+function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): SpecTerm[] {
+  const terms: SpecTerm[] = [];
+  if (gang.minWorkers !== undefined) {
+    terms.push({ name: "Elastic", text: `runs with ${plural(gang.minWorkers, "worker")}, grows to ${gang.workers}` });
+  }
+  if (gang.shareMilli !== undefined) {
+    terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
+  }
+  const { within, prefer, slices = [] } = fabric ?? {};
+  const levels = [
+    within === undefined ? "" : `all in one ${within}`,
+    prefer === undefined ? "" : `if it can be had in one ${prefer}`,
+    ...slices.map((slice) => `${slice.workers} at a time in one ${slice.within}`),
+  ].filter((part) => part !== "");
+  if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
+  const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
+  if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
+  if (spread !== undefined) {
+    terms.push({ name: "Spread", text: `at most ${plural(spread.maxPerDomain, "worker")} for each ${spread.over}` });
+  }
+  return terms;
+}
+
+const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;
+
+function timeTerms({ after = [], notBeforeMs, deadlineMs }: WorkloadSpec): SpecTerm[] {
+  const terms: SpecTerm[] = [];
+  const waits = after.map(({ workload, on }) => `${workload} ${outcomeWords[on]}`);
+  if (waits.length > 0) terms.push({ name: "After", text: waits.join(", ") });
+  if (notBeforeMs !== undefined) terms.push({ name: "Not before", text: writeInstant(notBeforeMs) });
+  if (deadlineMs !== undefined) terms.push({ name: "Deadline", text: writeInstant(deadlineMs) });
+  return terms;
+}
+
+function evictionTerms({ preemptible, minRuntimeMs, restartCostMs }: WorkloadSpec): SpecTerm[] {
+  const terms: SpecTerm[] = [];
+  const least = minRuntimeMs === undefined ? "" : `, not before it ran ${durationText(minRuntimeMs)}`;
+  if (preemptible === false) terms.push({ name: "Preemptible", text: "no" });
+  else if (preemptible === true) terms.push({ name: "Preemptible", text: `yes${least}` });
+  else if (least !== "") terms.push({ name: "Preemptible", text: `as the policy says${least}` });
+  if (restartCostMs !== undefined) {
+    terms.push({
+      name: "Restart costs",
+      text: `${durationText(restartCostMs)} beyond the work since its last checkpoint`,
+    });
+  }
+  return terms;
+}
