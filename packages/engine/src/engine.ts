@@ -143,6 +143,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "drainNode":
     case "resumeNode":
     case "setPolicy":
+    case "removeCalendarEntry":
       return decideCommand(batch, input);
     case "nodeSeen":
     case "nodeUnreachable":

@@ -18,6 +18,7 @@ import type {
   WorkloadSpec,
 } from "./model/workload.ts";
 import type { CommandResult } from "./replies.ts";
+import type { CalendarEntry } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
 
 interface Fact<Kind extends string, Version extends number = 1> {
@@ -42,6 +43,18 @@ export type GovernanceEvent =
   | (Fact<"policySet", 2> & { readonly policy: Policy })
   /** Remembers the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
+
+export type CalendarEvent =
+  /** `nodes`: those chosen for a reservation by amount. An entry of the same name is replaced. */
+  | (Fact<"calendarSet"> & {
+      readonly entry: CalendarEntry;
+      readonly actor: string;
+      readonly nodes?: readonly NodeId[];
+    })
+  | (Fact<"calendarRemoved"> & { readonly name: string; readonly actor: string })
+  | (Fact<"windowBegan"> & { readonly name: string })
+  /** The window's time is over, and it is no longer in the calendar. */
+  | (Fact<"windowEnded"> & { readonly name: string });
 
 export type WorkloadEvent =
   | (Fact<"workloadSubmitted", 2> & {
@@ -119,7 +132,7 @@ export interface PlannedVictim {
   readonly right?: EvictionRight;
 }
 
-export type Event = FleetEvent | GovernanceEvent | WorkloadEvent | AttemptEvent;
+export type Event = FleetEvent | GovernanceEvent | CalendarEvent | WorkloadEvent | AttemptEvent;
 export type EventKind = Event["kind"];
 
 /** The newest version of every kind that this engine writes; it reads all from 1 on. */
@@ -136,6 +149,10 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   teamRemoved: 1,
   policySet: 2,
   commandAnswered: 1,
+  calendarSet: 1,
+  calendarRemoved: 1,
+  windowBegan: 1,
+  windowEnded: 1,
   workloadSubmitted: 2,
   workloadHeld: 1,
   workloadReleased: 1,

@@ -8,6 +8,7 @@ export * from "./model/ids.ts";
 export * from "./model/accelerator-set.ts";
 export * from "./model/fleet.ts";
 export * from "./model/team.ts";
+export * from "./model/calendar.ts";
 export * from "./model/workload.ts";
 export * from "./inputs.ts";
 export * from "./events.ts";

@@ -6,6 +6,7 @@ import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "./model
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
 import type { WorkerExit, WorkloadSpec } from "./model/workload.ts";
+import type { CalendarEntry } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
 
 interface CommandCommon {
@@ -28,7 +29,9 @@ export type Command =
       readonly pools: readonly Pool[];
       readonly teams: readonly Team[];
       readonly workloads: readonly WorkloadSpec[];
+      readonly calendar?: readonly CalendarEntry[] | undefined;
     })
+  | (CommandCommon & { readonly kind: "removeCalendarEntry"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
   /** `requeue` stops what runs there (with its grace) and puts it back in the queue; `wait` lets it finish. */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })

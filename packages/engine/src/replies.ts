@@ -2,7 +2,7 @@
 import type { CommandId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
 
 export type ApplyChange = {
-  readonly kind: "site" | "pool" | "team" | "workload";
+  readonly kind: "site" | "pool" | "team" | "workload" | "calendar";
   readonly name: string;
   readonly action: "created" | "changed" | "unchanged";
   readonly workloadId: WorkloadId | null;
@@ -17,6 +17,7 @@ export type CommandResult =
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "policySet"; readonly name: string };
 
 export type Rejection =
@@ -29,6 +30,15 @@ export type Rejection =
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
+  | { readonly code: "unknownPool"; readonly pool: string }
+  | { readonly code: "unknownCalendarEntry"; readonly name: string }
+  /** Fewer accelerators than asked for are on nodes that nothing else is planned for in that time. */
+  | {
+      readonly code: "reservationTooLarge";
+      readonly name: string;
+      readonly wantedCount: number;
+      readonly availableCount: number;
+    }
   | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
   | {
       readonly code: "tooLarge";

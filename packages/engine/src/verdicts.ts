@@ -58,6 +58,15 @@ export type BlockedReason =
   | { readonly kind: "notBefore"; readonly atMs: number }
   /** It would fit, and would then be in the way of a protected start. */
   | { readonly kind: "reservation"; readonly workloadId: WorkloadId; readonly startMs: number; readonly expectedEndMs: number }
+  /** It would fit, and might then run into a window of the calendar that is not for it. */
+  | {
+      readonly kind: "window";
+      readonly name: string;
+      readonly window: "maintenance" | "reservation";
+      readonly startMs: number;
+      readonly endMs: number;
+      readonly expectedEndMs: number;
+    }
   /** It has a place as soon as those who were asked to leave have left. */
   | { readonly kind: "promised"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };

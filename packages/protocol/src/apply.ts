@@ -1,5 +1,6 @@
 /** Declaring things in one go: all of it or nothing, and what it comes to (or would, with `dryRun`). */
 import { z } from "zod";
+import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import { teamSpec, type TeamSpec } from "./team.ts";
@@ -32,6 +33,7 @@ export const applyRequest = z
     pools: z.array(pool).max(limits.APPLY_POOLS_MAX).default([]),
     teams: z.array(teamSpec).max(limits.APPLY_TEAMS_MAX).default([]),
     workloads: z.array(workloadSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
+    calendar: z.array(calendarEntry).max(limits.APPLY_CALENDAR_MAX).optional(),
   })
   .check(({ value, issues }) => {
     for (const { index, message } of nestingFaults(value.teams)) {
@@ -42,7 +44,7 @@ export const applyRequest = z
 
 export const applyChange = z
   .object({
-    kind: z.enum(["site", "pool", "team", "workload"]),
+    kind: z.enum(["site", "pool", "team", "workload", "calendar"]),
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "For workloads; null where a dry run would create one." }),

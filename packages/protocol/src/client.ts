@@ -4,6 +4,7 @@
  * simulated one. Every refusal is a thrown `ProblemError`; an aborted call throws the signal's reason.
  */
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
+import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
@@ -77,6 +78,9 @@ export interface HeadroomClient {
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   teams(page?: PageRequest, options?: CallOptions): Promise<Page<Team>>;
   removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
+  /** What is planned, the next first. */
+  calendar(options?: CallOptions): Promise<CalendarList>;
+  removeCalendarEntry(name: string, options?: CommandOptions): Promise<CalendarRemoved>;
   policy(options?: CallOptions): Promise<Policy>;
   setPolicy(choice: PolicyChoice, options?: CommandOptions): Promise<PolicySet>;
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;

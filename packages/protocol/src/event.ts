@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { applyChange } from "./apply.ts";
 import { attemptOutcome, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import { count, instantMs } from "./limits.ts";
 import { policy } from "./policy.ts";
@@ -56,6 +57,7 @@ const commandResult = z
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
     z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
+    z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),
   ])
   .meta({ id: "CommandResult" });
@@ -73,6 +75,10 @@ export const event = z
     fact("teamDefined", { team: teamSpec }),
     fact("teamRemoved", { team: z.string() }),
     fact("policySet", { policy }),
+    fact("calendarSet", { entry: calendarEntry, actor: z.string(), nodes: z.array(z.string()).optional() }),
+    fact("calendarRemoved", { name: z.string(), actor: z.string() }),
+    fact("windowBegan", { name: z.string() }),
+    fact("windowEnded", { name: z.string() }),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
     fact("workloadSubmitted", {
       workloadId: z.string(),

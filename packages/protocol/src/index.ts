@@ -4,6 +4,7 @@
  */
 export * from "./apply.ts";
 export * from "./attempt.ts";
+export * from "./calendar.ts";
 export * from "./client.ts";
 export * from "./documents/index.ts";
 export * from "./event.ts";

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { eventEnvelope } from "./event.ts";
+import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
@@ -115,6 +116,8 @@ function operation<Response extends z.ZodType, Given extends Shape>(
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
 const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
+const planning = ["unknownPool", "unknownNode", "reservationTooLarge"] as const;
+
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),
   submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
@@ -161,7 +164,7 @@ export const operations = {
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
     query: z.strictObject({ dryRun: queryBoolean.optional() }),
     body: applyRequest,
-    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", ...commandProblems],
+    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", ...planning, ...commandProblems],
   }),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
@@ -181,6 +184,11 @@ export const operations = {
   removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team that nothing uses", teamRemoved, {
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],
+  }),
+  calendar: operation("GET /v1/calendar", "What is planned, the next first", calendarList, {}),
+  removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Take an entry out of the calendar", calendarRemoved, {
+    params: z.strictObject({ name: names.calendarName }),
+    problems: ["unknownCalendarEntry", ...commandProblems],
   }),
   policy: operation("GET /v1/policy", "The policy in force", policy, {}),
   setPolicy: operation("PUT /v1/policy", "Put a preset or a policy of your own in force", policySet, {

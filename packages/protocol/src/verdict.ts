@@ -86,6 +86,17 @@ export const blockedReason = z
       })
       .meta({ description: "It would fit, and would then be in the way of a protected start." }),
     z
+      .object({
+        kind: z.literal("window"),
+        name: z.string(),
+        window: z.enum(["maintenance", "reservation"]),
+        startMs: instantMs,
+        endMs: instantMs,
+        expectedEndMs: instantMs,
+        sentence,
+      })
+      .meta({ description: "It would fit, and might then run into a window of the calendar that is not for it." }),
+    z
       .object({ kind: z.literal("promised"), nodes: z.array(z.string()), sentence })
       .meta({ description: "It has a place as soon as those who were asked to leave have left." }),
     z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),

@@ -1,5 +1,6 @@
 /** Every event in one plain sentence, for lists of events; the whole record stands behind it. */
 import type { Event } from "@headroom/protocol";
+import { calendarSentence } from "./calendar-view.ts";
 import { planSentence, stopReasonText } from "./eviction-text.ts";
 import { metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
@@ -44,6 +45,14 @@ function sentenceOf(event: Event): string {
       return `Team ${event.team} was removed.`;
     case "policySet":
       return `Policy ${event.policy.name} came into force.`;
+    case "calendarSet":
+      return `${event.actor} planned: ${calendarSentence(event.entry)}.`;
+    case "calendarRemoved":
+      return `${event.actor} took ${event.name} out of the calendar.`;
+    case "windowBegan":
+      return `The time of ${event.name} has begun.`;
+    case "windowEnded":
+      return `The time of ${event.name} is over.`;
     case "commandAnswered":
       return `A command with key ${event.key} was answered.`;
     default:

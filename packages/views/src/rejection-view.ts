@@ -30,6 +30,12 @@ function rejectionSentence(rejection: Rejection): string {
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
       return `There is no node ${rejection.nodeId}. The fleet lists the nodes there are.`;
+    case "unknownPool":
+      return `There is no pool ${rejection.pool}. Apply its fleet first.`;
+    case "unknownCalendarEntry":
+      return `The calendar has no entry ${rejection.name}; it may be over.`;
+    case "reservationTooLarge":
+      return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":
       return `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
     case "tooLarge":

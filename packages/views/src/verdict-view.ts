@@ -7,7 +7,7 @@ import type {
   Workload,
   WorkloadId,
 } from "@headroom/engine";
-import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import { PAGE_ITEMS_DEFAULT, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 import { workloadSummary } from "./workload-view.ts";
@@ -82,6 +82,11 @@ function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineRea
       return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
     case "reservation":
       return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}. A shorter walltime could go first.`;
+    case "window": {
+      const what = reason.window === "maintenance" ? `maintenance ${reason.name}` : `the reservation ${reason.name}`;
+      const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;
+      return `It would fit, but on nodes of ${what}, ${times}, and might run until ${writeInstant(reason.expectedEndMs)}.`;
+    }
     case "promised":
       return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {

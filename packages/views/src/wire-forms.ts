@@ -4,6 +4,7 @@
  */
 import type {
   ApplyDocuments,
+  CalendarEntry as EngineEntry,
   Event,
   Policy as EnginePolicy,
   Pool as EnginePool,
@@ -12,6 +13,7 @@ import type {
 } from "@headroom/engine";
 import type {
   ApplyRequest,
+  CalendarEntry,
   Event as WireEvent,
   EventEnvelope,
   Policy,
@@ -40,6 +42,11 @@ const branded = <T>(plain: Plain<T>): T => plain as unknown as T;
 export function engineSpec(spec: WorkloadSpec): EngineSpec {
   const plain: Plain<EngineSpec> = spec;
   return branded<EngineSpec>(plain);
+}
+
+export function calendarEntryResource(entry: EngineEntry): CalendarEntry {
+  const plain: Plain<EngineEntry> = JSON.parse(JSON.stringify(entry)) as Plain<EngineEntry>;
+  return plain;
 }
 
 export function engineDocuments(request: ApplyRequest): ApplyDocuments {

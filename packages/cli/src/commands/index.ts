@@ -4,6 +4,7 @@
  */
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";
+import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { fleetCommand } from "./fleet.ts";
@@ -46,6 +47,7 @@ export const commands: readonly CommandDefinition[] = [
   fleetCommand,
   nodesCommand,
   teamsCommand,
+  calendarCommand,
   policyCommand,
   loginCommand,
   schemaCommand,

@@ -1,5 +1,5 @@
 /** From documents to one request, and from what the server says about the request back to the documents. */
-import type { ApplyRequest, Problem } from "@headroom/protocol";
+import type { ApplyRequest, CalendarEntry, Problem } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
@@ -12,6 +12,9 @@ export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
     switch (document.kind) {
       case "workload":
         request.workloads.push(document.spec);
+        break;
+      case "calendar":
+        request.calendar = [...(request.calendar ?? []), document.entry];
         break;
       case "team":
         request.teams.push(document.team);
@@ -66,6 +69,10 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
       return teams.flatMap((name) => place(isTeam(name), ["parent"])).slice(0, 1);
     case "workloadActive":
       return place(({ document }) => document.kind === "workload" && document.spec.name === facts["name"], ["name"]);
+    case "unknownPool":
+    case "unknownNode":
+    case "reservationTooLarge":
+      return place(({ document }) => document.kind === "calendar" && isAbout(document.entry, facts), ["name"]);
     case "poolInUse":
       return place(
         ({ document }) => document.kind === "fleet" && document.fleet.pools.some(({ name }) => name === facts["pool"]),
@@ -76,6 +83,12 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
     default:
       return [];
   }
+}
+
+/** The entry of that name, else one that names the pool or node. */
+function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Readonly<Record<string, unknown>>): boolean {
+  if (name !== undefined) return entry.name === name;
+  return entry.nodes?.some((node) => node === nodeId) === true || (entry.kind === "maintenance" && entry.pool === pool);
 }
 
 /** `/workloads/3/…`: the fourth document that is a workload. */

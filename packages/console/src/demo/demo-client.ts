@@ -63,6 +63,7 @@ type Reading = Pick<
   | "listNodes"
   | "getNode"
   | "teams"
+  | "calendar"
   | "policy"
   | "presets"
   | "size"
@@ -82,6 +83,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     listNodes: async (page = {}) => views.nodeList(engine, page),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     teams: async (page = {}) => views.teamList(engine, page),
+    calendar: async () => views.calendarList(engine),
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
@@ -124,6 +126,10 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       const forecast = planApply(world.engine, documents);
       if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
       return { dryRun: true, changes: [...forecast.changes] };
+    },
+    removeCalendarEntry: async (name) => {
+      run({ kind: "removeCalendarEntry", name });
+      return { name };
     },
     drainNode: async (id, options) => {
       run({ kind: "drainNode", nodeId: nodeId(id), running: options?.running ?? "wait" });

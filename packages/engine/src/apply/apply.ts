@@ -7,6 +7,7 @@ import type { Event } from "../events.ts";
 import { InvariantError } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 import { applyAttemptEvent } from "./attempt-events.ts";
+import { applyCalendarEvent } from "./calendar-events.ts";
 import { applyFleetEvent } from "./fleet-events.ts";
 import { applyGovernanceEvent } from "./governance-events.ts";
 import { applyWorkloadEvent } from "./workload-events.ts";
@@ -40,6 +41,11 @@ export function applyEvent(world: World, event: Event): void {
     case "progressRecorded":
     case "checkpointRecorded":
       return applyAttemptEvent(world, event);
+    case "calendarSet":
+    case "calendarRemoved":
+    case "windowBegan":
+    case "windowEnded":
+      return applyCalendarEvent(world, event);
     case "siteDefined":
     case "poolDefined":
     case "nodeJoined":

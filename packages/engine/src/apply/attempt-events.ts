@@ -4,7 +4,7 @@ import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
-import { waitForMinRuntime } from "../state/world.ts";
+import { waitForMinRuntime, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
@@ -103,6 +103,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   holdAttempt(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
+  waitForWindows(world, attempt);
 }
 
 interface TaskTaken {
@@ -165,6 +166,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
+  waitForWindows(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 

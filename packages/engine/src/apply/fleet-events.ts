@@ -58,6 +58,7 @@ function join(world: World, spec: NodeSpec, atMs: number): void {
   };
   state.nodes.set(spec.id, node);
   capacity.join(node);
+  world.calendar.rebuild();
 }
 
 /** Takes over changed amounts of a node that holds nothing. */

@@ -10,12 +10,13 @@ import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
+import { calendarObjection, recordEntry } from "./calendar.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { recordSubmission, submissionObjection } from "./submit.ts";
 
 type Apply = Command & { readonly kind: "apply" };
-export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads">;
+export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar">;
 
 export function apply(batch: Batch, command: Apply): Decision {
   const objection = firstObjection(batch.world, command);
@@ -24,7 +25,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   const fact = { version: 1, atMs: batch.nowMs } as const;
   const changes: ApplyChange[] = [];
   const define = (
-    kind: "site" | "pool" | "team",
+    kind: "site" | "pool" | "team" | "calendar",
     wanted: { readonly name: string },
     known: unknown,
     emit: () => void,
@@ -39,6 +40,8 @@ export function apply(batch: Batch, command: Apply): Decision {
     define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }));
   for (const team of parentsFirst(state, command.teams))
     define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, version: 2, team }));
+  for (const entry of command.calendar ?? [])
+    define("calendar", entry, state.calendar.get(entry.name)?.entry, () => recordEntry(batch, entry, command.actor));
   const newest = newestNamed(batch.world, command.workloads);
   for (const spec of command.workloads)
     changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
@@ -74,6 +77,9 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
       ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
       ...parentsFirst(state, documents.teams).map((team) =>
         plan("team", team.name, actionOf(state.teams.get(team.name), team)),
+      ),
+      ...(documents.calendar ?? []).map((entry) =>
+        plan("calendar", entry.name, actionOf(state.calendar.get(entry.name)?.entry, entry)),
       ),
       ...workloads,
     ],
@@ -116,14 +122,20 @@ function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): Readonly
 function firstObjection(world: World, command: ApplyDocuments): Rejection | null {
   const duplicate = duplicateName(command);
   if (duplicate !== null) return duplicate;
-  return poolObjection(world, command) ?? teamObjection(world, command.teams) ?? workloadObjection(world, command);
+  return (
+    poolObjection(world, command) ??
+    teamObjection(world, command.teams) ??
+    calendarObjections(world, command) ??
+    workloadObjection(world, command)
+  );
 }
 
-function duplicateName({ sites, pools, teams, workloads }: ApplyDocuments): Rejection | null {
+function duplicateName({ sites, pools, teams, workloads, calendar = [] }: ApplyDocuments): Rejection | null {
   const named = [
     ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
     ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),
     ...teams.map(({ name }) => ({ kind: "team", name: String(name) })),
+    ...calendar.map(({ name }) => ({ kind: "calendar", name })),
     ...workloads.map(({ team, name }) => ({ kind: "workload", name: `${team} ${name}` })),
   ];
   const seen = new Set<string>();
@@ -144,6 +156,15 @@ function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Reje
     if (inUse && known.acceleratorType !== pool.acceleratorType)
       return { code: "poolInUse", pool: pool.name, field: "accelerator" };
     if (inUse && known.executor !== pool.executor) return { code: "poolInUse", pool: pool.name, field: "executor" };
+  }
+  return null;
+}
+
+function calendarObjections(world: World, documents: ApplyDocuments): Rejection | null {
+  for (const entry of documents.calendar ?? []) {
+    const isThere = actionOf(world.state.calendar.get(entry.name)?.entry, entry) === "unchanged";
+    const objection = isThere ? null : calendarObjection(world, entry, documents);
+    if (objection !== null) return objection;
   }
   return null;
 }

@@ -6,6 +6,7 @@ import { hashText } from "../state/hash.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
+import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload } from "./hold.ts";
 import { stopWorkload, submitWorkload } from "./submit.ts";
@@ -55,6 +56,8 @@ function decide(batch: Batch, command: Command): Decision {
       return drainNode(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
+    case "removeCalendarEntry":
+      return removeCalendarEntry(batch, command);
     case "setPolicy":
       return setPolicy(batch, command.policy);
     default:

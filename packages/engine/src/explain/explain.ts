@@ -10,6 +10,7 @@ import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
+import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
 import { couldEverFit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { roundOrder } from "../schedule/order/round-order.ts";
@@ -69,6 +70,15 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
 
+/** The window that it would run into, if it is the calendar which keeps it waiting. */
+function explainWindow(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  const [first] = windowsInTheWay(world, found);
+  if (first === undefined || world.calendar.leftAside(() => findPlacement(world, found)) === null) return null;
+  const { name, kind: window, startMs, endMs } = first.window;
+  const reason = { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, found) } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
+}
+
 /** What keeps it from being asked at all. */
 function explainTime({ held, waitsFor, spec }: Workload, nowMs: number): Verdict | null {
   if (held === true) return blocked(["workloadReleased"], { kind: "held" });
@@ -99,6 +109,8 @@ function explainBackoff(workload: Workload): Verdict {
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
 function explainClass(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
+  const window = explainWindow(world, found);
+  if (window !== null) return window;
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);
   // Parts of accelerators may fit where no whole one is free.

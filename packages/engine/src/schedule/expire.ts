@@ -4,14 +4,17 @@ import { requestStop } from "../decide/stop-attempt.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
+import { keepCalendar } from "./calendar/keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
 
 /** Walltimes that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
 export function expire(batch: Batch): void {
   const { timers } = batch.world;
   const overrun: Attempt[] = [];
+  let isCalendarDue = false;
   for (let timer = timers.takeDue(batch.nowMs); timer !== null; timer = timers.takeDue(batch.nowMs)) {
     if (timer.kind === "retry") requeue(batch, timer.workloadId);
+    else if (timer.kind === "calendar") isCalendarDue = true;
     else {
       const attempt = activeAttempt(batch.world, timer.attemptId);
       if (attempt?.phase === "running") overrun.push(attempt);
@@ -20,6 +23,7 @@ export function expire(batch: Batch): void {
   // Timers due at one instant come in no particular order; their stops are recorded in the order of placing.
   if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
+  if (isCalendarDue) keepCalendar(batch);
 }
 
 function requeue({ world, nowMs }: Batch, id: WorkloadId): void {

@@ -8,6 +8,7 @@ import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place.ts";
+import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { nodeOrder } from "./scores/node-order.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
@@ -24,7 +25,10 @@ export function placeWithWishes(world: World, found: PlacementClass, where: Wher
   const { layer } = where;
   const byDomains = choosesDomains(world, found);
   // How much more than the request a node holds tells the tightest, where domains are chosen by that.
-  const candidates = candidatesOn(found, where, byDomains ? WORKERS_COUNTED_MAX : found.workers);
+  const windows = windowsInTheWay(world, found);
+  const candidates = candidatesOn(found, where, byDomains ? WORKERS_COUNTED_MAX : found.workers).filter(
+    ({ slot }) => !isClosedBy(windows, slot.node.id),
+  );
   const spreadOver = (): DomainBudget => domainBudget(world, found);
   const inCells = isPlacedInCells(world, found);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>

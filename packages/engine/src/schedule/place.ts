@@ -10,6 +10,7 @@ import type { NodeSet } from "../state/node-set.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { placeWithWishes } from "./place-wishes.ts";
+import { windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "./request.ts";
 import type { Placement } from "./request.ts";
 
@@ -45,7 +46,8 @@ function hasNoWishes({ rules }: World, { spec, gang, isGrowth }: PlacementClass)
 }
 
 export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer !== "idle" || !hasNoWishes(world, found)) return placeWithWishes(world, found, where);
+  if (where.layer !== "idle" || !hasNoWishes(world, found) || windowsInTheWay(world, found).length > 0)
+    return placeWithWishes(world, found, where);
   const { gang, workers: count } = found;
   const isPacking = world.rules.placement === "pack";
   if (count === 1) return placeOne(where.type, gang, isPacking);

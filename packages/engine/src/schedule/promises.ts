@@ -2,7 +2,8 @@
 import type { Batch } from "../batch.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { PromisedPlace } from "../model/workload.ts";
-import { activeAttempt } from "../state/entities.ts";
+import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canKeepPromise } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
@@ -12,11 +13,19 @@ export function keepPromises(batch: Batch): void {
   if (world.state.promises.size === 0) return;
   for (const promise of Array.from(world.state.promises.values())) {
     if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
+    else if (runsIntoWindow(world, promise)) withdraw(batch, promise, "it would run into a window of the calendar");
     else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
     // Who is to move there has to leave its own place first.
     else if (promise.afterAttempt !== undefined) continue;
     else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
   }
+}
+
+/** Time has passed since the place was promised: a window may have come too near. */
+function runsIntoWindow(world: World, { workloadId, workers }: PromisedPlace): boolean {
+  if (!world.calendar.hasWindows) return false;
+  const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)));
+  return workers.some(({ node }) => isClosedBy(windows, node));
 }
 
 /** New ranks come behind those it has: they wait until the ranks that were asked to leave are gone. */

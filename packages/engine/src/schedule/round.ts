@@ -31,6 +31,7 @@ function useWhatPlansFreed(batch: Batch): void {
 }
 
 export function runRound(batch: Batch): void {
+  batch.world.calendar.nowMs = batch.nowMs;
   expire(batch);
   keepPromises(batch);
   const { rules } = batch.world;

@@ -12,6 +12,7 @@ export function copyLiveState(state: State): State {
     pools: new Map(state.pools),
     teams: new Map(state.teams),
     promises: new Map(state.promises),
+    calendar: new Map(state.calendar),
     answers: new Map(),
     nodes: copied(state.nodes),
     attempts: copied(state.attempts),

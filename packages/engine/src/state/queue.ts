@@ -9,6 +9,7 @@ import type { Rules } from "../policy/rules.ts";
 import { isGuaranteed } from "../policy/guaranteed.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
+import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "./sorted-list.ts";
 import type { WorkloadEntity } from "./world.ts";
 
@@ -21,6 +22,8 @@ interface ClassOptions {
 
 export class PlacementClass {
   readonly team: TeamName;
+  /** Who submitted one of its workloads; the same for all where something is reserved for that user. */
+  readonly actor: string;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
   /** The spec of one of its workloads: what matters for placing is the same in all of them. */
@@ -47,6 +50,7 @@ export class PlacementClass {
     const { rules, growth, grows = null, holds = null } = options;
     const { spec } = workload;
     this.team = spec.team;
+    this.actor = workload.actor;
     this.gang = spec.gang;
     this.acceleratorTypes = spec.acceleratorTypes;
     this.spec = spec;
@@ -60,12 +64,17 @@ export class PlacementClass {
 }
 
 /** Most work has no wishes, so they are written out only where there are some. */
-function classKey({ spec }: Workload, rules: Rules): string {
+function classKey({ spec, actor }: Workload, rules: Rules, calendar: CalendarIndex): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
   const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
   // Beside protected starts it matters how long work lasts.
-  const lasts = rules.backfill.reserve === "none" ? "" : `|${spec.walltimeMs ?? ""}`;
+  const { hasWindows } = calendar;
+  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${spec.walltimeMs ?? ""}`;
+  // Beside windows of the calendar also its grace, and whose it is where something is kept for users.
+  const lasts = hasWindows
+    ? `${lastsAlone}|${spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`
+    : lastsAlone;
   // What is guaranteed by shapes and what is not are placed by other rules.
   const shaped = isGuaranteed(rules, spec) ? `${lasts}|shaped` : lasts;
   const fixed = isPreemptible(rules, spec) ? shaped : `${shaped}|fixed`;
@@ -80,6 +89,7 @@ export class Queue {
   #classes = new Map<string, PlacementClass>();
   #growth = new Map<AttemptId, PlacementClass>();
   #rules: Rules;
+  readonly #calendar: CalendarIndex;
   #compare: (left: Workload, right: Workload) => number;
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
@@ -93,8 +103,9 @@ export class Queue {
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop = CLASSES_KEPT;
 
-  constructor(rules: Rules) {
+  constructor(rules: Rules, calendar: CalendarIndex) {
     this.#rules = rules;
+    this.#calendar = calendar;
     this.#compare = workloadOrder(rules);
   }
 
@@ -128,7 +139,7 @@ export class Queue {
   }
 
   classOf(workload: Workload): PlacementClass {
-    const key = classKey(workload, this.#rules);
+    const key = classKey(workload, this.#rules, this.#calendar);
     let found = this.#classes.get(key);
     if (found === undefined) {
       found = new PlacementClass(

@@ -2,6 +2,7 @@
  * The state as bytes and back: UTF-8 JSON with a format number. It is what the journal keeps beside its events and what
  * forks travel in. Indexes are not part of it; they are rebuilt.
  */
+import type { CalendarItem } from "../model/calendar.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { InvariantError } from "./invariant.ts";
 import { utf8Decode, utf8Encode } from "./utf8.ts";
@@ -30,6 +31,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       workloads: [...state.workloads.values()].map(storeWorkload),
       attempts: [...state.attempts.values()].map(store),
       promises: [...state.promises.values()],
+      ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
       answers: [...state.answers],
     }),
   );
@@ -45,6 +47,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly attempts: readonly StoredAttempt[];
   /** Not in snapshots from before there were promises. */
   readonly promises?: readonly PromisedPlace[];
+  /** Absent while the calendar is empty. */
+  readonly calendar?: readonly CalendarItem[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
@@ -97,6 +101,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
       ),
     ),
     promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
+    calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
     answers: new Map(stored.answers),
   };
 }

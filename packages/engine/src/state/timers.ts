@@ -6,7 +6,9 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
-  | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId };
+  | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
+  /** Something that the calendar says is due. */
+  | { readonly kind: "calendar"; readonly atMs: number };
 
 export class Timers {
   readonly #heap: Timer[] = [];

@@ -1,4 +1,5 @@
 /** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
+import type { CalendarItem, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
@@ -8,6 +9,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
+import { CalendarIndex } from "./calendar-index.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
@@ -57,6 +59,7 @@ export interface State extends ReadonlyState {
   readonly workloads: Map<WorkloadId, WorkloadEntity>;
   readonly attempts: Map<AttemptId, AttemptEntity>;
   readonly promises: Map<AttemptId, PromisedPlace>;
+  readonly calendar: Map<string, CalendarItem>;
   readonly answers: Map<string, Answer>;
   submittedCount: number;
   endedCount: number;
@@ -68,6 +71,7 @@ export interface World {
   rules: Rules;
   readonly capacity: Capacity;
   readonly queue: Queue;
+  readonly calendar: CalendarIndex;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
@@ -107,6 +111,7 @@ export function emptyState(): State {
     workloads: new Map(),
     attempts: new Map(),
     promises: new Map(),
+    calendar: new Map(),
     answers: new Map(),
     submittedCount: 0,
     endedCount: 0,
@@ -118,13 +123,15 @@ export function indexState(state: State): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
   const teamUse = new TeamUse(state.teams, rules.teams.overGuarantee === "borrow");
-  const queue = new Queue(rules);
+  const calendar = new CalendarIndex(state);
+  const queue = new Queue(rules, calendar);
   const timers = new Timers();
   const world: World = {
     state,
     rules,
     capacity,
     queue,
+    calendar,
     teamUse,
     timers,
     fabric: new FabricIndex(state),
@@ -149,7 +156,9 @@ export function indexState(state: State): World {
     }
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     waitForMinRuntime(world, attempt, state.nowMs);
+    waitForWindows(world, attempt);
   }
+  for (const { window } of calendar.windows) waitForWindow(timers, window);
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
@@ -190,4 +199,20 @@ export function waitForMinRuntime({ state, timers }: World, { workloadId, placed
 export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
   if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
     timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
+}
+
+/** Wakes the engine when a window begins and ends. */
+export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): void {
+  timers.add({ kind: "calendar", atMs: startMs });
+  timers.add({ kind: "calendar", atMs: endMs });
+}
+
+/** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */
+export function waitForWindows({ calendar, state, timers }: World, { workloadId, workers }: Attempt): void {
+  if (!calendar.hasWindows) return;
+  const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
+  for (const { window, nodes } of calendar.windows) {
+    if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
+    timers.add({ kind: "calendar", atMs: Math.max(0, window.startMs - spec.graceTimeoutMs) });
+  }
 }

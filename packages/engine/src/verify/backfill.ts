@@ -4,6 +4,7 @@ import type { AttemptId } from "../model/ids.ts";
 import type { PromisedPlace, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { World } from "../state/world.ts";
+import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { feasibility } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
@@ -12,7 +13,10 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
   const { state } = world;
   if (!reservesStarts(state) || !startsWork(state)) return;
   for (const workload of waitingAlthoughItFits(state, nowMs)) {
-    const { couldNow } = feasibility({ ...state, promises: withReserved(world, workload, nowMs) });
+    const { couldNow } = feasibility({
+      ...withoutClosedNodes(state, workload, nowMs),
+      promises: withReserved(world, workload, nowMs),
+    });
     findings.expect(
       !couldNow(workload.spec),
       () => `${workload.id} waits although it fits beside every protected start`,

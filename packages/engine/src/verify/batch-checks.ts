@@ -6,8 +6,10 @@ import type { Event } from "../events.ts";
 import type { Effect } from "../effects.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { Workload, WorkerAllocation } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { windowBroken } from "./calendar.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
 import { amountsOf, compareByPolicy, heldByTeam, isUsable, isWithinLimits } from "./recount.ts";
@@ -72,7 +74,8 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, promisedBefore }: Round): void {
   const held = heldByTeam(state);
-  const head = blockingHead(state, ready.atMs);
+  // Plans move quotas after the head was asked: then who it was cannot be told from the end of the batch.
+  const head = rulesOf(state.policy).phases.length > 1 ? null : blockingHead(state, ready.atMs);
   for (const event of ready.events) {
     const given = givenBy(state, event);
     if (given === null) continue;
@@ -81,6 +84,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
       const node = state.nodes.get(id);
       const takesWork = node !== undefined && isUsable(node);
       findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
+      const window = node === undefined ? null : windowBroken(state, workload, { node, nowMs: ready.atMs });
+      findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
     }
     checkWishes(findings, state, given);
     if (promisedBefore.has(attemptId)) continue;

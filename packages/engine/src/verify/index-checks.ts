@@ -6,6 +6,7 @@ import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
+import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
@@ -17,7 +18,7 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkLending(findings, world);
   checkGrowth(findings, world);
   checkQueue(findings, world, nowMs);
-  checkClasses(findings, world);
+  checkClasses(findings, world, nowMs);
   checkTimers(findings, world, nowMs);
   checkEndedKept(findings, world);
   checkDigest(findings, world);
@@ -197,13 +198,17 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
 }
 
 /** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
-function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World): void {
+function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
   const { couldEver, couldNow } = feasibility(state);
   const describe = ({ team, gang, acceleratorTypes }: PlacementClass): string =>
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const found of queue.classes()) {
     const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
-    findings.expect(!isClosed || !couldNow(found.spec), () => `${describe(found)} is closed and fits`);
+    const first = found.waiting.first();
+    const fits = (): boolean =>
+      couldNow(found.spec) &&
+      (first === undefined || feasibility(withoutClosedNodes(state, first, nowMs)).couldNow(found.spec));
+    findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
     const { spread, fabric } = found.spec;
     const isKnown = spread === undefined || fabric?.slices === undefined;
@@ -233,6 +238,7 @@ function checkTimers(findings: Findings, { state, timers }: World, nowMs: number
     if (workload.nextTask < taskCountOf(workload.spec)) continue;
     for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
   }
+  for (const { entry, begun } of state.calendar.values()) due.push(begun === true ? entry.endMs : entry.startMs);
   if (due.length === 0) return;
   const earliest = due.reduce((first, at) => Math.min(first, at));
   const wake = timers.nextAtMs();

@@ -7,6 +7,7 @@ import { explain } from "../explain/explain.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import type { BlockedReason } from "../verdicts.ts";
 import { Findings } from "./findings.ts";
 import { checkRestBesideReservations } from "./backfill.ts";
@@ -45,7 +46,7 @@ function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void 
     findings.expect(verdict.reasons.length > 0, () => `${id} is blocked without a reason`);
     for (const reason of verdict.reasons) {
       findings.expect(
-        isTrue(reason, { workload, fits, nowMs, head }),
+        isTrue(reason, { workload, fits, nowMs, head, calendar: engine.state.calendar }),
         () => `${id} is said to be blocked by ${JSON.stringify(reason)}, which is not so`,
       );
     }
@@ -57,9 +58,10 @@ interface Claim {
   readonly fits: Feasibility;
   readonly nowMs: number;
   readonly head: Workload | null;
+  readonly calendar: ReadonlyState["calendar"];
 }
 
-function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): boolean {
+function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }: Claim): boolean {
   switch (reason.kind) {
     case "exceedsFleet":
       return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
@@ -82,6 +84,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head }: Claim): 
       return reason.atMs > nowMs;
     case "reservation":
       return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
+    case "window":
+      return reason.startMs < reason.expectedEndMs && reason.endMs > nowMs && calendar.has(reason.name);
     case "promised":
       return reason.nodes.length > 0;
     case "backoff":

@@ -1,5 +1,6 @@
 /** Checks a placement against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import { windowBroken } from "./calendar.ts";
 import type { Placement } from "../schedule/request.ts";
 import { invariant } from "../state/invariant.ts";
 import type { Layer } from "../state/node-slot.ts";
@@ -29,6 +30,11 @@ export function verifyPlacement(world: World, found: PlacementClass, placement: 
     );
     for (const [label, value] of Object.entries(found.spec.nodeSelector ?? {}))
       invariant(node.labels?.[label] === value, `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`);
+    const workload = found.waiting.first();
+    if (workload !== undefined && layer !== "later" && world.state.calendar.size > 0) {
+      const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
+      invariant(window === null, `${who} was placed on ${worker.node}, where it may run into ${window}`);
+    }
     if (layer === "coming") verifyComing(world, found, worker);
   }
 }

@@ -3,6 +3,7 @@ import type { Workload } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask } from "./recount.ts";
 
@@ -37,12 +38,15 @@ export function checkRest(findings: Findings, state: ReadonlyState, nowMs: numbe
 /** Who could start now by the policy's own order. */
 export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): readonly Workload[] {
   const { couldNow } = feasibility(state);
+  const fits = (workload: Workload): boolean =>
+    couldNow(workload.spec) &&
+    (state.calendar.size === 0 || feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(workload.spec));
   const isStopping = state.policy.whenHeadBlocked === "stop";
   const head = blockingHead(state, nowMs);
   // Where teams take turns and the head blocks, who the head is is the scheduler's business.
   if (isStopping && head === null) return [];
   const isFirst = (workload: Workload): boolean => (isStopping ? workload === head : hasReadyTask(workload, nowMs));
-  return [...state.workloads.values()].filter((workload) => isFirst(workload) && couldNow(workload.spec));
+  return [...state.workloads.values()].filter((workload) => isFirst(workload) && fits(workload));
 }
 
 export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.reserve !== "none";

@@ -119,6 +119,16 @@ function otherEvent(event: OtherEvent): string {
       return `team ${teamText(event.team)}`;
     case "teamRemoved":
       return `team ${event.team} removed`;
+    case "calendarSet": {
+      const nodes = event.nodes === undefined ? "" : ` on ${event.nodes.join(" ")}`;
+      return `${event.entry.kind} ${event.entry.name} planned${nodes}`;
+    }
+    case "calendarRemoved":
+      return `${event.name} is planned no more`;
+    case "windowBegan":
+      return `${event.name} begins`;
+    case "windowEnded":
+      return `${event.name} is over`;
     case "policySet":
       return `policy ${event.policy.name}`;
     case "workloadHeld":

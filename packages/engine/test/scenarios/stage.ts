@@ -8,6 +8,7 @@ import {
   explain,
   nodeId,
   planApply,
+  poolName,
   presets,
   queuePage,
   replayEngine,
@@ -18,6 +19,7 @@ import {
 import type {
   AfterSpec,
   AttemptId,
+  CalendarEntry,
   Input,
   Policy,
   Ready,
@@ -146,12 +148,16 @@ export class Stage {
     policy: (rest) => [command({ kind: "setPolicy", policy: policyOf(wordsOf(rest)) })],
     submit: (rest) => {
       const { fields } = wordsOf(rest);
-      return [command({ kind: "submitWorkload", spec: this.#spec(rest) }, fields.get("key") ?? null)];
+      const submitted = command({ kind: "submitWorkload", spec: this.#spec(rest) }, fields.get("key") ?? null);
+      return [{ ...submitted, actor: fields.get("by") ?? submitted.actor }];
     },
     stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
     hold: (rest) => [command({ kind: "holdWorkload", workloadId: this.#idOf(rest) })],
     release: (rest) => [command({ kind: "releaseWorkload", workloadId: this.#idOf(rest) })],
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
+    maintenance: (rest) => [applied({ calendar: [maintenanceOf(rest)] })],
+    reservation: (rest) => [applied({ calendar: [reservationOf(rest)] })],
+    unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
     drain: (rest) => {
       const [id = "", running] = rest.split(/\s+/);
       return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
@@ -266,6 +272,41 @@ function aftersOf(text: string): readonly AfterSpec[] {
     const [workload = "", on = "ok"] = each.split(":");
     return { workload, on: on as AfterSpec["on"] };
   });
+}
+
+/** `firmware nodes=n1,n2 from=2h until=4h`, or `pool=H100`. */
+function maintenanceOf(text: string): CalendarEntry {
+  const { plain, fields } = wordsOf(text);
+  const pool = fields.get("pool");
+  return {
+    kind: "maintenance",
+    ...timesOf({ plain, fields }),
+    ...(pool === undefined ? {} : { pool: poolName(pool) }),
+  };
+}
+
+/** `demo gpus=16 team=a from=2h until=4h`, with `type=`, `nodes=` and `users=` as may be. */
+function reservationOf(text: string): CalendarEntry {
+  const { plain, fields } = wordsOf(text);
+  const [owner, gpus, type] = [fields.get("team"), fields.get("gpus"), fields.get("type")];
+  return {
+    kind: "reservation",
+    ...timesOf({ plain, fields }),
+    ...(owner === undefined ? {} : { team: teamName(owner) }),
+    ...(fields.has("users") ? { users: fields.get("users")?.split(",") ?? [] } : {}),
+    ...(gpus === undefined ? {} : { accelerators: Number(gpus) }),
+    ...(type === undefined ? {} : { acceleratorType: type }),
+  };
+}
+
+function timesOf({ plain, fields }: Words) {
+  const nodes = fields.get("nodes")?.split(",").map(nodeId);
+  return {
+    name: plain[0] ?? "",
+    startMs: durationMs(fields.get("from") ?? "0"),
+    endMs: durationMs(fields.get("until") ?? "0"),
+    ...(nodes === undefined ? {} : { nodes }),
+  };
 }
 
 function nodeOf({ plain, fields }: Words) {

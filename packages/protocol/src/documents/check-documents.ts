@@ -66,6 +66,10 @@ function namesIn(document: HeadroomDocument): Named[] {
       const { team, name } = document.spec;
       return [{ key: `workload ${team} ${name}`, noun: `the workload ${name} of team ${team}`, path: ["name"] }];
     }
+    case "calendar": {
+      const { name } = document.entry;
+      return [{ key: `calendar ${name}`, noun: `the calendar entry ${name}`, path: ["name"] }];
+    }
     case "team":
       return [{ key: `team ${document.team.name}`, noun: `the team ${document.team.name}`, path: ["name"] }];
     case "fleet": {

@@ -3,6 +3,7 @@
  * the API takes and back. It must not know about YAML, files or lines: a problem carries its path, the CLI knows the place.
  * Start with `read-document.ts`; the kinds are in `*-document.ts`, units in `quantities.ts`, messages in `field.ts`.
  */
+export { calendarDocument } from "./calendar-documents.ts";
 export { checkDocuments, checkFabricLevels, type CrossProblem } from "./check-documents.ts";
 export { pathText, type DocumentProblem } from "./document-problem.ts";
 export { fleetDocument, type FleetFromDocument, type SimulatedNodes } from "./fleet-document.ts";

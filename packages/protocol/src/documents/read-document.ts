@@ -2,6 +2,8 @@
 import { z } from "zod";
 import type { TeamSpec } from "../team.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
+import type { CalendarEntry } from "../calendar.ts";
+import { calendarEntryOf, calendarProblems, maintenanceSchema, reservationSchema } from "./calendar-documents.ts";
 import { problemsOf, type DocumentProblem } from "./document-problem.ts";
 import { fleetOf, fleetSchema, type FleetFromDocument } from "./fleet-document.ts";
 import type { ModelWish } from "./model-fields.ts";
@@ -10,12 +12,16 @@ import { teamOf, teamSchema } from "./team-document.ts";
 import { batchSchema, trainSchema, workloadOf, workloadProblems } from "./workload-document.ts";
 
 /** Every kind of document. `z.toJSONSchema` makes the editors' schema out of the same definitions. */
-export const documentSchema = z.discriminatedUnion("kind", [trainSchema, batchSchema, fleetSchema, teamSchema], {
-  error: (issue) =>
-    issue.code === "invalid_union"
-      ? undefined
-      : `must be a mapping with a kind, like "kind: train", got ${shown(issue.input)}`,
-});
+export const documentSchema = z.discriminatedUnion(
+  "kind",
+  [trainSchema, batchSchema, fleetSchema, teamSchema, maintenanceSchema, reservationSchema],
+  {
+    error: (issue) =>
+      issue.code === "invalid_union"
+        ? undefined
+        : `must be a mapping with a kind, like "kind: train", got ${shown(issue.input)}`,
+  },
+);
 
 export type HeadroomDocument =
   | {
@@ -24,6 +30,7 @@ export type HeadroomDocument =
       /** What it trains, for a check before it is submitted; no part of what is submitted. */
       readonly model?: ModelWish | undefined;
     }
+  | { readonly kind: "calendar"; readonly entry: CalendarEntry }
   | { readonly kind: "team"; readonly team: TeamSpec }
   | { readonly kind: "fleet"; readonly fleet: FleetFromDocument };
 
@@ -43,6 +50,12 @@ export function readDocument(value: unknown): DocumentReading {
       const model = written.model === undefined ? {} : { model: written.model };
       if (problems.length === 0)
         return { ok: true, document: { kind: "workload", spec: workloadOf(written), ...model } };
+      return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
+    }
+    case "maintenance":
+    case "reservation": {
+      const problems = calendarProblems(written);
+      if (problems.length === 0) return { ok: true, document: { kind: "calendar", entry: calendarEntryOf(written) } };
       return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
     }
     case "team": {

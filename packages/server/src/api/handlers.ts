@@ -4,6 +4,7 @@ import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headr
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { OperationName, operations } from "@headroom/protocol";
 import {
+  calendarList,
   chosenPolicy,
   engineDocuments,
   engineSpec,
@@ -154,6 +155,12 @@ export const handlers: Handlers = {
     } catch (error) {
       throw aboutTeam(error);
     }
+  },
+  calendar: ({ driver }) => driver.read(calendarList),
+  removeCalendarEntry: async (plane, call) => {
+    const wanted = { kind: "removeCalendarEntry", name: call.params.name } as const;
+    const { name } = await command(plane, call, wanted, "calendarEntryRemoved");
+    return { name };
   },
   policy: ({ driver }) => driver.read(policyView),
   setPolicy: async (plane, call) => {

@@ -37,6 +37,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Not yet", amounts: "" };
     case "reservation":
       return { word: "Reserved", amounts: "" };
+    case "window":
+      return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", amounts: reason.name };
     case "promised":
       return { word: "Promised", amounts: "" };
     case "backoff":

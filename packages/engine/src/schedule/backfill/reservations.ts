@@ -113,7 +113,7 @@ export class Reservations {
     const mark = this.#ledger.mark();
     for (const other of this.#list)
       if (other.startMs < startMs + durationMs && other.endMs > startMs) this.#ledger.occupy(other.found, other.placement);
-    const placement = findPlacement(world, found, "later");
+    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
     this.#ledger.rollback(mark);
     return placement;
   }

@@ -1,0 +1,35 @@
+import { exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+const removeCommand = defineCommand<Options>({
+  name: "remove",
+  summary: "Take an entry out of the calendar",
+  arguments: [{ syntax: "<name>", description: "its name" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const answer = await client.removeCalendarEntry(args[0] ?? "");
+    if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+    else context.print(`removed ${answer.name} from the calendar`);
+    return exitCode.ok;
+  },
+});
+
+export const calendarCommand = defineCommand<Options>({
+  name: "calendar",
+  summary: "List what is planned: maintenance windows, advance reservations",
+  commands: [removeCommand],
+  options: [jsonOption],
+  async run(context, { options }) {
+    const client = await context.connect();
+    const { items } = await client.calendar();
+    if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
+    else if (items.length === 0) context.note("Nothing is planned.");
+    else context.print(...items.map(({ sentence, begun }) => (begun === true ? `${sentence} (now)` : sentence)));
+    return exitCode.ok;
+  },
+});

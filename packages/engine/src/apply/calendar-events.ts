@@ -1,0 +1,38 @@
+import type { CalendarEvent } from "../events.ts";
+import { invariant } from "../state/invariant.ts";
+import { unreachable } from "../state/unreachable.ts";
+import { waitForWindow, waitForWindows } from "../state/world.ts";
+import type { World } from "../state/world.ts";
+
+export function applyCalendarEvent(world: World, event: CalendarEvent): void {
+  const { calendar } = world.state;
+  switch (event.kind) {
+    case "calendarSet": {
+      const { entry, nodes } = event;
+      calendar.set(entry.name, nodes === undefined ? { entry } : { entry, nodes });
+      refile(world);
+      waitForWindow(world.timers, entry);
+      for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
+      return;
+    }
+    case "calendarRemoved":
+    case "windowEnded":
+      calendar.delete(event.name);
+      return refile(world);
+    case "windowBegan": {
+      const item = calendar.get(event.name);
+      invariant(item !== undefined, `the calendar has no ${event.name}`);
+      calendar.set(event.name, { ...item, begun: true });
+      return;
+    }
+    default:
+      unreachable(event);
+  }
+}
+
+/** What waits is filed by how long it lasts while there are windows, and what did not fit beside the old ones may fit now. */
+function refile(world: World): void {
+  world.calendar.rebuild();
+  world.queue.reorder(world.rules);
+  world.capacity.freedEpoch++;
+}

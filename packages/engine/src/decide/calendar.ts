@@ -1,0 +1,93 @@
+/** Entries of the calendar: what can be held against one, which nodes a reservation by amount gets, and taking one out. */
+import type { Batch } from "../batch.ts";
+import type { Command } from "../inputs.ts";
+import type { CalendarEntry, TimeWindow } from "../model/calendar.ts";
+import type { Node } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Rejection } from "../replies.ts";
+import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
+import { workloadOf } from "../state/entities.ts";
+import type { World } from "../state/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+type Documents = Pick<Command & { readonly kind: "apply" }, "pools" | "teams">;
+
+/** What speaks against an entry beside the documents that come with it; `null`: nothing. */
+export function calendarObjection(world: World, entry: CalendarEntry, { pools, teams }: Documents): Rejection | null {
+  const { state } = world;
+  for (const nodeId of entry.nodes ?? []) if (!state.nodes.has(nodeId)) return { code: "unknownNode", nodeId };
+  if (entry.kind === "maintenance") {
+    const { pool } = entry;
+    const isKnown = pool === undefined || state.pools.has(pool) || pools.some(({ name }) => name === pool);
+    return isKnown ? null : { code: "unknownPool", pool };
+  }
+  const { team, name, accelerators } = entry;
+  if (team !== undefined && !state.teams.has(team) && !teams.some((each) => each.name === team))
+    return { code: "unknownTeam", team };
+  if (accelerators === undefined) return null;
+  const { availableCount, nodes } = choose(world, entry, accelerators);
+  return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
+}
+
+export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
+  const amount = entry.kind === "reservation" ? entry.accelerators : undefined;
+  const chosen = amount === undefined ? null : choose(batch.world, entry, amount).nodes;
+  const nodes = chosen === null ? {} : { nodes: chosen };
+  batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor, ...nodes });
+}
+
+interface Chosen {
+  /** `null`: there are not enough. */
+  readonly nodes: readonly NodeId[] | null;
+  readonly availableCount: number;
+}
+
+/** Nodes for which nothing else is planned then; first those on which nothing of others is expected to run any more. */
+function choose(world: World, entry: TimeWindow, wantedCount: number): Chosen {
+  const taken = new Set(
+    world.calendar.windows
+      .filter(({ window }) => window.name !== entry.name && overlap(window, entry))
+      .flatMap(({ nodes }) => [...nodes]),
+  );
+  const isSuitable = ({ id, health, draining, acceleratorType, acceleratorCount }: Node): boolean =>
+    health === "up" && !draining && acceleratorCount > 0 && !taken.has(id) && isOfType(entry, acceleratorType);
+  const suitable = [...world.state.nodes.values()].filter(isSuitable);
+  const busy = new Map(suitable.map((node) => [node, othersThen(world, entry, node.id)]));
+  suitable.sort((left, right) => (busy.get(left) ?? 0) - (busy.get(right) ?? 0) || left.ordinal - right.ordinal);
+  const nodes: NodeId[] = [];
+  let count = 0;
+  for (const node of suitable) {
+    if (count >= wantedCount) break;
+    nodes.push(node.id);
+    count += node.acceleratorCount;
+  }
+  return { nodes: count >= wantedCount ? nodes : null, availableCount: count };
+}
+
+const overlap = (left: TimeWindow, right: TimeWindow): boolean =>
+  left.startMs < right.endMs && right.startMs < left.endMs;
+
+const isOfType = (entry: TimeWindow, type: string): boolean =>
+  entry.kind === "maintenance" || entry.acceleratorType === undefined || entry.acceleratorType === type;
+
+/** Attempts of others on the node that are expected to run when the window begins. */
+function othersThen(world: World, entry: TimeWindow, id: NodeId): number {
+  let count = 0;
+  for (const attemptId of world.capacity.slot(id).attempts.keys()) {
+    const attempt = world.state.attempts.get(attemptId);
+    if (attempt === undefined || expectedEndMs(world, attempt, world.state.nowMs) <= entry.startMs) continue;
+    const { spec, actor } = workloadOf(world, attempt.workloadId);
+    if (!world.calendar.isFor(entry, { team: spec.team, actor })) count++;
+  }
+  return count;
+}
+
+export function removeCalendarEntry(
+  batch: Batch,
+  { name, actor }: Command & { readonly kind: "removeCalendarEntry" },
+): Decision {
+  if (!batch.world.state.calendar.has(name)) return refused({ code: "unknownCalendarEntry", name });
+  batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name, actor });
+  return done({ kind: "calendarEntryRemoved", name });
+}

@@ -1,0 +1,34 @@
+/** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
+import type { Batch } from "../../batch.ts";
+import { requestStop } from "../../decide/stop-attempt.ts";
+import type { Attempt } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+import type { IndexedWindow } from "../../state/calendar-index.ts";
+
+export function keepCalendar(batch: Batch): void {
+  const { world, nowMs: atMs } = batch;
+  for (const { window } of world.calendar.windows) {
+    const { name } = window;
+    if (window.endMs <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
+    else if (window.startMs <= atMs && world.state.calendar.get(name)?.begun !== true)
+      batch.emit({ kind: "windowBegan", version: 1, atMs, name });
+  }
+  for (const each of world.calendar.windows) clear(batch, each);
+}
+
+/** Stops what would not end in time by itself, early enough for its grace. */
+function clear(batch: Batch, each: IndexedWindow): void {
+  const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
+  const overdue = [...new Set(attempts)].flatMap((id) => {
+    const attempt = batch.world.state.attempts.get(id);
+    return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
+  });
+  overdue.sort((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of overdue) requestStop(batch, attempt, "nodeDrained");
+}
+
+function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
+  if (attempt.stop !== null) return false;
+  const { spec, actor } = workloadOf(world, attempt.workloadId);
+  return window.startMs - spec.graceTimeoutMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
+}

@@ -1,0 +1,103 @@
+/** Which nodes the calendar closes to whom and from when on: rebuilt when an entry or the fleet changes, asked by every placement. */
+import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
+import type { NodeId, TeamName } from "../model/ids.ts";
+import type { State } from "./world.ts";
+
+export interface IndexedWindow {
+  readonly window: TimeWindow;
+  readonly nodes: ReadonlySet<NodeId>;
+}
+
+/** Whose placement is asked about. */
+export interface Asking {
+  readonly team: TeamName;
+  readonly actor: string;
+}
+
+export class CalendarIndex {
+  readonly #state: Pick<State, "calendar" | "nodes" | "teams">;
+  #windows: readonly IndexedWindow[] = [];
+  #users: ReadonlySet<string> = new Set();
+  #firstStartMs = Number.POSITIVE_INFINITY;
+  #isLeftAside = false;
+  /** The instant for which placements are asked: the round's own, or one to come while a protected start is looked for. */
+  nowMs: number;
+
+  constructor(state: State) {
+    this.#state = state;
+    this.nowMs = state.nowMs;
+    this.rebuild();
+  }
+
+  rebuild(): void {
+    const { calendar, nodes } = this.#state;
+    if (calendar.size === 0 && this.#windows.length === 0) return;
+    this.#windows = [...calendar.values()].map(({ entry, nodes: chosen }) => {
+      const named = new Set(chosen ?? entry.nodes ?? []);
+      if (entry.kind !== "maintenance" || entry.pool === undefined) return { window: entry, nodes: named };
+      for (const { id, pool } of nodes.values()) if (pool === entry.pool) named.add(id);
+      return { window: entry, nodes: named };
+    });
+    this.#firstStartMs = Math.min(Number.POSITIVE_INFINITY, ...this.#windows.map(({ window }) => window.startMs));
+    this.#users = new Set(
+      this.#windows.flatMap(({ window }) => (window.kind === "reservation" ? (window.users ?? []) : [])),
+    );
+  }
+
+  get windows(): readonly IndexedWindow[] {
+    return this.#windows;
+  }
+
+  get hasWindows(): boolean {
+    return this.#windows.length > 0;
+  }
+
+  /** Whether something is reserved for this user, so that it matters who submitted the work. */
+  isNamed(actor: string): boolean {
+    return this.#users.has(actor);
+  }
+
+  /** The windows whose nodes are closed to work that would run from now until then; most often none. */
+  closedTo(asking: Asking, untilMs: number): readonly IndexedWindow[] {
+    if (this.#firstStartMs >= untilMs || this.#isLeftAside) return NONE;
+    const { nowMs } = this;
+    return this.#windows.filter(
+      ({ window }) => window.startMs < untilMs && window.endMs > nowMs && !this.isFor(window, asking),
+    );
+  }
+
+  /** Whether the window is kept for this work. */
+  isFor(window: TimeWindow, { team, actor }: Asking): boolean {
+    if (window.kind === "maintenance") return false;
+    return window.users?.includes(actor) === true || this.#isBelow(team, window);
+  }
+
+  #isBelow(team: TeamName, { team: owner }: AdvanceReservation): boolean {
+    const { teams } = this.#state;
+    for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null) if (at === owner) return true;
+    return false;
+  }
+
+  /** What would be if the calendar were empty. */
+  leftAside<T>(ask: () => T): T {
+    this.#isLeftAside = true;
+    try {
+      return ask();
+    } finally {
+      this.#isLeftAside = false;
+    }
+  }
+
+  /** What would be at another instant. */
+  at<T>(instantMs: number, ask: () => T): T {
+    const { nowMs } = this;
+    this.nowMs = instantMs;
+    try {
+      return ask();
+    } finally {
+      this.nowMs = nowMs;
+    }
+  }
+}
+
+const NONE: readonly IndexedWindow[] = [];

@@ -1,0 +1,41 @@
+/** What the calendar forbids, worked out again from the entries alone: no index and no scheduling code is used. */
+import type { CalendarItem } from "../model/calendar.ts";
+import type { Node } from "../model/fleet.ts";
+import type { Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { withAncestors } from "./recount.ts";
+
+/** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
+export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
+  const { walltimeMs, graceTimeoutMs } = workload.spec;
+  const untilMs = nowMs + (walltimeMs ?? rulesOf(state.policy).backfill.assumedWalltimeMs) + graceTimeoutMs;
+  for (const item of state.calendar.values()) {
+    const { startMs, endMs, name } = item.entry;
+    if (startMs < untilMs && nowMs < endMs && covers(item, node) && !isKeptFor(state, item, workload)) return name;
+  }
+  return null;
+}
+
+interface At {
+  readonly node: Node;
+  readonly nowMs: number;
+}
+
+function covers({ entry, nodes }: CalendarItem, node: Node): boolean {
+  if (entry.kind === "maintenance" && entry.pool === node.pool) return true;
+  return (nodes ?? entry.nodes ?? []).includes(node.id);
+}
+
+function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor }: Workload): boolean {
+  if (entry.kind === "maintenance") return false;
+  const isOfTeam = entry.team !== undefined && withAncestors(state, spec.team).includes(entry.team);
+  return isOfTeam || entry.users?.includes(actor) === true;
+}
+
+/** The same state without the nodes that the calendar closes to the work. */
+export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
+  if (state.calendar.size === 0) return state;
+  const open = [...state.nodes].filter(([, node]) => windowBroken(state, workload, { node, nowMs }) === null);
+  return { ...state, nodes: new Map(open) };
+}

@@ -1,0 +1,75 @@
+/** The calendar: what is planned for certain times. Declared with `apply`, one name for each entry. */
+import { z } from "zod";
+import * as limits from "./limits.ts";
+import { integer } from "./limits.ts";
+import * as names from "./names.ts";
+
+const instant = integer(0, Number.MAX_SAFE_INTEGER);
+const nodes = z.array(names.opaqueId).min(1).max(limits.SHAPE_NODES_MAX);
+
+const windowFields = { name: names.calendarName, startMs: instant, endMs: instant };
+const endsLater = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): boolean =>
+  startMs < endMs;
+const mustEndLater = { path: ["endMs"], message: "must lie after startMs" };
+
+export const maintenanceWindow = z
+  .strictObject({
+    kind: z.literal("maintenance"),
+    ...windowFields,
+    pool: names.poolName.optional().meta({ description: "All its nodes, those that join later too." }),
+    nodes: nodes.optional(),
+  })
+  .refine(endsLater, mustEndLater)
+  .refine(({ pool, nodes: named }) => (pool === undefined) !== (named === undefined), {
+    message: "must name either a pool or nodes",
+  })
+  .meta({ id: "MaintenanceWindow", description: "Nothing runs on these nodes in this time; they are drained before." });
+
+export const advanceReservation = z
+  .strictObject({
+    kind: z.literal("reservation"),
+    ...windowFields,
+    team: names.teamName.optional().meta({ description: "Kept for the team and all below it." }),
+    users: z
+      .array(z.string().min(1).max(limits.ID_CHARS_MAX))
+      .min(1)
+      .max(limits.RESERVATION_USERS_MAX)
+      .optional()
+      .meta({ description: "Kept for work that these submitted, whatever its team." }),
+    nodes: nodes.optional(),
+    accelerators: integer(1, limits.ACCELERATOR_LIMIT_MAX)
+      .optional()
+      .meta({ description: "Whole nodes with at least this many in sum, chosen when it is applied." }),
+    acceleratorType: names.acceleratorType.optional().meta({ description: "Of those nodes; left out: any." }),
+  })
+  .refine(endsLater, mustEndLater)
+  .refine(({ team, users }) => team !== undefined || users !== undefined, { message: "must name a team or users" })
+  .refine(({ nodes: named, accelerators }) => (named === undefined) !== (accelerators === undefined), {
+    message: "must say either how many accelerators or which nodes",
+  })
+  .refine(({ nodes: named, acceleratorType }) => named === undefined || acceleratorType === undefined, {
+    path: ["acceleratorType"],
+    message: "must be left out where nodes are named",
+  })
+  .meta({ id: "AdvanceReservation", description: "Nodes kept for a team or users in this time; others end before." });
+
+export const calendarEntry = z
+  .discriminatedUnion("kind", [maintenanceWindow, advanceReservation])
+  .meta({ id: "CalendarEntry" });
+
+export const calendarItem = z
+  .object({
+    entry: calendarEntry,
+    nodes: z.array(z.string()).optional().meta({ description: "Those chosen for a reservation by amount." }),
+    begun: z.literal(true).optional().meta({ description: "Its time has come." }),
+    sentence: z.string(),
+  })
+  .meta({ id: "CalendarItem" });
+
+export const calendarList = z.object({ items: z.array(calendarItem) }).meta({ id: "CalendarList" });
+export const calendarRemoved = z.object({ name: z.string() }).meta({ id: "CalendarRemoved" });
+
+export type CalendarEntry = z.output<typeof calendarEntry>;
+export type CalendarItem = z.output<typeof calendarItem>;
+export type CalendarList = z.output<typeof calendarList>;
+export type CalendarRemoved = z.output<typeof calendarRemoved>;
