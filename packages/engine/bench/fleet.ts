@@ -57,6 +57,10 @@ export class Bench {
     return ready;
   }
 
+  setPolicy(policy: Policy): void {
+    this.receive({ ...header(), kind: "setPolicy", policy });
+  }
+
   submission(gang: Partial<WorkloadSpec["gang"]>, { team = "default", ...changes }: SpecChanges = {}): Command {
     const spec: WorkloadSpec = {
       kind: "train",

@@ -57,6 +57,8 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
   try {
     const left = aboveShare(batch);
     for (const attempt of left) ledger.vacate(attempt, 0);
+    // Where nobody leaves, what is idle is all there is.
+    const layer: Layer = left.length === 0 ? "idle" : "coming";
     const returning = left.map((attempt) => returningClass(world, attempt));
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
     const queues = new Map(waiting.map((found) => [found, singles(batch, found)]));
@@ -66,7 +68,7 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
     const back = new Set<Attempt>();
     for (let found = order.first(); found !== null; found = order.first()) {
       order.drop(found);
-      const placement = found.holds === null ? findPlacement(world, found, "coming") : ownPlace(world, found, found.holds);
+      const placement = found.holds === null ? findPlacement(world, found, layer) : ownPlace(world, found, found.holds);
       if (placement === null) continue;
       ledger.occupy(found, placement);
       if (found.holds !== null) back.add(found.holds);
