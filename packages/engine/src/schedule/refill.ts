@@ -20,6 +20,7 @@ import { COMPARED, standingsOf } from "./order/standing.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
 import { quotaReached } from "./request.ts";
+import type { Layer } from "../state/node-slot.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
 
