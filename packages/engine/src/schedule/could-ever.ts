@@ -4,7 +4,8 @@ import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
-import { emptyNodeWorkers, fitsEmptyFleet } from "./place.ts";
+import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place.ts";
+import { acceptableTypes, quotaReached } from "./request.ts";
 import { domainBudget, matches } from "./place-wishes.ts";
 import type { Candidate } from "./place-wishes.ts";
 
@@ -15,6 +16,27 @@ export function couldEverFit(world: World, found: PlacementClass): boolean {
     found.fleetEpoch = capacity.fleetEpoch;
   }
   return found.fitsFleet;
+}
+
+/**
+ * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
+ * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
+ */
+export function isHeldByLimit(world: World, found: PlacementClass): boolean {
+  for (const type of acceptableTypes(world, found)) {
+    if (quotaReached(world, found, type.type) !== null) return isHeldOnEveryType(world, found);
+  }
+  return false;
+}
+
+function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
+  const { fabric, spread, nodeSelector } = found.spec;
+  const hasWishes = fabric !== undefined || spread !== undefined || nodeSelector !== undefined;
+  const couldHold = (type: TypeCapacity): boolean =>
+    emptyFleetWorkers(type, found.gang) >= found.workers && (!hasWishes || fitsOnType(world, found, type));
+  return acceptableTypes(world, found).every(
+    (type) => quotaReached(world, found, type.type) !== null || !couldHold(type),
+  );
 }
 
 /** How many workers the empty fleet holds as they wish, of one type, at most as many as are asked for at once. */

@@ -20,7 +20,8 @@ export function growLast(batch: Batch): void {
     const placement = placeBesideReservations(batch, found);
     order.drop(found);
     if (placement === null) {
-      found.closedAt = openingOf(world);
+      // What waits for a protected start alone is asked again in every round.
+      if (world.reservations.length === 0) found.closedAt = openingOf(world);
       continue;
     }
     const more = world.queue.growthOf(start(batch, found, placement));

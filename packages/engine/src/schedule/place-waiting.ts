@@ -10,8 +10,8 @@ import type { World } from "../state/world.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
-import { couldEverFit } from "./could-ever.ts";
-import { findPlacement, isHeldByLimit } from "./place.ts";
+import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
+import { findPlacement } from "./place.ts";
 import { start } from "./start.ts";
 
 export function placeWaiting(batch: Batch): void {

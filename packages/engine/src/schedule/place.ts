@@ -99,24 +99,6 @@ function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visi
   }
 }
 
-/**
- * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
- * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
- */
-export function isHeldByLimit(world: World, found: PlacementClass): boolean {
-  for (const type of acceptableTypes(world, found)) {
-    if (quotaReached(world, found, type.type) !== null) return isHeldOnEveryType(world, found);
-  }
-  return false;
-}
-
-function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
-  const couldHold = (type: TypeCapacity): boolean => emptyFleetWorkers(type, found.gang) >= found.workers;
-  return acceptableTypes(world, found).every(
-    (type) => quotaReached(world, found, type.type) !== null || !couldHold(type),
-  );
-}
-
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
 export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
