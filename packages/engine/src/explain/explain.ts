@@ -9,9 +9,9 @@ import { CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
-import { emptyFleetWorkers, findPlacement, isHeldByLimit, placeableWorkers } from "../schedule/place.ts";
+import { emptyFleetWorkers, findPlacement, placeableWorkers } from "../schedule/place.ts";
 import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
-import { couldEverFit, placeableAsWished } from "../schedule/could-ever.ts";
+import { couldEverFit, isHeldByLimit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { roundOrder } from "../schedule/order/round-order.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -25,14 +25,13 @@ import type { BlockedReason, Verdict } from "../verdicts.ts";
 /** Kinds of event that make the usable fleet larger, or other. */
 const FLEET_GROWS: readonly EventKind[] = ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"];
 /** Kinds of event after which something that did not fit may fit. */
-const FREEING: readonly EventKind[] = ["attemptEnded", ...FLEET_GROWS];
+const FREEING: readonly EventKind[] = ["attemptEnded", "workersLeft", "promiseWithdrawn", "policySet", ...FLEET_GROWS];
 /** Kinds of event after which another may be the head of the queue, or the head may move. */
 const HEAD_MOVES: readonly EventKind[] = [
   ...FREEING,
   "workloadEnded",
   "workloadStopRequested",
   "teamDefined",
-  "policySet",
   // A head that the smaller fleet could no longer hold waits aside, and so does one whose team has come to its limit.
   "gangPlaced",
   "nodeLost",
@@ -131,7 +130,9 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
   const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
   const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
-  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, "teamDefined"];
+  // What a plan evicts stops counting for its team at once.
+  const quotaMoves: readonly EventKind[] = ["teamDefined", "attemptStopRequested", "gangShrinkRequested"];
+  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quotaMoves];
   const open = able.filter((type) => limitReason(world, found, type) === null);
   if (open.length === 0) return result(limits, wakeOn);
   const shapes = explainShapes(world, found);
