@@ -7,7 +7,8 @@ Faults: --faults mtbf=30d,repair=2h,failures=1%   (each part may be left out)
 
 Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
-  headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html`;
+  headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html
+  headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10`;
 
 export const simulateCommand = defineCommand<SimulateOptions>({
   name: "simulate",
@@ -21,12 +22,18 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       description: "one preset or several, with commas (default: default)",
       complete: "preset",
     },
-    { flags: "--seed <number>", description: "seed of generated traces and of faults (default: 1)" },
+    { flags: "--seed <number>", description: "seed of generated traces, of faults and of drawn demand (default: 1)" },
+    {
+      flags: "--demand <times>",
+      description:
+        "draw pods of an openb trace until they ask for so many times the fleet; none leaves, what does not fit is dropped",
+    },
+    { flags: "--seeds <count>", description: "with --demand: so many runs, from --seed on (default: 1)" },
     { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
     { flags: "--startup <duration>", description: "from a placement to the moment it runs (default: 0s)" },
     {
       flags: "--skip-broken",
-      description: "leave out rows that are broken or cannot be simulated, instead of refusing",
+      description: "leave out rows that are broken, instead of refusing",
     },
     {
       flags: "--html <file>",

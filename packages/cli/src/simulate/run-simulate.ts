@@ -7,10 +7,11 @@ import type { Policy } from "@headroom/engine";
 import type { FaultOptions, FleetSpec, SimulationResult, Trace } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { duration, rate, settings, wholeNumber } from "./amount-options.ts";
+import { decimal, duration, rate, settings, wholeNumber } from "./amount-options.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
 import { resultLines } from "./result-text.ts";
+import { demandLines, runDemand } from "./run-demand.ts";
 import { loadTrace, seedBounds, type LoadedTrace } from "./trace-source.ts";
 
 export interface SimulateOptions {
@@ -18,6 +19,8 @@ export interface SimulateOptions {
   readonly gpus?: string;
   readonly policy?: string;
   readonly seed?: string;
+  readonly demand?: string;
+  readonly seeds?: string;
   readonly faults?: string;
   readonly startup?: string;
   readonly skipBroken?: true;
@@ -45,6 +48,8 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const engine = await import("@headroom/engine");
   const sim = await import("@headroom/sim");
   if (options.trace === undefined) throw new CliError("--trace says what work to simulate", exitCode.usage);
+  if (options.demand !== undefined) return simulateDemand(context, { ...options, trace: options.trace });
+  if (options.seeds !== undefined) throw new CliError("--seeds goes with --demand", exitCode.usage);
   const gpus = options.gpus === undefined ? undefined : wholeNumber(options.gpus, "--gpus", { min: 1, max: gpusMax });
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
@@ -53,7 +58,8 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
   if (page !== undefined) await checkWritable(page, options.html ?? "");
   const skipBroken = options.skipBroken === true;
-  const request = { sim, name: options.trace, workingDirectory: terminal.workingDirectory, gpus, seed, skipBroken };
+  const { workingDirectory } = terminal;
+  const request = { sim, name: options.trace, workingDirectory, gpus, seed, skipBroken, timeless: false };
   const loaded = loadTrace(request);
   const fleet = gpus === undefined ? loaded.trace.fleet : sim.topologyFreePool(gpus);
   if (fleet === null) throw new CliError("--gpus is needed: the trace does not say what it ran on", exitCode.usage);
@@ -69,6 +75,38 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   if (options.json === true) context.print(JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2));
   else context.print(...resultLines(reports, terminal.stdout, context.paint));
   if (page !== undefined && options.json !== true) context.note(`report: ${options.html ?? ""}`);
+  return exitCode.ok;
+}
+
+/** Options that mean nothing where work has no times. */
+const timedOptions = ["gpus", "faults", "startup", "html"] as const;
+const demandBounds = { min: 0.001, max: 100 };
+const seedsMax = 1000;
+
+async function simulateDemand(
+  context: CommandContext,
+  options: SimulateOptions & { readonly trace: string },
+): Promise<ExitCode> {
+  const misplaced = timedOptions.find((name) => options[name] !== undefined);
+  if (misplaced !== undefined) throw new CliError(`--${misplaced} does not go with --demand`, exitCode.usage);
+  const demandMilli = Math.round(decimal(options.demand ?? "", "--demand", demandBounds) * 1000);
+  const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
+  const count = options.seeds === undefined ? 1 : wholeNumber(options.seeds, "--seeds", { min: 1, max: seedsMax });
+  const { presets } = await import("@headroom/engine");
+  const policies = chosenPolicies(options.policy ?? "default", presets);
+  const loaded = loadTrace({
+    sim: await import("@headroom/sim"),
+    name: options.trace,
+    workingDirectory: context.terminal.workingDirectory,
+    gpus: undefined,
+    seed,
+    skipBroken: options.skipBroken === true,
+    timeless: true,
+  });
+  const seeds = Array.from({ length: count }, (_, index) => seed + index);
+  const reports = await runDemand(context, { name: options.trace, loaded, policies, demandMilli, seeds });
+  if (options.json === true) context.print(JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2));
+  else context.print(...demandLines(context, reports));
   return exitCode.ok;
 }
 

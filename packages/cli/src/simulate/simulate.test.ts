@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { headroom, type Said } from "../testing/recorded-terminal.ts";
+import type { DemandReport } from "./run-demand.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -10,6 +11,12 @@ beforeAll(() => {
   const rows = ["job_id,submission_time,duration,num_gpu", "a,0,10,3", "b,2,5,2", "c,3,7,1", "d,4,9,64", "e,5,0,1"];
   writeFileSync(path.join(folder, "good.csv"), `\uFEFF${rows.join("\r\n")}\r\n`);
   writeFileSync(path.join(folder, "broken.csv"), `${rows.join("\n")}\nf,-3,1,1\ng,1\n`);
+  writeFileSync(
+    path.join(folder, "nodes.csv"),
+    "sn,cpu_milli,memory_mib,gpu,model\na,8000,8192,2,T4\nb,8000,8192,2,T4\nc,8000,8192,0,\n",
+  );
+  const pods = ["name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time"];
+  writeFileSync(path.join(folder, "pods.csv"), [...pods, "p,1000,1024,1,500,,0,", "q,1000,1024,1,1000,,0,"].join("\n"));
   writeFileSync(path.join(folder, "endless.csv"), "x".repeat(3 << 20));
 });
 afterAll(() => {
@@ -100,6 +107,27 @@ describe("headroom simulate", () => {
   });
 });
 
+describe("headroom simulate --demand", () => {
+  const drawn = ["--trace", "openb:nodes.csv,pods.csv", "--demand", "2", "--policy", "fifo-skip"];
+
+  it("prints what was allocated at each level of demand, by seed and over the seeds", async () => {
+    const { code, stdout, stderr } = await simulate(...drawn, "--seeds", "3", "--seed", "4", "--json");
+    expect([code, stderr]).toEqual([0, ""]);
+    const report = JSON.parse(stdout) as DemandReport;
+    expect(report).toMatchObject({ policy: "fifo-skip", gpus: 4, demand: 2, seeds: [4, 5, 6] });
+    expect(report.allocated.map(({ asked }) => asked)).toEqual([0.5, 0.9, 1, 2]);
+    for (const { allocated } of report.runs) expect(allocated.at(-1)).toBe(1);
+    expect(report.allocated.at(-1)).toEqual({ asked: 2, mean: 1, sd: 0 });
+  });
+
+  it("prints a row for each policy", async () => {
+    const { stdout } = await simulate(...drawn.slice(0, 4), "--policy", "fifo-skip,sjf");
+    expect(stdout).toMatch(
+      /on 4 accelerators, seed 1;[^]*POLICY +50% ASKED[^]*200% ASKED[^]*fifo-skip [^]*100.00%[^]*sjf /,
+    );
+  });
+});
+
 describe("a bad trace or option", () => {
   it("is refused with its place and changes nothing", async () => {
     const { code, stdout, stderr } = await simulate("--gpus", "4", "--trace", "itp:broken.csv", "--html", "never.html");
@@ -136,6 +164,10 @@ describe("a bad trace or option", () => {
     [["--gpus", "4", "--trace", "generated:jobs=0"], "--trace generated: jobs: expected a whole number"],
     [["--gpus", "4", "--trace", "generated:jobs=5,load=1e9"], "--trace generated: load: expected a number"],
     [["--gpus", "4", "--trace", "generated:jobs=5,duration=9..3"], "--trace generated: duration"],
+    [["--trace", "itp:good.csv", "--demand", "1.3"], "--demand draws from an openb trace"],
+    [["--trace", "openb:nodes.csv,pods.csv", "--demand", "0"], "--demand: expected a number from 0.001 to 100"],
+    [["--trace", "openb:nodes.csv,pods.csv", "--demand", "1", "--gpus", "4"], "--gpus does not go with --demand"],
+    [["--gpus", "4", "--trace", "itp:good.csv", "--seeds", "3"], "--seeds goes with --demand"],
     [["--gpus", "4", "--trace", "itp:good.csv", "--unknown"], "unknown option"],
   ];
   it.each(usages)("%j is a usage error", async (args, message) => {

@@ -17,6 +17,8 @@ export interface TraceRequest {
   readonly gpus: number | undefined;
   readonly seed: number;
   readonly skipBroken: boolean;
+  /** Only what work asks for is wanted, not when it came and went. */
+  readonly timeless: boolean;
 }
 
 export interface LoadedTrace {
@@ -33,6 +35,9 @@ export function loadTrace(request: TraceRequest): LoadedTrace {
   const rest = request.name.slice(colon + 1);
   if (rest === "" || !["itp", "openb", "swf", "sacct", "generated"].includes(format)) {
     throw new CliError(`--trace: expected ${formats}, got ${JSON.stringify(request.name)}`, exitCode.usage);
+  }
+  if (request.timeless && format !== "openb") {
+    throw new CliError("--demand draws from an openb trace: --trace openb:NODES,PODS", exitCode.usage);
   }
   if (format === "generated") return { trace: generated(request, rest), report: null };
   const imported = importFiles(request, format, rest);
@@ -60,7 +65,8 @@ function importFiles(request: TraceRequest, format: string, rest: string): Trace
       if (nodes === undefined || pods === undefined || files.length !== 2) {
         throw new CliError(`--trace: expected openb:NODES,PODS, got ${JSON.stringify(request.name)}`, exitCode.usage);
       }
-      return sim.importOpenb({ nodes: open(nodes), pods: open(pods) }, options);
+      const sources = { nodes: open(nodes), pods: open(pods) };
+      return request.timeless ? sim.importOpenbDemand(sources, options) : sim.importOpenb(sources, options);
     }
   }
 }

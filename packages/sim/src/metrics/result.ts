@@ -1,7 +1,7 @@
 /** The result of a simulated trace. Field names are those of the published reference results, so that files compare as they are. */
 import type { Engine } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
-import type { Trace } from "../trace/trace.ts";
+import { acceleratorMilliOf, type Trace } from "../trace/trace.ts";
 import { ExactSum, meanSeconds, roundedQuotient } from "./exact-mean.ts";
 import { fates, type TraceMetrics } from "./trace-metrics.ts";
 
@@ -62,13 +62,13 @@ interface Finished {
   readonly engine: Engine;
 }
 
-/** Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times accelerators passes 2^53. */
+/** Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times thousandths of accelerators passes 2^53. */
 interface Totals {
   readonly jobs: number;
   readonly waitMs: bigint;
   readonly waitMaxMs: number;
   readonly completionMs: bigint;
-  readonly acceleratorMs: bigint;
+  readonly acceleratorMilliMs: bigint;
   readonly firstSubmittedAtMs: number;
   readonly lastEndedAtMs: number;
 }
@@ -90,7 +90,7 @@ export function summarise(run: Finished): SimulationResult {
     mean_wait_s: meanSeconds(totals.waitMs, totals.jobs),
     mean_completion_s: meanSeconds(totals.completionMs, totals.jobs),
     max_wait_s: totals.waitMaxMs / 1000,
-    utilisation: roundedQuotient(totals.acceleratorMs, BigInt(acceleratorCount) * BigInt(spanMs), 4),
+    utilisation: roundedQuotient(totals.acceleratorMilliMs, 1000n * BigInt(acceleratorCount) * BigInt(spanMs), 4),
     makespan_s: spanMs / 1000,
     attempts: metrics.attemptCount,
     journal_events: metrics.eventCount,
@@ -121,7 +121,7 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
   let waitMaxMs = 0;
   const waitMs = new ExactSum();
   const completionMs = new ExactSum();
-  const acceleratorMs = new ExactSum();
+  const acceleratorMilliMs = new ExactSum();
   let firstSubmittedAtMs = Number.POSITIVE_INFINITY;
   let lastEndedAtMs = 0;
   for (let index = 0; index < trace.jobs.length; index++) {
@@ -133,7 +133,7 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
     waitMs.add(jobWaitMs);
     waitMaxMs = Math.max(waitMaxMs, jobWaitMs);
     completionMs.add(endedAtMs - job.submittedAtMs);
-    acceleratorMs.addProduct(job.accelerators, job.durationMs);
+    acceleratorMilliMs.addProduct(acceleratorMilliOf(job), job.durationMs);
     firstSubmittedAtMs = Math.min(firstSubmittedAtMs, job.submittedAtMs);
     lastEndedAtMs = Math.max(lastEndedAtMs, endedAtMs);
   }
@@ -142,7 +142,7 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
     waitMs: waitMs.total,
     waitMaxMs,
     completionMs: completionMs.total,
-    acceleratorMs: acceleratorMs.total,
+    acceleratorMilliMs: acceleratorMilliMs.total,
     firstSubmittedAtMs,
     lastEndedAtMs,
   };

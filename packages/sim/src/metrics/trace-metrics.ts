@@ -4,7 +4,7 @@
  */
 import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
-import type { TraceJob } from "../trace/trace.ts";
+import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { BoundedSeries } from "./series.ts";
 
 /** What has become of a job; the values of `TraceMetrics.fate`. */
@@ -22,10 +22,10 @@ export class TraceMetrics implements SimulationObserver {
   readonly #subject: TraceSubject;
   readonly #jobOf: (launch: LaunchGang) => number;
   readonly #jobs: readonly TraceJob[];
-  readonly #accelerators: Int32Array;
+  readonly #acceleratorMilli: Float64Array;
   readonly #startAtMs: number;
   readonly #jobByAttempt = new Map<AttemptId, number>();
-  #usedCount = 0;
+  #usedMilli = 0;
   #waitingCount = 0;
   eventCount = 0;
   roundCount = 0;
@@ -35,6 +35,7 @@ export class TraceMetrics implements SimulationObserver {
   /** By job; -1 until it happens. Of a job with several attempts, when the first of them ran. */
   readonly firstStartedAtMs: Float64Array;
   readonly jobEndedAtMs: Float64Array;
+  /** In accelerators; shares count as what they are. */
   readonly used: BoundedSeries;
   readonly waiting: BoundedSeries;
 
@@ -42,7 +43,7 @@ export class TraceMetrics implements SimulationObserver {
     const { jobs, startAtMs, jobOf } = subject;
     this.#subject = subject;
     this.#jobs = jobs;
-    this.#accelerators = from === undefined ? Int32Array.from(jobs, (job) => job.accelerators) : from.#accelerators;
+    this.#acceleratorMilli = from === undefined ? Float64Array.from(jobs, acceleratorMilliOf) : from.#acceleratorMilli;
     this.#startAtMs = startAtMs;
     this.#jobOf = jobOf;
     this.endedAtMs = from?.endedAtMs ?? startAtMs;
@@ -56,7 +57,7 @@ export class TraceMetrics implements SimulationObserver {
   fork(): this {
     const copy = new TraceMetrics(this.#subject, this);
     for (const [attemptId, job] of this.#jobByAttempt) copy.#jobByAttempt.set(attemptId, job);
-    copy.#usedCount = this.#usedCount;
+    copy.#usedMilli = this.#usedMilli;
     copy.#waitingCount = this.#waitingCount;
     copy.eventCount = this.eventCount;
     copy.roundCount = this.roundCount;
@@ -77,7 +78,7 @@ export class TraceMetrics implements SimulationObserver {
       if (effect.kind === "launchGang") this.#onLaunch(effect);
     }
     for (const event of ready.events) this.#onEvent(event);
-    this.used.set(ready.atMs - this.#startAtMs, this.#usedCount);
+    this.used.set(ready.atMs - this.#startAtMs, this.#usedMilli / 1000);
     this.waiting.set(ready.atMs - this.#startAtMs, this.#waitingCount);
   }
 
@@ -95,7 +96,7 @@ export class TraceMetrics implements SimulationObserver {
   #onLaunch(launch: LaunchGang): void {
     const job = this.#jobOf(launch);
     this.#jobByAttempt.set(launch.attemptId, job);
-    this.#usedCount += this.#accelerators[job]!;
+    this.#usedMilli += this.#acceleratorMilli[job]!;
     this.#waitingCount--;
     this.attemptCount++;
   }
@@ -107,7 +108,7 @@ export class TraceMetrics implements SimulationObserver {
     } else if (event.kind === "attemptEnded") {
       const job = this.#jobByAttempt.get(event.attemptId)!;
       this.#jobByAttempt.delete(event.attemptId);
-      this.#usedCount -= this.#accelerators[job]!;
+      this.#usedMilli -= this.#acceleratorMilli[job]!;
       this.endedAtMs = event.atMs;
       if (event.retryAtMs !== null) {
         this.#waitingCount++;

@@ -121,7 +121,8 @@ function submissions(jobs: readonly TraceJob[], retries: RetrySpec): Script {
 /** A trace has few shapes of jobs and many jobs; those of one shape share its record. */
 function sharedGangs(): (job: TraceJob) => GangSpec {
   const byShape = new Map<number, GangSpec>();
-  return ({ accelerators, coresMilli, memoryMib }) => {
+  return ({ accelerators, shareMilli, coresMilli, memoryMib }) => {
+    if (shareMilli !== undefined) return { workers: 1, accelerators, shareMilli, coresMilli, memoryMib };
     if (coresMilli !== 0 || memoryMib !== 0) return { workers: 1, accelerators, coresMilli, memoryMib };
     let gang = byShape.get(accelerators);
     if (gang === undefined)

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importItp } from "./itp.ts";
-import { importOpenb } from "./openb.ts";
+import { importOpenb, importOpenbDemand } from "./openb.ts";
 import { importSacct } from "./sacct.ts";
 import { importSwf } from "./swf.ts";
 import type { TraceImport, TraceLines } from "./trace.ts";
@@ -109,12 +109,30 @@ describe("the openb importer", () => {
     ).toEqual(["P100", ""]);
   });
 
-  it("refuses fractions unless told to leave them out, and says how many", () => {
-    const pods = openb("p0,1,1,1,460,,LS,Running,10,70,10\np1,1,1,1,1000,,LS,Running,10,70,10\n");
-    expect(show(importOpenb(pods, strict))).toContain(
-      "refused: 1 of 4 rows cannot be simulated yet: fractionsOfAnAccelerator",
+  it("reads shares of one accelerator, and refuses a pod that asks for one and nothing of it", () => {
+    const pods = "p0,1,1,1,460,,LS,Running,10,70,10\np1,1,1,1,1000,,LS,Running,10,70,10\n";
+    const result = importOpenb(openb(pods), strict);
+    expect(result.kind === "imported" && result.trace.jobs.map(({ shareMilli }) => shareMilli)).toEqual([
+      460,
+      undefined,
+    ]);
+    expect(show(importOpenb(openb(`${pods}p2,1,1,1,0,,LS,Running,10,70,10`), lenient))).toContain(
+      "pods.csv:4: gpu_milli: nothing of the one GPU that num_gpu asks for",
     );
-    expect(show(importOpenb(pods, lenient))).toBe("p1 at 10s for 60s on 1\nleft out: 1 fractionsOfAnAccelerator");
+  });
+
+  it("reads the demand without its times: every pod, on the nodes that have accelerators", () => {
+    const pods = openb(
+      "p0,8000,1024,2,1000,P100,LS,Pending,10,,\np1,1,1,0,0,,BE,Failed,5,9,6\np2,1,1,1,470,,LS,Running,9,,9\n",
+    );
+    const result = importOpenbDemand(pods, strict);
+    expect(show(result)).toBe("p0 at 0s for 0s on 2 of P100\np1 at 0s for 0s on 0\np2 at 0s for 0s on 1");
+    const { nodes, pools } = (result.kind === "imported" && result.trace.fleet) || { nodes: [], pools: [] };
+    expect([nodes.map(({ id }) => id), pools.map(({ name }) => name)]).toEqual([["n0"], ["p100"]]);
+    const bare = lines("sn,cpu_milli,memory_mib,gpu,model\nn1,32000,1024,0,\n", "nodes.csv");
+    expect(show(importOpenbDemand({ ...pods, nodes: bare }, strict))).toBe(
+      "refused: nodes.csv: no node has accelerators",
+    );
   });
 
   it("leaves out pods that never started and refuses times that run backwards", () => {

@@ -64,7 +64,6 @@ export class ImportBook {
   #brokenCount = 0;
   readonly #problems: TraceProblem[] = [];
   readonly #leftOut: Record<string, number> = {};
-  #unsupported: { what: string; count: number } | null = null;
   readonly jobs: TraceJob[] = [];
 
   row(): void {
@@ -78,13 +77,6 @@ export class ImportBook {
 
   leaveOut(reason: string): void {
     this.#leftOut[reason] = (this.#leftOut[reason] ?? 0) + 1;
-  }
-
-  /** A sound row that asks for what the engine cannot do yet. Leaving it out in silence would change what the trace says. */
-  unsupported(what: string): void {
-    this.#unsupported ??= { what, count: 0 };
-    this.#unsupported.count++;
-    this.leaveOut(what);
   }
 
   /** A job that ran, or one more that did not. The rule is the same in all formats: without time or accelerator, no job. */
@@ -104,14 +96,6 @@ export class ImportBook {
     if (report.brokenCount > 0 && !options.skipBroken) {
       const rows = report.brokenCount === 1 ? "1 row is" : `${report.brokenCount} rows are`;
       return { kind: "refused", reason: `${rows} broken, of ${report.rowCount}`, report };
-    }
-    if (this.#unsupported !== null && !options.skipBroken) {
-      const { count, what } = this.#unsupported;
-      return {
-        kind: "refused",
-        reason: `${count} of ${report.rowCount} rows cannot be simulated yet: ${what}`,
-        report,
-      };
     }
     if (this.jobs.length === 0) return { kind: "refused", reason: "there is no job in it", report };
     return { kind: "imported", trace: { jobs: inOrderOfSubmission(this.jobs), fleet }, report };

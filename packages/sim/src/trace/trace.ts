@@ -8,6 +8,8 @@ export interface TraceJob {
   readonly durationMs: number;
   /** Of the whole job. */
   readonly accelerators: number;
+  /** Thousandths of one accelerator, for a job that shares it (`accelerators` is 1); absent: whole accelerators. */
+  readonly shareMilli?: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
   /** In order of preference; empty: any. */
@@ -68,6 +70,12 @@ export const traceBounds = {
   coresMilli: 1_000_000_000,
   memoryMib: 1_000_000_000,
 } as const;
+
+/** Thousandths of accelerators that a job holds while it runs. */
+export const acceleratorMilliOf = ({
+  accelerators,
+  shareMilli,
+}: Pick<TraceJob, "accelerators" | "shareMilli">): number => shareMilli ?? accelerators * 1000;
 
 /** Orders jobs by submission; the sort is stable, so the order of the file remains among equals. */
 export function inOrderOfSubmission(jobs: readonly TraceJob[]): TraceJob[] {

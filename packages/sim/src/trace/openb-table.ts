@@ -1,0 +1,92 @@
+/**
+ * The tables of the openb traces of Alibaba's GPU clusters (github.com/alibaba/clusterdata, cluster-trace-gpu-v2023): a list of
+ * nodes and a list of pods. Times in whole seconds, `gpu_milli` in thousandths of one GPU and meant only where `num_gpu` is 1,
+ * `gpu_spec` as `V100M16|V100M32`, empty where any model will do.
+ */
+import { nodeId, poolName, type NodeSpec, type Pool } from "@headroom/engine";
+import { simulatedSite, type FleetSpec } from "../run/fleet-spec.ts";
+import { readTable } from "./delimited.ts";
+import type { ImportBook, Row } from "./row.ts";
+import { traceBounds, type TraceJob, type TraceLines } from "./trace.ts";
+
+export interface OpenbSources {
+  readonly nodes: TraceLines;
+  readonly pods: TraceLines;
+}
+
+/** What a pod asks for, whatever became of it. */
+export type OpenbAsk = Omit<TraceJob, "submittedAtMs" | "durationMs">;
+
+const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
+const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"];
+
+/** The nodes as a fleet of one pool for each model, or what is wrong with the file as a whole. */
+export function readNodes(source: TraceLines, book: ImportBook): FleetSpec | string {
+  const nodes: NodeSpec[] = [];
+  const pools = new Map<string, Pool>();
+  const seen = new Set<string>();
+  const complaint = readTable(source, csv(nodeColumns), book, (row) => {
+    const node = readNode(row);
+    if (seen.has(node.id)) row.fail(`sn: ${node.id} is there twice`);
+    if (row.problem !== null) return;
+    seen.add(node.id);
+    nodes.push(node);
+    if (!pools.has(node.pool)) pools.set(node.pool, poolOf(node.pool, row.text("model")));
+  });
+  if (complaint !== null) return complaint;
+  if (nodes.length === 0) return `${source.file}: there is no node in it`;
+  return { sites: [simulatedSite], pools: [...pools.values()], nodes };
+}
+
+/** Visits every pod with its sound ask; `columns` are those that the visitor reads besides. */
+export function readPods(
+  source: TraceLines,
+  columns: readonly string[],
+  book: ImportBook,
+  visit: (row: Row, ask: OpenbAsk) => void,
+): string | null {
+  return readTable(source, csv([...askColumns, ...columns]), book, (row) => {
+    const ask = readAsk(row);
+    if (row.problem === null) visit(row, ask);
+  });
+}
+
+function csv(required: readonly string[]): Parameters<typeof readTable>[1] {
+  return { delimiter: ",", required, quotes: "rfc4180" };
+}
+
+function readNode(row: Row): NodeSpec {
+  const id = row.text("sn");
+  if (id === "") row.fail("sn: is empty");
+  const model = row.text("model");
+  const acceleratorCount = row.integer("gpu", traceBounds.accelerators);
+  if (acceleratorCount > 0 && model === "") row.fail("model: a node with GPUs must name theirs");
+  return {
+    id: nodeId(id),
+    pool: poolName(model === "" ? "cpu" : model.toLowerCase()),
+    fabric: [],
+    acceleratorCount,
+    coresMilli: row.integer("cpu_milli", traceBounds.coresMilli),
+    memoryMib: row.integer("memory_mib", traceBounds.memoryMib),
+  };
+}
+
+function poolOf(name: Pool["name"], acceleratorType: string): Pool {
+  return { name, site: simulatedSite.name, executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 };
+}
+
+function readAsk(row: Row): OpenbAsk {
+  const accelerators = row.integer("num_gpu", traceBounds.accelerators);
+  const acceleratorMilli = row.integer("gpu_milli", 1000);
+  if (accelerators === 1 && acceleratorMilli === 0) row.fail("gpu_milli: nothing of the one GPU that num_gpu asks for");
+  const spec = row.text("gpu_spec");
+  const isShare = accelerators === 1 && acceleratorMilli < 1000;
+  return {
+    id: row.text("name"),
+    accelerators,
+    ...(isShare ? { shareMilli: acceleratorMilli } : {}),
+    coresMilli: row.integer("cpu_milli", traceBounds.coresMilli),
+    memoryMib: row.integer("memory_mib", traceBounds.memoryMib),
+    acceleratorTypes: spec === "" ? [] : spec.split("|"),
+  };
+}
