@@ -205,9 +205,11 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
   for (const found of queue.classes()) {
     const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
     const first = found.waiting.first();
+    const isOpen = (workload: WorkloadEntity): boolean =>
+      feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(workload.spec);
+    // Of a class without workloads the calendar cannot be asked.
     const fits = (): boolean =>
-      couldNow(found.spec) &&
-      (first === undefined || feasibility(withoutClosedNodes(state, first, nowMs)).couldNow(found.spec));
+      couldNow(found.spec) && (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
     findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
     const { spread, fabric } = found.spec;
