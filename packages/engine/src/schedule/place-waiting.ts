@@ -41,10 +41,12 @@ function startWhatFits(batch: Batch): void {
       askForMore(world, order, started);
       continue;
     }
+    const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
     // A team at its limit holds up itself, not the others.
-    const waitsForOthers = !isHeldByLimit(world, head);
-    if (whenHeadBlocked === "stop" && waitsForOthers) break;
-    if (reservations !== null && reservations.list.length < most && waitsForOthers && !head.isGrowth) reservations.reserve(head);
+    if ((whenHeadBlocked === "stop" || mayReserve) && !isHeldByLimit(world, head)) {
+      if (whenHeadBlocked === "stop") break;
+      reservations?.reserve(head);
+    }
     order.drop(head);
   }
   world.reservations = reservations?.list ?? [];

@@ -37,6 +37,6 @@ export function runRound(batch: Batch): void {
   const { rules } = batch.world;
   for (const phase of rules.phases) phases[phase](batch);
   if (rules.phases.length > 1) useWhatPlansFreed(batch);
-  batch.ledger.rollback();
+  batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

@@ -16,6 +16,8 @@ import { searches } from "./searches.ts";
 
 export function evictFor(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
+  // Where nobody may be evicted and nothing is promised there is nothing to take.
+  if (world.evictable.size === 0 && world.state.promises.size === 0) return;
   const search = searches[world.rules.eviction.search];
   const order = roundOrder(world, classesToHelp(world));
   for (let found = order.first(); found !== null; found = order.first()) {

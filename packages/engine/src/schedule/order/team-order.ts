@@ -17,6 +17,7 @@ import type { CompareTeams, Seen } from "./team-comparison.ts";
 interface Entry {
   readonly node: TeamNode;
   readonly parent: Entry | null;
+  /** Its own, the best one last. */
   readonly classes: PlacementClass[];
   readonly children: Entry[];
   /** The best class of all below, own ones included; `null`: nothing is left. */
@@ -37,6 +38,8 @@ export class TeamOrder implements RoundOrder {
     this.#compareTeams = teamComparison(world.rules.teams.order);
     this.#compareHeads = headOrder(world);
     for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
+    // The best last: taking it away is all that happens to most of them.
+    for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
     for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#settle(entry);
   }
 
@@ -57,17 +60,11 @@ export class TeamOrder implements RoundOrder {
   }
 
   #chooseBest(entry: Entry): void {
-    const own = this.#bestOwn(entry);
+    const own = entry.classes.at(-1) ?? null;
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
     // Own work beside children: whoever comes first in the order of the queue, since both count for this team alike.
     if (own !== null && child?.best != null) entry.best = this.#compareHeads(own, child.best) < 0 ? own : child.best;
-  }
-
-  #bestOwn({ classes }: Entry): PlacementClass | null {
-    let best: PlacementClass | null = null;
-    for (const found of classes) if (best === null || this.#compareHeads(found, best) < 0) best = found;
-    return best;
   }
 
   #bestEntry(entries: readonly Entry[]): Entry | null {
@@ -83,19 +80,33 @@ export class TeamOrder implements RoundOrder {
   }
 
   served(found: PlacementClass): void {
-    if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
-    else this.#refresh(found);
+    if (found.waiting.length === 0 || found.isGrowth) return this.drop(found);
+    // It has another head now, and with it another place among the classes of its team.
+    const { classes } = this.#entry(this.#world.teamUse.node(found.team));
+    remove(classes, found);
+    this.#insert(classes, found);
+    this.#refresh(found);
+  }
+
+  #insert(classes: PlacementClass[], found: PlacementClass): void {
+    let low = 0;
+    let high = classes.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#compareHeads(classes[middle] as PlacementClass, found) > 0) low = middle + 1;
+      else high = middle;
+    }
+    classes.splice(low, 0, found);
   }
 
   drop(found: PlacementClass): void {
     const { classes } = this.#entry(this.#world.teamUse.node(found.team));
-    const index = classes.indexOf(found);
-    if (index >= 0) classes.splice(index, 1);
+    remove(classes, found);
     this.#refresh(found);
   }
 
   add(found: PlacementClass): void {
-    this.#entry(this.#world.teamUse.node(found.team)).classes.push(found);
+    this.#insert(this.#entry(this.#world.teamUse.node(found.team)).classes, found);
     this.#refresh(found);
   }
 
@@ -116,5 +127,13 @@ export class TeamOrder implements RoundOrder {
       request: this.#world.teamUse.amountOf(found.gang, found.workers, ""),
       taken: null,
     };
+  }
+}
+
+function remove(classes: PlacementClass[], found: PlacementClass): void {
+  if (classes.at(-1) === found) classes.pop();
+  else {
+    const index = classes.indexOf(found);
+    if (index >= 0) classes.splice(index, 1);
   }
 }
