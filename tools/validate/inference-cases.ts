@@ -5,6 +5,7 @@ import { findModel } from "../../packages/perf/src/index.ts";
 import type { ModelArchitecture } from "../../packages/perf/src/index.ts";
 import { parseCsv } from "./inference-csv.ts";
 import { architectureOf } from "./inference-models.ts";
+import { measurementRows } from "./measurement-file.ts";
 import { readRow } from "./inference-rows.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
@@ -25,7 +26,7 @@ export function readCases(file: string, isAll: boolean): { cases: Case[]; absten
   const models = { get: (name: string): ModelArchitecture | undefined => listed.get(name) ?? findModel(name) };
   // A file without the column wants all of its rows scored.
   const isScored = (row: Readonly<Record<string, string>>): boolean => (row["score"] ?? "1") === "1";
-  const rows = parseCsv(readFileSync(file, "utf8")).filter((row) => isAll || isScored(row));
+  const rows = measurementRows(file).filter((row) => isAll || isScored(row));
   const outcomes = rows.map((row) => readRow(row, models)).filter((outcome) => outcome !== undefined);
   return {
     cases: outcomes.filter((outcome) => "predict" in outcome),

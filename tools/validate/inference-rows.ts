@@ -17,6 +17,7 @@ import type {
   SteadyState,
 } from "../../packages/perf/src/index.ts";
 import { layoutOf, numberIn, rowLayout, settingOf } from "./inference-setting.ts";
+import { impossibleNumber, type NumberColumns } from "./stated-numbers.ts";
 import type { KnownModels, Row, Setting } from "./inference-setting.ts";
 
 /** What a row measured, or what the model says about it. */
@@ -150,12 +151,20 @@ function measuredOf(row: Row): Outcome | undefined {
   };
 }
 
+const numberColumns: NumberColumns = {
+  counts: ["n_gpus", "tp", "pp", "dp", "ep", "isl", "osl", "batch_or_concurrency"],
+  amounts: [],
+  measures: ["request_rate_rps", "output_tok_s_total", "output_tok_s_per_gpu", "tpot_ms", "ttft_ms"],
+};
+
 /** A row as something to predict, the reason why the model does not answer, or nothing where nothing was measured. */
 export function readRow(row: Row, models: KnownModels): Case | Abstention | undefined {
+  const id = row["id"] ?? "";
+  const source = row["source"] ?? "no source";
+  const wrong = impossibleNumber(row, numberColumns);
+  if (wrong !== undefined) return { id, source, reason: wrong };
   const measured = measuredOf(row);
   if (measured === undefined) return undefined;
-  const id = row["id"] ?? "";
-  const source = row["source"] ?? "";
   const setting = settingOf(row, models);
   if (typeof setting === "string") return { id, source, reason: setting };
   const predict = predictionOf(row, setting);

@@ -141,7 +141,7 @@ export function abstentionTable(abstentions: readonly Abstention[], asked: numbe
   const byReason = Map.groupBy(abstentions, ({ reason }) => reason);
   const lines = [...byReason].map(([reason, members]) => `  ${String(members.length).padStart(4)}  ${reason}`);
   return [
-    `abstained from ${abstentions.length} of ${asked} rows (${percent(abstentions.length / asked).trim()})`,
+    `abstained from ${abstentions.length} of ${asked} rows (${percent(asked === 0 ? 0 : abstentions.length / asked).trim()})`,
     ...lines,
   ].join("\n");
 }

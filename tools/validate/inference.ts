@@ -22,7 +22,11 @@ function main(): void {
     },
   });
   const file = positionals[0];
-  if (file === undefined) throw new Error("Name a file: npm run validate:inference -- FILE.csv");
+  if (file === undefined) {
+    process.stderr.write("usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--all]\n");
+    process.exitCode = 2;
+    return;
+  }
   const { cases, abstentions } = readCases(file, values.all);
   const groups = groupNames(cases);
   const observations = observe(cases, groups, fittedInference);

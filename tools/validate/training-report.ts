@@ -36,6 +36,8 @@ export interface MemoryScore {
   readonly other_rows: number;
   readonly false_alarms: number;
   readonly false_alarm_pct: number;
+  /** Rows that ran with a policy of recomputation that the model does not know: not judged. */
+  readonly not_judged: number;
 }
 
 const mean = (values: readonly number[]): number =>
@@ -99,6 +101,7 @@ export function memoryScoreOf(
   errors: readonly number[],
   outOfMemory: readonly boolean[],
   others: readonly boolean[],
+  notJudged = 0,
 ): MemoryScore {
   const falseAlarms = others.filter(Boolean).length;
   return {
@@ -110,7 +113,8 @@ export function memoryScoreOf(
     out_of_memory_called: outOfMemory.filter(Boolean).length,
     other_rows: others.length,
     false_alarms: falseAlarms,
-    false_alarm_pct: percent(others.length === 0 ? Number.NaN : falseAlarms / others.length),
+    false_alarm_pct: percent(others.length === 0 ? 0 : falseAlarms / others.length),
+    not_judged: notJudged,
   };
 }
 
@@ -123,6 +127,15 @@ export function reasonCounts(
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return [...counts].map(([reason, rows]) => ({ reason, rows }));
+}
+
+/** How many rows were not answered, how many of them were to be scored, and why. */
+export function abstentionText(unreadable: readonly Unreadable[], asked: number): string {
+  const share = asked === 0 ? 0 : (100 * unreadable.length) / asked;
+  const scored = unreadable.filter((row) => row.isScored).length;
+  const head = `abstained from ${unreadable.length} of ${asked} rows (${share.toFixed(1)}%), ${scored} of them to be scored`;
+  const lines = reasonCounts(unreadable).map(({ reason, rows }) => `  ${String(rows).padStart(4)}  ${reason}`);
+  return `${[head, ...lines].join("\n")}\n`;
 }
 
 const columns = [
@@ -166,5 +179,7 @@ export function memoryText(score: MemoryScore): string {
       ? "no measured peaks"
       : `${score.rows} measured peaks: median ${score.median_pct.toFixed(1)}%, MAPE ${score.mape_pct.toFixed(1)}%, bias ${score.bias_pct.toFixed(1)}%`;
   const alarms = `${score.false_alarms} false alarms in ${score.other_rows} rows that ran (${score.false_alarm_pct.toFixed(1)}%)`;
-  return `Memory: ${measured}; out of memory called ${score.out_of_memory_called} of ${score.out_of_memory_rows}; ${alarms}\n`;
+  const called = `out of memory called ${score.out_of_memory_called} of ${score.out_of_memory_rows}`;
+  const silent = score.not_judged === 0 ? "" : `; ${score.not_judged} rows with policies of their own not judged`;
+  return `Memory: ${measured}; ${called}; ${alarms}${silent}\n`;
 }

@@ -17,6 +17,8 @@ import {
   type TrainingSystem,
 } from "@headroom/perf";
 
+import { impossibleNumber, type NumberColumns } from "./stated-numbers.ts";
+
 export type Fields = Readonly<Record<string, string>>;
 
 export interface TrainingRow {
@@ -26,8 +28,7 @@ export interface TrainingRow {
   readonly isScored: boolean;
   readonly isTpu: boolean;
   readonly status: string;
-  /** Whether the row says which activations are recomputed, in terms that the model knows. */
-  readonly isRecomputationKnown: boolean;
+  readonly memoryJudgement: MemoryJudgement;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
   readonly system: TrainingSystem;
@@ -35,11 +36,29 @@ export interface TrainingRow {
   readonly memoryGib: number | undefined;
 }
 
+/**
+ * What a row says about recomputation decides what can be said about whether it fits: `as stated`; `at least`, with everything
+ * recomputed, where it is silent or names what means different things (the selective policy of PyTorch's FSDP recomputes whole
+ * blocks, Megatron's only attention); nothing where it names a policy of its own, which may keep activations on the host.
+ */
+export type MemoryJudgement = "as stated" | "at least" | "unknown policy";
+
 export type Reading = { readonly kind: "row"; readonly row: TrainingRow } | Unreadable;
+
+const numberColumns: NumberColumns = {
+  counts: (
+    "layers hidden heads kv_heads head_dim ffn_hidden vocab seq_len global_batch gpus gpus_per_node scaleup_domain " +
+    "tp pp vpp dp cp ep micro_batch grad_accum"
+  ).split(" "),
+  amounts: ["experts", "topk", "expert_ffn", "shared_ffn", "dense_layers", "zero_stage"],
+  measures: ["step_time_s", "mem_gib_measured"],
+};
+
 export interface Unreadable {
   readonly kind: "unreadable";
   readonly id: string;
   readonly group: string;
+  readonly isScored: boolean;
   readonly reason: string;
 }
 
@@ -54,8 +73,11 @@ const numberOr = (fields: Fields, name: string, fallback: number): number => num
 
 export function readTrainingRow(fields: Fields): Reading {
   const id = fields["id"] ?? "";
-  const group = fields["source_group"] ?? "";
-  const refuse = (reason: string): Unreadable => ({ kind: "unreadable", id, group, reason });
+  const group = fields["source_group"] ?? fields["source"] ?? "no source";
+  const isScored = fields["score"] === undefined || fields["score"] === "1";
+  const refuse = (reason: string): Unreadable => ({ kind: "unreadable", id, group, isScored, reason });
+  const wrong = impossibleNumber(fields, numberColumns);
+  if (wrong !== undefined) return refuse(wrong);
   const accelerator = findAccelerator(fields["gpu"] ?? "");
   if (accelerator === undefined) return refuse(`accelerator ${fields["gpu"] ?? ""} is not in the catalogue`);
   const model = readModel(fields);
@@ -68,6 +90,8 @@ export function readTrainingRow(fields: Fields): Reading {
   }
   const precision = readPrecision(fields["precision"] ?? "");
   if (precision === undefined) return refuse(`precision ${fields["precision"] ?? ""} is unknown`);
+  const widths = numberOr(fields, "tp", 1) * numberOr(fields, "pp", 1) * numberOr(fields, "cp", 1);
+  if (count % widths !== 0) return refuse(`tp × pp × cp of ${widths} does not divide ${count} accelerators`);
   const plan = readPlan(fields, count, globalBatch);
   const stack = readStack(fields, accelerator, plan);
   const job: TrainingJob = {
@@ -82,10 +106,10 @@ export function readTrainingRow(fields: Fields): Reading {
     id,
     group,
     label: `${model.name} ${accelerator.name}×${count}`,
-    isScored: fields["score"] === undefined || fields["score"] === "1",
+    isScored,
     isTpu: accelerator.vendor === "Google",
     status: fields["status"] ?? "",
-    isRecomputationKnown: /^(?:none|full|selective|core_attn)/.test(fields["recompute"] ?? ""),
+    memoryJudgement: memoryJudgement(fields["recompute"] ?? "", stack),
     job,
     plan,
     system: { cluster: readCluster(fields, withMemory(accelerator, fields), count) },
@@ -93,6 +117,12 @@ export function readTrainingRow(fields: Fields): Reading {
     memoryGib: numberIn(fields, "mem_gib_measured"),
   };
   return { kind: "row", row };
+}
+
+function memoryJudgement(recompute: string, stack: SoftwareStack): MemoryJudgement {
+  const isUnsure = recompute === "" || recompute.endsWith("?");
+  if (isUnsure || (stack === "eager" && recompute === "selective")) return "at least";
+  return /^(?:none|full|selective|core_attn)\b/.test(recompute) ? "as stated" : "unknown policy";
 }
 
 /** "V100-16GB" in a note: the variant with another memory. */

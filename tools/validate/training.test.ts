@@ -54,6 +54,27 @@ function rowOf(change: Fields): TrainingRow {
 }
 
 describe("a row of measurements", () => {
+  it.each([
+    [{ tp: "abc" }, 'tp cannot be "abc"'],
+    [{ layers: "-3" }, 'layers cannot be "-3"'],
+    [{ gpus: "2.5" }, 'gpus cannot be "2.5"'],
+    [{ seq_len: "1e99" }, 'seq_len cannot be "1e99"'],
+    [{ step_time_s: "0" }, 'step_time_s cannot be "0"'],
+    [{ tp: "7" }, "tp × pp × cp of 56 does not divide 64 accelerators"],
+    [{ gpu: "Z9000" }, "accelerator Z9000 is not in the catalogue"],
+    [{ vocab: "" }, "layers, hidden size, heads or vocabulary of the model are missing"],
+  ])("that cannot be is refused with the reason: %j", (change, reason) => {
+    expect(readTrainingRow({ ...fields, ...change })).toMatchObject({ kind: "unreadable", isScored: true, reason });
+  });
+
+  it("is judged for memory as far as it says what it recomputes", () => {
+    const judged = (change: Fields): string => rowOf(change).memoryJudgement;
+    expect(judged({ recompute: "selective" })).toBe("as stated");
+    expect(judged({ recompute: "" })).toBe("at least");
+    expect(judged({ recompute: "selective", framework: "PyTorch FSDP" })).toBe("at least");
+    expect(judged({ recompute: "qkv_proj_offloaded", framework: "MaxText" })).toBe("unknown policy");
+  });
+
   it("becomes a job, a plan and a system", () => {
     const { plan, job, system } = rowOf({});
     expect(plan).toMatchObject({

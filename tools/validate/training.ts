@@ -4,7 +4,6 @@
  * again without each source group and scores the group with them; `--refit` prints the constants fitted to all rows.
  * A row with a measured peak is compared with the first pipeline stage, whose rank writes the logs.
  */
-import { readFileSync } from "node:fs";
 import {
   estimateMemory,
   estimateStep,
@@ -16,9 +15,10 @@ import {
   trainingConstantValues,
   type TrainingConstants,
 } from "@headroom/perf";
-import { parseCsv } from "./inference-csv.ts";
+import { measurementRows } from "./measurement-file.ts";
 import { fitConstants, fitMemory } from "./training-fit.ts";
 import {
+  abstentionText,
   memoryScoreOf,
   memoryText,
   reasonCounts,
@@ -33,7 +33,7 @@ const flags = new Set(process.argv.slice(2).filter((argument) => argument.starts
 const files = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 
 function readRows(file: string): readonly Reading[] {
-  return parseCsv(readFileSync(file, "utf8")).map(readTrainingRow);
+  return measurementRows(file).map(readTrainingRow);
 }
 
 function scoredWith(rows: readonly TrainingRow[], constants: TrainingConstants): readonly Scored[] {
@@ -52,9 +52,8 @@ function leftOut(rows: readonly TrainingRow[]): readonly Scored[] {
   });
 }
 
-/** A row that does not say what it recomputes fits if it fits with full recomputation. */
-function judgedPlan(row: TrainingRow): ParallelPlan {
-  return row.isRecomputationKnown ? row.plan : { ...row.plan, recomputation: "full" };
+function judgedPlan({ memoryJudgement, plan }: TrainingRow): ParallelPlan {
+  return memoryJudgement === "as stated" ? plan : { ...plan, recomputation: "full" };
 }
 
 function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
@@ -64,10 +63,12 @@ function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
   );
   const isCalled = (row: TrainingRow): boolean =>
     fitVerdict(estimateMemory(row.job, judgedPlan(row)), row.system.cluster.node.accelerator) === "does not fit";
+  const ran = rows.filter((row) => row.status === "ok");
   return memoryScoreOf(
     errors,
     rows.filter((row) => row.status === "oom").map(isCalled),
-    rows.filter((row) => row.status === "ok").map(isCalled),
+    ran.filter((row) => row.memoryJudgement !== "unknown policy").map(isCalled),
+    ran.filter((row) => row.memoryJudgement === "unknown policy").length,
   );
 }
 
@@ -108,7 +109,7 @@ function main(): void {
   }
   process.stdout.write(sections.map(sectionText).join("\n"));
   process.stdout.write(`\n${memoryText(memory)}`);
-  for (const { reason, rows: count } of abstained) process.stdout.write(`abstained: ${count} rows of ${reason}\n`);
+  process.stdout.write(abstentionText(unreadable, readings.length));
   for (const [name, value] of Object.entries(constants ?? {})) {
     const known: Readonly<Record<string, FittedConstant>> = { ...trainingConstants, ...memoryConstants };
     process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${known[name]?.unit ?? ""}\n`);

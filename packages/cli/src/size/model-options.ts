@@ -21,7 +21,10 @@ export async function catalogueFile(context: CommandContext, file: string | unde
   try {
     return parse(text);
   } catch (error) {
-    throw new CliError(`${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(
+      `${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`,
+      exitCode.usage,
+    );
   }
 }
 
@@ -35,7 +38,7 @@ export async function jsonFile(context: CommandContext, file: string): Promise<u
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${file} is not JSON`);
+    throw new CliError(`${file} is not JSON`, exitCode.usage);
   }
 }
 
@@ -43,7 +46,7 @@ async function fileText(context: CommandContext, file: string): Promise<string> 
   try {
     return await readFile(path.resolve(context.terminal.workingDirectory, file), "utf8");
   } catch {
-    throw new CliError(`${file} cannot be read`);
+    throw new CliError(`${file} cannot be read`, exitCode.usage);
   }
 }
 

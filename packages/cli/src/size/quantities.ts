@@ -1,5 +1,6 @@
 /** Large numbers as options of `size` state them: counts with a suffix, bytes with a unit, plain decimals. */
 import { CliError, exitCode } from "../cli-error.ts";
+import { duration } from "../simulate/amount-options.ts";
 
 const countUnits: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, B: 1e9, G: 1e9, T: 1e12 };
 const byteUnits: Readonly<Record<string, number>> = {
@@ -46,6 +47,13 @@ export function positive(text: string, what: string): number {
   const value = scaled(text, { "": 1 });
   if (value > 0) return value;
   throw new CliError(`${what}: expected a positive number, got ${JSON.stringify(text)}`, exitCode.usage);
+}
+
+/** A time that something takes, in milliseconds: longer than none. */
+export function positiveDuration(text: string, what: string): number {
+  const ms = duration(text, what);
+  if (ms > 0) return ms;
+  throw new CliError(`${what}: expected a duration above 0, got ${JSON.stringify(text)}`, exitCode.usage);
 }
 
 /** The option's value read by `read`, or what holds without it. */

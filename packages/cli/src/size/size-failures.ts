@@ -4,8 +4,8 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { shortDuration } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
-import { duration, rate, wholeNumber } from "../simulate/amount-options.ts";
-import { given, percentText, positive, significant } from "./quantities.ts";
+import { rate, wholeNumber } from "../simulate/amount-options.ts";
+import { given, percentText, positive, positiveDuration, significant } from "./quantities.ts";
 
 export interface FailureOptions {
   readonly nodes?: string;
@@ -40,7 +40,7 @@ async function sizingOf(options: FailureOptions): Promise<FailureSizing> {
   if (options.nodes === undefined) throw new CliError("--nodes says how many nodes the job has", exitCode.usage);
   const count = (text: string, what: string): number => wholeNumber(text, what, { min: 1, max: nodesMax });
   const seconds = (text: string | undefined, what: string, otherwise: number): number =>
-    given(text, (value) => duration(value, what) / 1000, otherwise);
+    given(text, (value) => positiveDuration(value, what) / 1000, otherwise);
   const nodeCount = count(options.nodes, "--nodes");
   const acceleratorsPerNode = given(options.gpusPerNode, (text) => count(text, "--gpus-per-node"), 8);
   return {
@@ -50,16 +50,13 @@ async function sizingOf(options: FailureOptions): Promise<FailureSizing> {
     otherPerDay: given(options.other, (text) => positive(text, "--other"), 0),
     restartSeconds: seconds(options.restart, "--restart", 300),
     stallSeconds: seconds(options.stall, "--stall", 10),
-    intervalSeconds: given(options.every, (text) => duration(text, "--every") / 1000, undefined),
+    intervalSeconds: given(options.every, (text) => positiveDuration(text, "--every") / 1000, undefined),
     stragglerShare: given(options.stragglers, (text) => rate(text, "--stragglers") / 10_000, 0),
     repairHours: seconds(options.repair, "--repair", 86_400) / 3600,
     spareCoverage: given(options.coverage, (text) => rate(text, "--coverage") / 10_000, 0.99),
     burstiness: given(options.burstiness, (text) => positive(text, "--burstiness"), 1),
     fleet: {
-      nodeCount: Math.max(
-        nodeCount,
-        given(options.fleet, (text) => count(text, "--fleet"), nodeCount),
-      ),
+      nodeCount: given(options.fleet, (text) => fleetSize(text, nodeCount), nodeCount),
       placement: options.scattered === true ? "scattered" : "packed",
     },
     domains: (options.domain ?? ["node=1"]).map((text) => {
@@ -69,6 +66,12 @@ async function sizingOf(options: FailureOptions): Promise<FailureSizing> {
       return { name, nodeCount: count(size, "--domain") };
     }),
   };
+}
+
+function fleetSize(text: string, nodeCount: number): number {
+  const size = wholeNumber(text, "--fleet", { min: 1, max: nodesMax });
+  if (size >= nodeCount) return size;
+  throw new CliError(`--fleet: the job has ${nodeCount} nodes, a fleet of ${size} does not hold it`, exitCode.usage);
 }
 
 async function failureRate(options: FailureOptions, acceleratorsPerNode: number): Promise<number> {

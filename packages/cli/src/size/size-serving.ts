@@ -1,11 +1,11 @@
 /** `headroom size serve`: replicas, latency and cost of an endpoint under traffic. */
 import type { ServingPlanRow, ServingReport, ServingSizing } from "@headroom/perf";
-import { exitCode, type ExitCode } from "../cli-error.ts";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
-import { byteQuantity, given, percentText, positive, significant } from "./quantities.ts";
+import { byteQuantity, given, percentText, positive, positiveDuration, significant } from "./quantities.ts";
 
 export interface ServingOptions {
   readonly model?: string;
@@ -64,9 +64,9 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
     outputTokens: given(options.output, (text) => tokens(text, "--output"), 250),
     prefixHitShare: share(options.prefixHits, "--prefix-hits", 0),
     requestsPerS: positive(needed(options.requests, "--requests", "20"), "--requests"),
-    ttftMs: given(options.ttft, (text) => duration(text, "--ttft"), 1000),
-    tpotMs: given(options.tpot, (text) => duration(text, "--tpot"), 50),
-    share: share(options.share, "--share", 0.95),
+    ttftMs: given(options.ttft, (text) => positiveDuration(text, "--ttft"), 1000),
+    tpotMs: given(options.tpot, (text) => positiveDuration(text, "--tpot"), 50),
+    share: given(options.share, promisedShare, 0.95),
     pricePerAcceleratorHour: given(options.price, (text) => positive(text, "--price"), 0),
     layout: given(options.layout, layoutOf, undefined),
     profile,
@@ -74,6 +74,13 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
     provisioningSeconds: given(options.provisioning, (text) => duration(text, "--provisioning") / 1000, undefined),
     imageGb: given(options.image, (text) => byteQuantity(text, "--image") / 1e9, undefined),
   };
+}
+
+/** Nobody can promise every request: waiting has a tail without end. */
+function promisedShare(text: string): number {
+  const share = rate(text, "--share") / 10_000;
+  if (share >= 0.5 && share <= 0.9999) return share;
+  throw new CliError(`--share: expected 50% to 99.99%, got ${JSON.stringify(text)}`, exitCode.usage);
 }
 
 function layoutOf(text: string): ServingPlanRow["layout"] {

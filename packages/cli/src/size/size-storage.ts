@@ -3,8 +3,17 @@ import type { Checkpointing, DatasetReads, StartStorm, StorageReport, StorageTie
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { tableLines } from "../output/table.ts";
-import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
-import { byteQuantity, bytesText, given, percentText, positive, quantity, significant } from "./quantities.ts";
+import { rate, settings, wholeNumber } from "../simulate/amount-options.ts";
+import {
+  byteQuantity,
+  bytesText,
+  given,
+  percentText,
+  positive,
+  positiveDuration,
+  quantity,
+  significant,
+} from "./quantities.ts";
 
 export interface StorageOptions {
   readonly gpus?: string;
@@ -79,11 +88,11 @@ async function checkpointsOf(options: StorageOptions, writerCount: number): Prom
     checkpoint === undefined
       ? perf.checkpointBytes({ ...content, parameterCount: quantity(parameters ?? "", "--parameters") })
       : byteQuantity(checkpoint, "--checkpoint");
-  const stallSeconds = given(options.stall, (text) => duration(text, "--stall") / 1000, 30);
+  const stallSeconds = given(options.stall, (text) => positiveDuration(text, "--stall") / 1000, 30);
   return [
     {
       bytes,
-      intervalSeconds: given(options.every, (text) => duration(text, "--every") / 1000, 1800),
+      intervalSeconds: given(options.every, (text) => positiveDuration(text, "--every") / 1000, 1800),
       keptCount: given(options.kept, (text) => count(text, "--kept"), 2),
       writerCount,
       filesPerWriter: 1,
@@ -103,7 +112,7 @@ function startsOf(options: StorageOptions, gpus: number, stateBytes: number): St
       imageBytesPerNode: given(options.image, (text) => byteQuantity(text, "--image"), 20e9),
       filesPerProcess: given(options.files, (text) => quantity(text, "--files"), 5000),
       stateBytes,
-      budgetSeconds: given(options.start, (text) => duration(text, "--start") / 1000, 300),
+      budgetSeconds: given(options.start, (text) => positiveDuration(text, "--start") / 1000, 300),
       startsPerDay: 4,
     },
   ];

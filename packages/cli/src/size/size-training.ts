@@ -2,9 +2,9 @@
 import type { ParallelPlan, TrainingSizing } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { duration, settings, wholeNumber } from "../simulate/amount-options.ts";
+import { settings, wholeNumber } from "../simulate/amount-options.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
-import { given, positive, quantity } from "./quantities.ts";
+import { given, positive, positiveDuration, quantity } from "./quantities.ts";
 import { storageTiers } from "./size-storage.ts";
 import { trainingLines } from "./training-text.ts";
 
@@ -85,7 +85,7 @@ async function questionOf(
     profile,
     pricePerAcceleratorHour: given(options.price, (text) => positive(text, "--price"), 0),
     perThousandNodeDays: given(options.rate, (text) => positive(text, "--rate"), undefined),
-    restartSeconds: given(options.restart, (text) => duration(text, "--restart") / 1000, 300),
+    restartSeconds: given(options.restart, (text) => positiveDuration(text, "--restart") / 1000, 300),
     scaling: scalingKind(options.scaling),
     alternatives: options.alternatives === true,
     checkpointOverlapped: options.overlapped === true,

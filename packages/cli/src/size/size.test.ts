@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { TrainingReport } from "@headroom/perf";
+import type { ServingReport, TrainingReport } from "@headroom/perf";
 import { afterAll, describe, expect, it } from "vitest";
 import { headroom, type Said } from "../testing/recorded-terminal.ts";
 
@@ -60,6 +60,8 @@ describe("size network", () => {
     expect([code, stderr.includes(message) ? message : stderr]).toEqual([2, message]);
   });
 });
+
+const small = ["--model", "llama-3-8b", "--accelerator", "H100"];
 
 describe("size train and finetune", () => {
   const llama = ["--model", "llama-3-70b", "--accelerator", "H100", "--gpus", "512", "--batch", "1024"];
@@ -140,12 +142,47 @@ describe("size train and finetune", () => {
     expect([code, stderr.includes(message) ? message : stderr]).toEqual([3, message]);
   });
 
+  it("refuses a profile of another accelerator", async () => {
+    const other = ["--model", "llama-3-8b", "--gpus", "8", "--batch", "64", "--profile", example];
+    const { code, stderr } = await size("train", ...other, "--accelerator", "B200");
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining("was measured on NVIDIA H200 and says nothing of B200"),
+    ]);
+  });
+
+  it("warns where an accelerator has no units for a format", async () => {
+    const { stdout } = await size("train", ...small, "--gpus", "8", "--batch", "64", "--precision", "nvfp4");
+    expect(stdout).toContain("warning: H100-SXM-80GB has no fp4 units: nvfp4 is counted at its fp8 rate");
+  });
+
+  it("shows every plan that no other beats in time, memory and cost", async () => {
+    const wish = [...small, "--gpus", "16", "--batch", "64", "--price", "2", "--alternatives", "--json"];
+    const { alternatives, step } = JSON.parse((await size("train", ...wish)).stdout) as TrainingReport;
+    expect(alternatives.length).toBeGreaterThan(5);
+    expect(alternatives[0]?.stepSeconds).toBeCloseTo(step.seconds, 9);
+    for (const one of alternatives) {
+      const better = alternatives.filter(
+        (other) =>
+          other !== one &&
+          other.stepSeconds <= one.stepSeconds &&
+          other.peakBytes <= one.peakBytes &&
+          other.cost <= one.cost,
+      );
+      expect(better).toEqual([]);
+    }
+  });
+
   it.each([
     [["train"], "--model is needed"],
     [["train", "--model", "llama-3-8b", "--accelerator", "H100", "--gpus", "0"], "--gpus: expected a whole number"],
     [["train", "--model", "none.json", "--accelerator", "H100"], "none.json cannot be read"],
     [["serve", "--model", "llama-3-8b", "--accelerator", "H100"], "--requests is needed"],
     [["serve", "--model", "llama-3-8b", "--accelerator", "H100", "--weights", "int3"], "--weights: expected one of"],
+    [["serve", ...small, "--requests", "1", "--share", "100%"], "--share: expected 50% to 99.99%"],
+    [["serve", ...small, "--requests", "1", "--ttft", "0s"], "--ttft: expected a duration above 0"],
+    [["storage", "--parameters", "70B", "--stall", "0s"], "--stall: expected a duration above 0"],
+    [["failures", "--nodes", "8", "--fleet", "4"], "--fleet: the job has 8 nodes, a fleet of 4 does not hold it"],
   ])("refuses %j", async (args, message) => {
     const { stderr } = await size(...args);
     expect(stderr.includes(message) ? message : stderr).toBe(message);
@@ -162,9 +199,34 @@ describe("size serve", () => {
     expect(stdout).toContain("cold start");
   });
 
+  it("sizes workers for prompts apart from workers for answers, and a start from nothing", async () => {
+    const { code, stdout } = await size(
+      "serve",
+      ...chat,
+      "--requests",
+      "20",
+      "--provisioning",
+      "2m",
+      "--image",
+      "20GB",
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/apart +\d+ for prompts \(.+\) and \d+ for answers \(.+\): \d+ accelerators/);
+    expect(stdout).toMatch(/cold start +\S+ s \(node 120, image 4, weights \S+, engine 36\)/);
+  });
+
+  it("takes the fewest accelerators for the cheapest where no price is stated", async () => {
+    const { plans } = JSON.parse((await size("serve", ...chat, "--requests", "20", "--json")).stdout) as ServingReport;
+    const counts = plans.map((plan) => plan.acceleratorCount);
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+  });
+
   it("says what an idle replica reaches when the promise cannot be kept", async () => {
     const { code, stderr } = await size("serve", ...chat, "--requests", "20", "--ttft", "1ms");
-    expect([code, stderr]).toEqual([3, expect.stringContaining("an idle replica reaches")]);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/Nearest: \d+ ms to the first token and \S+ ms per further one, which tensor \d+/),
+    ]);
   });
 
   it("says what it does not know", async () => {

@@ -1,7 +1,7 @@
 /** A training report for people: what it takes, where the time and the memory go, how it scales. */
 import type { TrainingReport } from "@headroom/perf";
 import type { CommandContext } from "../command.ts";
-import { shortDuration } from "../output/amounts.ts";
+import { plural, shortDuration } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { percentText, significant } from "./quantities.ts";
 
@@ -13,7 +13,10 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
   const pairs = pairLines(
     [
       ["model", modelText(report)],
-      ["on", `${report.nodeCount} nodes of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`],
+      [
+        "on",
+        `${plural(report.nodeCount, "node")} of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`,
+      ],
       [report.isPlanGiven ? "plan (given)" : "plan (best found)", describePlan(report.plan)],
       [
         "step",

@@ -98,8 +98,20 @@ export function readModelConfig(value: unknown, name: string): ConfigReading {
       "a number of heads that they divide",
     );
   }
+  if (count(config, "head_dim") === undefined && family.attention !== "latent" && hidden % headCount !== 0) {
+    return refused(
+      `${headCount} heads do not divide a hidden size of ${hidden}, and no head_dim is given`,
+      "the complete config.json",
+    );
+  }
   const sizes = { layerCount, hidden, headCount, kvHeadCount };
   const experts = expertsOf(config, family, layerCount);
+  if (experts !== undefined && experts.perToken > experts.count) {
+    return refused(
+      `${experts.perToken} experts per token are more than the ${experts.count} there are`,
+      `at most ${experts.count} per token`,
+    );
+  }
   const maxPosition = count(config, "max_position_embeddings", "n_positions", "max_seq_len", "seq_length");
   return {
     kind: "model",

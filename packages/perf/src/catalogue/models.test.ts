@@ -91,6 +91,11 @@ describe("config.json", () => {
     [{ ...llama, model_type: "mamba" }, "the architecture mamba is not known"],
     [{ ...llama, hidden_size: -1 }, "lacks hidden"],
     [{ ...llama, num_key_value_heads: 3 }, "3 key-value heads do not divide 4 heads"],
+    [{ ...llama, num_attention_heads: 7, num_key_value_heads: 7 }, "7 heads do not divide a hidden size of 64"],
+    [
+      { ...llama, model_type: "mixtral", num_local_experts: 8, num_experts_per_tok: 9 },
+      "9 experts per token are more than the 8 there are",
+    ],
   ])("is refused with what would do: %#", (config, reason) => {
     const reading = readModelConfig(config, "x");
     expect(reading).toMatchObject({ kind: "refused", reason: expect.stringContaining(reason) });

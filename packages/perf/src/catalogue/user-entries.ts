@@ -23,6 +23,12 @@ class FieldReader {
     return 1;
   }
 
+  count(fields: Fields, field: string, where: string): number {
+    const value = this.positive(fields, field, where);
+    if (!Number.isSafeInteger(value)) this.problems.push(`${where}.${field} must be a whole number, not ${value}`);
+    return value;
+  }
+
   text(fields: Fields, field: string, where: string): string {
     const value = fields[field];
     if (typeof value === "string" && value !== "") return value;
@@ -73,7 +79,7 @@ function readAccelerator(fields: Fields, where: string, reader: FieldReader): Ac
     name: reader.text(fields, "name", where),
     aliases: [],
     vendor: reader.text(fields, "vendor", where),
-    year: reader.positive(fields, "year", where),
+    year: reader.count(fields, "year", where),
     denseTflops,
     memoryGib: reader.positive(fields, "memoryGib", where),
     memoryGbPerS: reader.positive(fields, "memoryGbPerS", where),
@@ -104,7 +110,7 @@ function readScaleUp(value: unknown, where: string, reader: FieldReader): ScaleU
     kind: kind ?? "pcie",
     name: reader.text(fields, "name", where),
     gbPerS: reader.positive(fields, "gbPerS", where),
-    domainCount: reader.positive(fields, "domainCount", where),
+    domainCount: reader.count(fields, "domainCount", where),
   };
 }
 
@@ -117,7 +123,7 @@ function readFabric(fields: Fields, where: string, reader: FieldReader): Fabric 
     reader.only(tier, ["name", "nodeCount", "oversubscription"], at);
     const oversubscription = reader.positive(tier, "oversubscription", at);
     if (oversubscription < 1) reader.problems.push(`${at}.oversubscription must be at least 1`);
-    return { name: reader.text(tier, "name", at), nodeCount: reader.positive(tier, "nodeCount", at), oversubscription };
+    return { name: reader.text(tier, "name", at), nodeCount: reader.count(tier, "nodeCount", at), oversubscription };
   });
   return {
     name: reader.text(fields, "name", where),

@@ -18,7 +18,8 @@ export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];
   if (!kernelVendors.includes(accelerator.vendor)) {
-    const message = `no serving measurement of ${accelerator.name} or its like has been seen, and it does not run kernels as GPUs do`;
+    const known = kernelVendors.join(" and ");
+    const message = `no serving measurement of ${accelerator.name} or its like has been seen: what is known of kernels is of ${known} alone`;
     unknown.push({ kind: "accelerator", message });
   }
   if (accelerator.denseTflops.bf16 === undefined) {

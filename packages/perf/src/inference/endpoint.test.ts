@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { fittedInference as k } from "../constants-inference.ts";
 import { coldStart } from "./cold-start.ts";
-import { planDisaggregated } from "./disaggregated-endpoint.ts";
+import { cheapestDisaggregated, planDisaggregated } from "./disaggregated-endpoint.ts";
 import type { DisaggregatedPlan } from "./disaggregated-endpoint.ts";
 import { planEndpoint } from "./endpoint.ts";
 import type { EndpointQuestion } from "./endpoint.ts";
@@ -88,6 +88,18 @@ describe("an endpoint with prompts and answers apart", () => {
     const more = plan({ requestsPerS: 100 * (1 + 1 / found.decodeCount + 1 / found.prefillCount) });
     expect(more.prefillCount).toBeGreaterThan(found.prefillCount);
     expect(more.decodeCount).toBeGreaterThan(found.decodeCount);
+  });
+
+  it("takes the layout of fewest accelerators for each stage, whichever the others are", () => {
+    const all = [1, 2, 4, 8].map((tensor) => layout(tensor));
+    const best = cheapestDisaggregated({ ...question, requestsPerS: 100, layouts: all }, k);
+    const counts = all.flatMap((prefill) =>
+      all.flatMap((decode) => {
+        const each = planDisaggregated({ ...question, requestsPerS: 100 }, { prefill, decode }, k);
+        return each.kind === "plan" ? [each.acceleratorCount] : [];
+      }),
+    );
+    expect(best).toMatchObject({ kind: "plan", acceleratorCount: Math.min(...counts) });
   });
 
   it("needs prefill for long prompts and decode for long answers", () => {

@@ -49,6 +49,8 @@ export interface RejectedLayout {
   readonly kind: "obstacle" | "objective";
   readonly layout: ServingLayout;
   readonly reason: string;
+  /** What an otherwise idle replica of it reaches, where it runs at all. */
+  readonly reached?: LatencyQuantile;
 }
 
 export type EndpointAnswer =
@@ -120,7 +122,7 @@ function planFor(
   }
   const replica = buildReplica(plain);
   const within = requestsPerSWithin(replica, request, objective, k);
-  if (within <= 0) return { kind: "objective", layout, reason: missedObjective(replica, question, k) };
+  if (within <= 0) return missedObjective(replica, question, k);
   const replicaCount = Math.max(1, Math.ceil(question.requestsPerS / within));
   const load = { requestsPerS: question.requestsPerS / replicaCount, share: objective.share };
   const latency = latencyQuantile(replica, request, load, k);
@@ -140,13 +142,15 @@ function planFor(
 }
 
 /** What an otherwise idle replica reaches, beside what was asked. */
-function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): string {
+function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): RejectedLayout {
+  const { layout } = replica;
   const { request, objective } = question;
   const requestsPerS = requestsPerSMax(replica, request, k) * 1e-6;
   const best = latencyQuantile(replica, request, { requestsPerS, share: objective.share }, k);
-  if (best === undefined) return "no request fits";
+  if (best === undefined) return { kind: "objective", layout, reason: "no request fits" };
   const reached = `${best.ttftMs.toFixed(0)} ms and ${best.tpotMs.toFixed(1)} ms`;
-  return `an idle replica reaches ${reached} to the first and per further token, asked are ${objective.ttftMs} and ${objective.tpotMs} ms`;
+  const reason = `an idle replica reaches ${reached} to the first and per further token, asked are ${objective.ttftMs} and ${objective.tpotMs} ms`;
+  return { kind: "objective", layout, reason, reached: best };
 }
 
 /** Replicas, accelerators and cost for a request rate within an objective, over the layouts. */

@@ -55,6 +55,10 @@ function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstac
   if (layout.expert > ranks) {
     const message = `expert ${layout.expert} is more than the ${ranks} accelerators of a stage`;
     obstacles.push({ kind: "experts", message, nearest: { expert: ranks } });
+  } else if (ranks % layout.expert !== 0) {
+    const expert = nearestDivisor(ranks, layout.expert);
+    const message = `expert ${layout.expert} does not divide the ${ranks} accelerators of a stage; ${expert} does`;
+    obstacles.push({ kind: "experts", message, nearest: { expert } });
   }
   if (layout.expert > 1 && model.experts !== undefined && layout.expert > model.experts.count) {
     const message = `expert ${layout.expert} is more than the ${model.experts.count} experts`;

@@ -1,3 +1,5 @@
+import { acceleratorOfDevice } from "../calibration/device-names.ts";
+import type { CalibrationProfile } from "../calibration/profile.ts";
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { accelerators, findAccelerator } from "../catalogue/accelerators.ts";
 import { readModelConfig } from "../catalogue/hugging-face.ts";
@@ -57,6 +59,16 @@ export function resolveAccelerator(name: string, entries?: unknown): Accelerator
 export function unknownAccelerator(name: string, known: readonly Accelerator[]): Impossible {
   const names = known.map((one) => one.name);
   return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
+}
+
+/** A profile of another accelerator would be taken for shares of this one's datasheet. */
+export function otherDevice(profile: CalibrationProfile, accelerator: Accelerator): Impossible | undefined {
+  const measured = acceleratorOfDevice(profile.deviceName, accelerators);
+  if (measured === undefined || measured.name === accelerator.name) return undefined;
+  return impossible(
+    `the profile was measured on ${profile.deviceName} and says nothing of ${accelerator.name}`,
+    `a profile of ${accelerator.name}, or sizes for ${measured.name}`,
+  );
 }
 
 export function isImpossible(value: object): value is Impossible {

@@ -12,12 +12,13 @@ import { planEndpoint, type EndpointPlan, type EndpointQuestion, type RejectedLa
 import type { StepTime } from "../inference/forward.ts";
 import { interval80, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
-import { openLoop } from "../inference/queueing.ts";
+import { openLoop, type LatencyQuantile } from "../inference/queueing.ts";
 import { servingFormats } from "../inference/quantization.ts";
 import { currentEngine, type ServingLayout } from "../inference/replica.ts";
 import {
   impossible,
   isImpossible,
+  otherDevice,
   resolveAccelerator,
   resolveModel,
   type Impossible,
@@ -135,6 +136,8 @@ function asMeasured(question: ServingSizing, accelerator: Accelerator): Accelera
   if (question.profile === undefined) return accelerator;
   const reading = readProfile(question.profile);
   if (reading.kind === "refused") return impossible(reading.reason, "a profile that `headroom calibrate` wrote");
+  const other = otherDevice(reading.profile, accelerator);
+  if (other !== undefined) return other;
   return calibratedAccelerator(accelerator, deriveCalibration(reading.profile, accelerator).training);
 }
 
@@ -182,7 +185,7 @@ function closeLook(
   };
 }
 
-/** Apart what does not go together; else the layout that came nearest, whose reason is about latency; else the last. */
+/** Apart what does not go together; else the promise that could be kept; else why the widest layout cannot be. */
 function nothingServes(
   question: ServingSizing,
   rejected: ServingReport["rejected"],
@@ -193,8 +196,22 @@ function nothingServes(
     const workers = `${apart.prefillCount} workers for prompts and ${apart.decodeCount} for answers`;
     return impossible(what, `${workers}, ${apart.acceleratorCount} accelerators in all`);
   }
-  const reached = rejected.find(({ kind }) => kind === "objective") ?? rejected.at(-1);
-  if (reached === undefined) return impossible(what, "a layout to look at");
-  const { tensor, pipeline } = reached.layout;
-  return impossible(what, `tensor ${tensor}, pipeline ${pipeline}: ${reached.reason}`);
+  const nearest = nearestReached(question, rejected);
+  if (nearest !== undefined) return impossible(what, nearest);
+  const last = rejected.at(-1);
+  return impossible(what, last === undefined ? "a layout to look at" : `${layoutText(last.layout)}: ${last.reason}`);
+}
+
+const layoutText = ({ tensor, pipeline }: ServingLayout): string => `tensor ${tensor}, pipeline ${pipeline}`;
+
+/** The promise that comes nearest to what was asked, and the layout that keeps it. */
+function nearestReached(question: ServingSizing, rejected: ServingReport["rejected"]): string | undefined {
+  const missed = ({ ttftMs, tpotMs }: LatencyQuantile): number =>
+    Math.max(ttftMs / question.ttftMs, tpotMs / question.tpotMs);
+  const candidates = rejected.flatMap(({ layout, reached }) => (reached === undefined ? [] : [{ layout, reached }]));
+  const [best] = candidates.toSorted((a, b) => missed(a.reached) - missed(b.reached));
+  if (best === undefined) return undefined;
+  const { ttftMs, tpotMs } = best.reached;
+  const promise = `${Math.ceil(ttftMs)} ms to the first token and ${tpotMs.toFixed(1)} ms per further one`;
+  return `${promise}, which ${layoutText(best.layout)} keeps under little load`;
 }

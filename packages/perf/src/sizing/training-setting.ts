@@ -14,6 +14,7 @@ import { mixedPrecision, type ParallelPlan, type TrainingJob, type TrainingSyste
 import {
   impossible,
   isImpossible,
+  otherDevice,
   resolveAccelerator,
   resolveModel,
   stated,
@@ -105,7 +106,8 @@ function calibrationOf(
   if (profile === undefined) return undefined;
   const reading = readProfile(profile);
   if (reading.kind === "refused") return impossible(reading.reason, "a profile that `headroom calibrate` wrote");
-  return deriveCalibration(reading.profile, accelerator).training;
+  const other = otherDevice(reading.profile, accelerator);
+  return other ?? deriveCalibration(reading.profile, accelerator).training;
 }
 
 /** The usual server, or one with so many accelerators and so much network as the question says. */

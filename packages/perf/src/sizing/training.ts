@@ -1,8 +1,10 @@
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
 import { networkWait, type NetworkWait } from "../network/network-wait.ts";
+import { matrixClassOf } from "../catalogue/number-format.ts";
 import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
 import type { ParallelPlan } from "../training/job.ts";
 import { estimateMemory, fitVerdict, type FitVerdict, type MemoryBreakdown } from "../training/memory.ts";
+import { executedClass } from "../training/rates.ts";
 import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown } from "../training/step.ts";
 import type { FailureReport } from "./failures.ts";
@@ -163,7 +165,8 @@ interface Findings {
 /** Above this share of the time a network is said to starve a job; the same as for a mix of jobs on a fabric. */
 const networkShareMax = 0.1;
 
-function warningsOf({ question, model }: TrainingSetting, found: Findings): string[] {
+function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {
+  const { accelerator } = system.cluster.node;
   const { verdict, storage, failures, network } = found;
   const warnings: string[] = [];
   if (verdict === "tight") warnings.push("memory is tight: so close to what there is that only trying tells");
@@ -175,6 +178,11 @@ function warningsOf({ question, model }: TrainingSetting, found: Findings): stri
   for (const { tier, verdict } of storage.verdicts) {
     if (!verdict.isEnough)
       warnings.push(`${tier.name} starves the job: ${verdict.breaksFirst?.axis ?? ""} breaks first`);
+  }
+  const wanted = matrixClassOf(question.format);
+  const executed = executedClass(accelerator, wanted);
+  if (executed !== wanted && wanted !== "fp32") {
+    warnings.push(`${accelerator.name} has no ${wanted} units: ${question.format} is counted at its ${executed} rate`);
   }
   if (network.networkShare > networkShareMax) {
     const isNarrow = network.oversubscriptionShare * 2 > network.networkShare;

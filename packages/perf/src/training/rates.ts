@@ -20,7 +20,7 @@ export interface Rates {
 }
 
 /** The class whose unit multiplies a format: accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
-function executedClass(accelerator: Accelerator, wanted: MatrixClass): MatrixClass {
+export function executedClass(accelerator: Accelerator, wanted: MatrixClass): MatrixClass {
   const order: readonly MatrixClass[] = wanted === "int8" ? ["int8"] : wanted === "fp4" ? ["fp4", "fp8"] : [wanted];
   return order.find((candidate) => accelerator.denseTflops[candidate] !== undefined) ?? "bf16";
 }
