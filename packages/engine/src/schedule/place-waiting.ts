@@ -43,12 +43,14 @@ function startWhatFits(batch: Batch): void {
     }
     const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
     // A team at its limit holds up itself, not the others.
+    if (mayReserve) reservations.release();
     if ((whenHeadBlocked === "stop" || mayReserve) && !isHeldByLimit(world, head)) {
       if (whenHeadBlocked === "stop") break;
       reservations?.reserve(head);
     }
     order.drop(head);
   }
+  reservations?.release();
   world.reservations = reservations?.list ?? [];
 }
 
@@ -83,7 +85,10 @@ function classesToAsk(world: World): readonly PlacementClass[] {
 function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
-  if (placement !== null) return start(batch, found, placement);
+  if (placement !== null) {
+    reservations?.release();
+    return start(batch, found, placement);
+  }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
   if (reservations === null || !reservations.concern(found)) found.closedAt = openingOf(world);
   return null;

@@ -27,6 +27,8 @@ export class Reservations {
   readonly #ledger: Ledger;
   /** By start. */
   readonly #list: Reservation[] = [];
+  /** How many of them the ledger holds, the first ones. */
+  #heldCount = 0;
 
   constructor(world: World, nowMs: number) {
     this.#world = world;
@@ -42,9 +44,7 @@ export class Reservations {
   findPlacement(found: PlacementClass): Placement | null {
     const endMs = this.#nowMs + expectedDurationMs(this.#world, found.spec);
     this.#holdThoseBefore(endMs);
-    const placement = findPlacement(this.#world, found);
-    this.release();
-    return placement;
+    return findPlacement(this.#world, found);
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
@@ -53,20 +53,24 @@ export class Reservations {
     return this.#list.some(({ startMs }) => startMs < endMs);
   }
 
+  /** What is held stays held for the next request: most of them end after the same reservations begin. */
   #holdThoseBefore(endMs: number): void {
-    for (const { found, placement, startMs } of this.#list) {
-      if (startMs >= endMs) break;
-      this.#ledger.occupy(found, placement);
-    }
+    const count = this.#list.filter(({ startMs }) => startMs < endMs).length;
+    if (count === this.#heldCount) return;
+    this.release();
+    for (const { found, placement } of this.#list.slice(0, count)) this.#ledger.occupy(found, placement);
+    this.#heldCount = count;
   }
 
   /** Takes everything tentative back; done before anything is recorded. */
   release(): void {
     this.#ledger.rollback();
+    this.#heldCount = 0;
   }
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
   reserve(found: PlacementClass): boolean {
+    this.release();
     const head = found.waiting.first() as Workload;
     const durationMs = expectedDurationMs(this.#world, found.spec);
     const start = this.#earliestStart(found, durationMs);

@@ -26,7 +26,8 @@ interface Entry {
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
-  readonly #standings: Standings;
+  /** Looked at when two teams are compared, and not where there is only one. */
+  #standings: Standings | null = null;
   readonly #compareTeams: CompareTeams;
   readonly #compareHeads: CompareClasses;
   readonly #entries = new Map<TeamNode, Entry>();
@@ -34,7 +35,6 @@ export class TeamOrder implements RoundOrder {
 
   constructor(world: World, classes: readonly PlacementClass[]) {
     this.#world = world;
-    this.#standings = standingsOf(world);
     this.#compareTeams = teamComparison(world.rules.teams.order);
     this.#compareHeads = headOrder(world);
     for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
@@ -122,6 +122,7 @@ export class TeamOrder implements RoundOrder {
 
   #seen({ node, best }: Entry): Seen {
     const found = best as PlacementClass;
+    this.#standings ??= standingsOf(this.#world);
     return {
       standing: this.#standings.get(node) as Standing,
       request: this.#world.teamUse.amountOf(found.gang, found.workers, ""),
