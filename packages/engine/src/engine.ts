@@ -205,6 +205,13 @@ export function forkEngine(engine: Engine): Engine {
   return new EngineCore(copyLiveState(worldOf(engine).state));
 }
 
+/** Takes inputs in without a round: what may start is asked of the batch, on a fork that nobody goes on with. */
+export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+  const batch = new Batch(worldOf(fork), nowMs);
+  for (const input of inputs) takeIn(batch, input);
+  return batch;
+}
+
 /**
  * Folds journal groups (in order, directly after the engine's own sequence) into an engine without deciding anything.
  * Throws `InvariantError` naming the sequence where the chain, the numbering or an event's kind or version is wrong.

@@ -25,6 +25,8 @@ export * from "./state/state.ts";
 export { createEngine, forkEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
 export { smallestChanges } from "./explain/smallest-change.ts";
+export { beforeSubmitting } from "./explain/before-submitting.ts";
+export type { SubmissionForecast } from "./explain/before-submitting.ts";
 export * from "./explain/change.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareClaim } from "./quota/divide.ts";

@@ -58,40 +58,61 @@ export function findSmallest(question: Question): readonly StartingChange[] {
   return changes.toSorted((left, right) => rank(left) - rank(right));
 }
 
-function findOwn({ trials, undisturbed, spec, target }: Question): readonly StartingChange[] {
-  let stage: Stage | null = null;
-  const attempt = (change: OwnChange): WouldStart | null => {
-    if (stage === null || stage.isUsed) stage = trials.stage(target);
-    return trials.submit(stage, changedSpec(spec, change));
-  };
-  const lines = ownChanges(worldOf(undisturbed.engine), spec, trials.nowMs);
-  return lines.flatMap((values) => smallestOf(values, attempt) ?? []);
+/** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
+interface Looks<Of> {
+  couldStart(change: Of): boolean;
+  starts(change: Of): WouldStart | null;
 }
 
-function findOther({ trials, undisturbed, spec, target }: Question): readonly StartingChange[] {
+function findOwn(question: Question): readonly StartingChange[] {
+  const { trials, undisturbed, spec, target } = question;
+  const world = worldOf(undisturbed.engine);
+  const probe = trials.stage(target);
+  let stage: Stage | null = null;
+  const looks: Looks<OwnChange> = {
+    couldStart: (change) => trials.couldSubmit(probe, changedSpec(spec, change), world.reservations),
+    starts: (change) => {
+      if (stage === null || stage.isUsed) stage = trials.stage(target);
+      return trials.submit(stage, changedSpec(spec, change));
+    },
+  };
+  return ownChanges(world, spec, trials.nowMs).flatMap((values) => smallestOf(values, looks) ?? []);
+}
+
+function findOther(question: Question): readonly StartingChange[] {
+  const { trials, undisturbed } = question;
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
   if (waiting === undefined) return [];
   const found = world.queue.classOf(waiting);
-  let stage: Stage | null = null;
-  const attempt = (change: OtherChange): WouldStart | null => {
-    if (stage === null || stage.isUsed) stage = trials.stage(target);
-    const inputs = inputsOf(world, change, trials.nowMs);
-    return target === null ? trials.submit(stage, spec, inputs) : trials.run(stage, inputs);
-  };
   const lines = [
     ...largerGuarantees(world, found),
     ...largerLimits(world, found),
     afterEnds(world, trials.nowMs),
     ...moreNodes(world, found),
   ];
-  return onePerKind(
-    lines.flatMap((values) => {
-      // What was defined for another team or resource has to be forgotten.
-      stage = null;
-      return smallestOf(values, attempt) ?? [];
-    }),
-  );
+  return onePerKind(lines.flatMap((values) => smallestOf(values, looksAtOther(question)) ?? []));
+}
+
+function looksAtOther({ trials, undisturbed, spec, target }: Question): Looks<OtherChange> {
+  const world = worldOf(undisturbed.engine);
+  let probe: { readonly stage: Stage; readonly upTo: number } | null = null;
+  let stage: Stage | null = null;
+  return {
+    couldStart: (change) => {
+      const upTo = "count" in change ? change.count : 0;
+      // What has come about on a probe is not taken back: it can only become more.
+      if (probe === null || probe.upTo > upTo) probe = { stage: trials.stage(target, spec), upTo: 0 };
+      const inputs = inputsOf(world, change, trials.nowMs).slice(probe.upTo);
+      probe = { stage: probe.stage, upTo };
+      return trials.couldRun(probe.stage, inputs);
+    },
+    starts: (change) => {
+      if (stage === null || stage.isUsed) stage = trials.stage(target);
+      const inputs = inputsOf(world, change, trials.nowMs);
+      return target === null ? trials.submit(stage, spec, inputs) : trials.run(stage, inputs);
+    },
+  };
 }
 
 /** Of several lines of one kind (types, teams) the one with the smallest step. */
@@ -110,13 +131,11 @@ function stepOf(change: Change): number {
 }
 
 /** The first value that starts it. */
-function smallestOf<Of extends Change>(
-  values: Values<Of>,
-  attempt: (change: Of) => WouldStart | null,
-): StartingChange | null {
+function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
   const tried = (index: number): StartingChange | null => {
     const change = values.at(index);
-    const start = attempt(change);
+    if (!looks.couldStart(change)) return null;
+    const start = looks.starts(change);
     return start === null ? null : { change, start };
   };
   let failed = -1;

@@ -2,18 +2,21 @@
  * Trying: a fork of the live state is given ordinary inputs, decides a round as the live engine would, and is asked whether
  * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
  */
-import { clockOf, forkEngine, worldOf } from "../engine.ts";
+import type { Batch } from "../batch.ts";
+import { clockOf, forkEngine, takeInOnly, worldOf } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
 import { commandId } from "../model/ids.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { PromisedPlace, WorkloadSpec } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
+import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { evictionCost } from "../schedule/evict/eviction-cost.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 import type { Displaced, WouldStart } from "./change.ts";
+import { couldStart } from "./probe.ts";
 
 /** A fork with the work in question in it. */
 export interface Stage {
@@ -58,9 +61,34 @@ export class Trials {
     this.nowMs = clockOf(live);
   }
 
-  /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet. */
-  stage(target: WorkloadId | null): Stage {
-    return { engine: forkEngine(this.#live), target, isUsed: false };
+  /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet, or as of this spec, without a round. */
+  stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
+    const stage: Stage = { engine: forkEngine(this.#live), target, isUsed: false };
+    if (target === null && spec !== null) this.#takeIn(stage, this.#inPlaceOf(stage, spec));
+    return stage;
+  }
+
+  /** Whether other work in place of the work in question could start at all (`probe.ts`); no round is decided. */
+  couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
+    const batch = this.#takeIn(stage, this.#inPlaceOf(stage, spec));
+    return this.#couldStart(stage, batch, reservations);
+  }
+
+  /** The same of the work in question after these inputs, which may move every protected start. */
+  couldRun(stage: Stage, inputs: readonly Input[]): boolean {
+    return this.#couldStart(stage, this.#takeIn(stage, inputs), []);
+  }
+
+  #takeIn(stage: Stage, inputs: readonly Input[]): Batch {
+    const batch = takeInOnly(stage.engine, inputs, this.nowMs);
+    stage.target = submittedIn(batch.events) ?? stage.target;
+    return batch;
+  }
+
+  #couldStart({ target }: Stage, batch: Batch, reservations: readonly Reservation[]): boolean {
+    const workload = target === null ? undefined : batch.world.state.workloads.get(target);
+    if (workload === undefined || workload.endedAtMs !== null || workload.placementClass === null) return false;
+    return couldStart(batch, workload.placementClass, reservations);
   }
 
   /** Whether the work in question starts in a round with these inputs. */
@@ -71,16 +99,18 @@ export class Trials {
 
   /** Submits other work in place of the work in question, after these inputs, and tries whether that starts. */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
-    const inputs: Input[] = [...before, trialCommand({ kind: "submitWorkload", spec })];
-    const replaced = stage.target === null ? undefined : stage.engine.state.workloads.get(stage.target);
-    if (replaced !== undefined) {
-      // What runs of an array goes on: only what waits of it gives way.
-      const kind = replaced.activeAttempts.length > 0 ? "holdWorkload" : "stopWorkload";
-      inputs.unshift(trialCommand({ kind, workloadId: replaced.id }));
-    }
-    const events = this.#round(stage, inputs);
-    stage.target = events.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
+    const events = this.#round(stage, [...before, ...this.#inPlaceOf(stage, spec)]);
+    stage.target = submittedIn(events);
     return this.#startOf(stage, events);
+  }
+
+  /** What runs of an array goes on: only what waits of it gives way. */
+  #inPlaceOf({ engine, target }: Stage, spec: WorkloadSpec): readonly Input[] {
+    const submission = trialCommand({ kind: "submitWorkload", spec });
+    const replaced = target === null ? undefined : engine.state.workloads.get(target);
+    if (replaced === undefined || replaced.endedAtMs !== null) return [submission];
+    const kind = replaced.activeAttempts.length > 0 ? "holdWorkload" : "stopWorkload";
+    return [trialCommand({ kind, workloadId: replaced.id }), submission];
   }
 
   #round(stage: Stage, inputs: readonly Input[]): readonly Event[] {
@@ -115,6 +145,9 @@ export class Trials {
     return { workloadId: workload.id, workers, lostAcceleratorMs };
   }
 }
+
+const submittedIn = (events: readonly Event[]): WorkloadId | null =>
+  events.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
 
 /** The place that an event gives to a start; `null`: it gives none. */
 function placed(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {

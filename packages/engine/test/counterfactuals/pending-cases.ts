@@ -222,7 +222,7 @@ const situations: readonly (Situation & { readonly weight: number })[] = [
     }),
   },
   {
-    weight: 2,
+    weight: 4,
     policies: any,
     running: 6,
     limits: 1,

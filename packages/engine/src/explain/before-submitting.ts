@@ -1,0 +1,35 @@
+/** What would become of work if it were submitted now: nothing is recorded, the answer is that of a fork to which it is. */
+import { submissionObjection } from "../decide/submit.ts";
+import { worldOf } from "../engine.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { Engine } from "../ready.ts";
+import type { Rejection } from "../replies.ts";
+import { invariant } from "../state/invariant.ts";
+import type { Verdict } from "../verdicts.ts";
+import type { StartingChange, WouldStart } from "./change.ts";
+import { explain } from "./explain.ts";
+import { findSmallest } from "./smallest-change.ts";
+import { Trials } from "./trials.ts";
+
+export type SubmissionForecast =
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "starts"; readonly start: WouldStart }
+  | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
+
+export function beforeSubmitting(engine: Engine, spec: WorkloadSpec): SubmissionForecast {
+  const world = worldOf(engine);
+  const rejection = submissionObjection(world, spec, world.state.teams);
+  if (rejection !== null) return { kind: "refused", rejection };
+  const trials = new Trials(engine);
+  const undisturbed = trials.stage(null);
+  const start = trials.submit(undisturbed, spec);
+  if (start !== null) return { kind: "starts", start };
+  const { target } = undisturbed;
+  invariant(target !== null, "work that nothing speaks against was not taken in");
+  const verdict = explain(undisturbed.engine, target);
+  const isAsked = verdict.kind === "blocked" && !verdict.reasons.some(({ kind }) => TIMELY.has(kind));
+  return { kind: "waits", verdict, changes: isAsked ? findSmallest({ trials, undisturbed, spec, target: null }) : [] };
+}
+
+/** What waits for its time, a release or other work is not asked in a round: no change to a request would start it. */
+const TIMELY: ReadonlySet<string> = new Set(["held", "waitsFor", "notBefore", "backoff"]);
