@@ -34,10 +34,10 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
 
   it("answers while a slider moves: twice the accelerators, more nodes to fail", async () => {
     const page = await open("training");
-    const before = await fact(page, "Failures and storage", "Fails every");
+    const before = await fact(page, "Network, failures and storage", "Fails every");
     expect(before).toBe("4.12 days");
     await page.getByRole("slider", { name: "Accelerators" }).press("ArrowRight");
-    await expect.poll(() => fact(page, "Failures and storage", "Fails every")).toBe("2.06 days");
+    await expect.poll(() => fact(page, "Network, failures and storage", "Fails every")).toBe("2.06 days");
     expect(await page.getByRole("slider", { name: "Accelerators" }).getAttribute("aria-valuetext")).toBe("1024");
   });
 
@@ -47,6 +47,21 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
     await page.getByRole("slider", { name: "Accelerators" }).press("Home");
     await expectShown(page.getByText(/llama-3-405b needs at least .* GiB on each of 1 H100-SXM-80GB/));
     await expectShown(page.getByText(/Nearest that works: \d+ accelerators/));
+  });
+
+  it("shows workers for prompts apart from workers for answers", async () => {
+    const page = await open("serving");
+    const value = async (): Promise<string | null> =>
+      fact(page, "Prompts and answers on workers of their own", "In all");
+    await expect.poll(value).toMatch(/^\d+ accelerators, \d+ USD\/h$/);
+  });
+
+  it("shows every plan worth a choice when asked", async () => {
+    const page = await open("training");
+    await page.getByRole("combobox", { name: "Model" }).selectOption("llama-3-8b");
+    await page.getByRole("combobox", { name: "Plans" }).selectOption("All worth a choice");
+    await expectShown(page.getByRole("table", { name: "Plans" }));
+    expect(await page.getByRole("table", { name: "Plans" }).getByRole("row").count()).toBeGreaterThan(3);
   });
 
   it("counts switches of the published design", async () => {

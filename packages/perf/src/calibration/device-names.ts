@@ -5,12 +5,17 @@ const knownNames: readonly (readonly [pattern: RegExp, catalogueName: string])[]
   [/V100-SXM2-32GB/, "V100-SXM2-32GB"],
   [/A100-SXM4-40GB/, "A100-SXM-40GB"],
   [/A100-SXM4-80GB/, "A100-SXM-80GB"],
+  [/A100.*PCIe.*40GB/i, "A100-PCIe-40GB"],
   [/A100.*PCIe/i, "A100-PCIe-80GB"],
+  [/H100 NVL/, "H100-NVL"],
   [/H100 PCIe/, "H100-PCIe-80GB"],
   [/H100 (80GB HBM3|SXM)/, "H100-SXM-80GB"],
   [/H200/, "H200-SXM"],
   [/RTX PRO 6000/, "RTX-PRO-6000"],
+  [/RTX 3090/, "RTX-3090"],
   [/RTX 4090/, "RTX-4090"],
+  [/RTX 5090/, "RTX-5090"],
+  [/RTX 6000 Ada/, "RTX-6000-Ada"],
 ];
 
 /** The catalogue's entry for a device as its driver names it ("NVIDIA H200"), or none. */

@@ -1,8 +1,9 @@
 import type { Accelerator } from "./accelerator.ts";
 import { nvidiaAccelerators } from "./accelerators-nvidia.ts";
+import { nvidiaCards } from "./accelerators-nvidia-cards.ts";
 import { otherAccelerators } from "./accelerators-other.ts";
 
-export const accelerators: readonly Accelerator[] = [...nvidiaAccelerators, ...otherAccelerators];
+export const accelerators: readonly Accelerator[] = [...nvidiaAccelerators, ...nvidiaCards, ...otherAccelerators];
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
 

@@ -113,6 +113,24 @@ function layoutText({ tensor, pipeline, attentionData, expert }: ServingReport["
   );
 }
 
+function Apart({ apart }: { readonly apart: ServingReport["disaggregated"] }): ReactElement {
+  if (apart.kind === "impossible")
+    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {apart.reason}.</p>;
+  const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = apart;
+  return (
+    <Facts
+      facts={[
+        { name: "For prompts", value: `${prefillCount} workers, each ${layoutText(prefill)}` },
+        { name: "For answers", value: `${decodeCount} workers, each ${layoutText(decode)}` },
+        { name: "In all", value: `${acceleratorCount} accelerators, ${amountText(costPerHour)} USD/h` },
+        { name: "First token", value: secondsText(latency.ttftMs / 1000) },
+        { name: "Per token", value: `${amountText(latency.tpotMs)} ms` },
+        { name: "Cache sent in", value: `${amountText(apart.transferMs)} ms` },
+      ]}
+    />
+  );
+}
+
 function ServingAnswer({ report }: { readonly report: ServingReport }): ReactElement {
   const { best, plans } = report;
   const { memory, step, tpotIntervalMs, coldStart } = best;
@@ -133,6 +151,9 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
             amountText(plan.costPerMillionOutputTokens),
           ])}
         />
+      </Panel>
+      <Panel title="Prompts and answers on workers of their own">
+        <Apart apart={report.disaggregated} />
       </Panel>
       <Panel title="Where a decoding step's time goes, in the cheapest">
         <Breakdown
@@ -162,7 +183,10 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
           facts={[
             { name: "At once", value: `${amountText(best.batch)} sequences; ${amountText(best.batchLimit)} fit` },
             { name: "80% interval", value: `${ms(tpotIntervalMs.low)} to ${ms(tpotIntervalMs.high)} per token` },
-            { name: "Cold start", value: secondsText(coldStart.totalS) },
+            {
+              name: "Cold start",
+              value: `${secondsText(coldStart.totalS)} (weights ${secondsText(coldStart.weightsS)}, engine ${secondsText(coldStart.engineS)})`,
+            },
           ]}
         />
       </Panel>

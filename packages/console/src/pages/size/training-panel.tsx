@@ -27,6 +27,7 @@ interface Wish {
   readonly method: "full" | "lora";
   readonly price: number;
   readonly oversubscription: number;
+  readonly plans: "best" | "all";
 }
 
 const start: Wish = {
@@ -41,10 +42,11 @@ const start: Wish = {
   method: "full",
   price: 2,
   oversubscription: 1,
+  plans: "best",
 };
 
 function sizingOf(wish: Wish): TrainingSizing {
-  const { method, price, oversubscription, ...rest } = wish;
+  const { method, price, oversubscription, plans, ...rest } = wish;
   return {
     ...rest,
     method: method === "full" ? { kind: "full" } : { kind: "lora", rank: 16 },
@@ -52,6 +54,7 @@ function sizingOf(wish: Wish): TrainingSizing {
     pricePerAcceleratorHour: price,
     restartSeconds: 300,
     scaling: "strong",
+    alternatives: plans === "all",
     checkpointOverlapped: true,
     checkpointGbPerS: 100,
     tiers: [],
@@ -85,6 +88,11 @@ const stackOptions = [
 const methodOptions = [
   { value: "full", label: "Every parameter" },
   { value: "lora", label: "Adapters of rank 16" },
+] as const;
+
+const planOptions = [
+  { value: "best", label: "The fastest" },
+  { value: "all", label: "All worth a choice" },
 ] as const;
 
 type Amount = "acceleratorCount" | "sequenceLength" | "globalBatch" | "tokens" | "price" | "oversubscription";
@@ -132,6 +140,7 @@ function TrainingControls({ wish, set }: ControlsProps): ReactElement {
         value={wish.method}
         onValue={(method) => set({ method })}
       />
+      <Choice label="Plans" options={planOptions} value={wish.plans} onValue={(plans) => set({ plans })} />
     </>
   );
 }
@@ -203,9 +212,10 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
             ]}
           />
         </Panel>
-        <Panel title="Failures and storage">
+        <Panel title="Network, failures and storage">
           <Facts
             facts={[
+              { name: "Waits for the network", value: `${percentText(report.network.networkShare)} of the time` },
               { name: "Fails every", value: secondsText(failures.mttfSeconds) },
               { name: "Save every", value: secondsText(failures.chosen.intervalSeconds) },
               { name: "Goodput", value: percentText(failures.goodputShare) },
@@ -224,7 +234,27 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
         <Breakdown parts={named(memory.breakdown, memoryNames)} total={memory.availableBytes} text={gibText} />
       </Panel>
       <Scaling report={report} />
+      {report.alternatives.length === 0 ? null : <Alternatives report={report} />}
     </>
+  );
+}
+
+/** What can be had for less memory or less money, in more time. */
+function Alternatives({ report }: { readonly report: TrainingReport }): ReactElement {
+  return (
+    <Panel title="Plans that no other beats in time, memory and cost at once">
+      <NumberTable
+        label="Plans"
+        columns={["Plan", "Accelerators", "Step", "Memory", "USD per step"]}
+        rows={report.alternatives.map(({ plan, acceleratorCount, stepSeconds, peakBytes, cost }) => [
+          describePlan(plan),
+          String(acceleratorCount),
+          secondsText(stepSeconds),
+          gibText(peakBytes),
+          amountText(cost),
+        ])}
+      />
+    </Panel>
   );
 }
 
