@@ -97,10 +97,12 @@ export const policies: fc.Arbitrary<Policy> = fc
   });
 
 /**
- * What a combination of knobs gives up by what it is. Promises that are forgotten let a victim take its place back (5, 6, 8);
- * filling up anew names one beneficiary for all that it evicts (6, 7).
+ * What a combination of knobs gives up by what it is. Promises that are forgotten let a victim take its place back (5, 6, 8); a
+ * growing list takes whole gangs for one worker, moves others for them, and finds more victims than it needs (5 to 8); filling up
+ * anew names one beneficiary for all that it evicts (6, 7).
  */
 function waivedBy({ eviction, phases: inOrder }: Rules): readonly number[] {
   const forgets = eviction.promises === "forgotten" ? [5, 6, 8] : [];
-  return [...new Set([...forgets, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted((left, right) => left - right);
+  const grows = eviction.search === "growing-list" ? [5, 6, 7, 8] : [];
+  return [...new Set([...forgets, ...grows, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted((left, right) => left - right);
 }

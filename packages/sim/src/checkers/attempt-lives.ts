@@ -26,6 +26,8 @@ interface TaskBook {
 export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
+  /** To whom a place is promised: their numbers are given out. */
+  readonly #promised = new Set<AttemptId>();
   readonly #tasks = new Map<string, TaskBook>();
   readonly #endedWorkloads = new Set<WorkloadId>();
 
@@ -49,6 +51,7 @@ export class AttemptLives {
     for (const [attemptId, life] of this.#active) copy.#active.set(attemptId, { ...life });
     for (const [task, book] of this.#tasks) copy.#tasks.set(task, { ...book });
     for (const attemptId of this.#ended) copy.#ended.add(attemptId);
+    for (const attemptId of this.#promised) copy.#promised.add(attemptId);
     for (const workloadId of this.#endedWorkloads) copy.#endedWorkloads.add(workloadId);
     return copy;
   }
@@ -57,6 +60,11 @@ export class AttemptLives {
     switch (event.kind) {
       case "gangPlaced":
         return this.#place(event);
+      case "placePromised":
+        return this.#promise(event);
+      case "promiseWithdrawn":
+        this.#promised.delete(event.attemptId);
+        return;
       case "attemptStarted": {
         const life = this.#lifeOf(event.attemptId);
         mustHold(life.startedAtMs === null, () => `${event.attemptId} started twice`);
@@ -85,14 +93,25 @@ export class AttemptLives {
     mustHold(!this.#endedWorkloads.has(workloadId), () => `${attemptId} was placed after ${workloadId} had ended`);
     const book = this.#bookOf(workloadId, task);
     mustHold(!book.isActive && !book.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
-    mustHold(
-      number === ++book.attempts,
-      () => `${attemptId} is attempt ${book.attempts} of its task and says ${number}`,
-    );
+    if (!this.#promised.delete(attemptId)) this.#count(book, event);
     const isDue = event.atMs >= book.notBeforeMs;
     mustHold(isDue, () => `${attemptId} was placed ${book.notBeforeMs - event.atMs} ms before its back-off was over`);
     book.isActive = true;
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false });
+  }
+
+  /** A promise gives an attempt its number, whether it is kept or not. */
+  #promise({ promise }: Event & { readonly kind: "placePromised" }): void {
+    if (promise.growth) return;
+    this.#count(this.#bookOf(promise.workloadId, promise.task), promise);
+    this.#promised.add(promise.attemptId);
+  }
+
+  #count(book: TaskBook, { attemptId, number }: { readonly attemptId: AttemptId; readonly number: number }): void {
+    mustHold(
+      number === ++book.attempts,
+      () => `${attemptId} is attempt ${book.attempts} of its task and says ${number}`,
+    );
   }
 
   #end(round: SimulatedRound, event: Event & { readonly kind: "attemptEnded" }): void {

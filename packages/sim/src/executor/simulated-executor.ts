@@ -32,8 +32,11 @@ export interface SimulatedExecutorOptions {
   readonly plan: (launch: LaunchGang) => RunPlan;
 }
 
-/** What a queue entry of this executor stands for; stored in the two low bits of its payload. */
+/** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2 } as const;
+/** The low bits of a payload, and how far what it is about lies above them. */
+export const ENTRY_BITS = 3;
+export const ENTRY_MASK = 7;
 
 /** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
@@ -94,17 +97,17 @@ export class SimulatedExecutor {
   /** What the queue's first entry, one of this executor's, stands for now that it is due; `null`: it is stale. */
   observeNext(): Observation | null {
     const payload = this.#queue.nextPayload;
-    const slot = payload >> 2;
+    const slot = payload >> ENTRY_BITS;
     const attempt = this.#slots[slot];
     if (attempt == null) return null;
     const { attemptId } = attempt;
-    if ((payload & 3) === attemptEntry.leaves) {
+    if ((payload & ENTRY_MASK) === attemptEntry.leaves) {
       if (attempt.awaitsLeaving !== this.#queue.nextSequence) return null;
       attempt.awaitsLeaving = 0;
       return { kind: "workersLeft", attemptId };
     }
     if (attempt.awaits !== this.#queue.nextSequence) return null;
-    if ((payload & 3) === attemptEntry.starts) {
+    if ((payload & ENTRY_MASK) === attemptEntry.starts) {
       attempt.phase = "running";
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
@@ -175,7 +178,7 @@ export class SimulatedExecutor {
       attempt.phase = "stopping";
       attempt.awaits = this.#pushExit(slot, nowMs);
     } else {
-      const payload = (slot << 2) | attemptEntry.starts;
+      const payload = (slot << ENTRY_BITS) | attemptEntry.starts;
       attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
     }
   }
@@ -206,7 +209,7 @@ export class SimulatedExecutor {
     const attempt = this.#slots[slot]!;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
-    attempt.awaitsLeaving = this.#queue.push(leavesAtMs, ranks.observation, (slot << 2) | attemptEntry.leaves);
+    attempt.awaitsLeaving = this.#queue.push(leavesAtMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.leaves);
   }
 
   #resize(slot: number, workers: LaunchGang["workers"], nowMs: number): void {
@@ -222,7 +225,7 @@ export class SimulatedExecutor {
   }
 
   #pushExit(slot: number, atMs: number): number {
-    return this.#queue.push(atMs, ranks.observation, (slot << 2) | attemptEntry.exits);
+    return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.exits);
   }
 }
 

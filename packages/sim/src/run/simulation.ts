@@ -21,7 +21,12 @@ import {
   type Team,
 } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
-import { SimulatedExecutor, type SimulatedExecutorOptions } from "../executor/simulated-executor.ts";
+import {
+  ENTRY_BITS,
+  ENTRY_MASK,
+  SimulatedExecutor,
+  type SimulatedExecutorOptions,
+} from "../executor/simulated-executor.ts";
 import type { NodeFaults } from "../faults/fault-plan.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
 
@@ -70,7 +75,7 @@ export interface EngineSource {
 const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
 /** Payloads of queue entries that are about nodes; the executor's are `attemptEntry`. */
-const nodeEntry = { fails: 2, returns: 3 } as const;
+const nodeEntry = { fails: 3, returns: 4 } as const;
 
 /** What a simulation consists of besides its options; a fork gets its own. */
 interface Parts {
@@ -268,12 +273,12 @@ export class Simulation<Observer extends SimulationObserver> {
     let due: readonly Input[] = [];
     while (queue.nextAtMs <= this.#nowMs) {
       const payload = queue.nextPayload;
-      const kind = payload & 3;
+      const kind = payload & ENTRY_MASK;
       const observed = kind < nodeEntry.fails ? this.#executor.observeNext() : null;
       queue.drop();
       if (observed !== null) due = appended(due, observed);
-      else if (kind === nodeEntry.fails) due = appended(due, this.#loseNode(payload >> 2));
-      else if (kind === nodeEntry.returns) due = appended(due, this.#returnNode(payload >> 2));
+      else if (kind === nodeEntry.fails) due = appended(due, this.#loseNode(payload >> ENTRY_BITS));
+      else if (kind === nodeEntry.returns) due = appended(due, this.#returnNode(payload >> ENTRY_BITS));
     }
     return due;
   }
@@ -283,7 +288,7 @@ export class Simulation<Observer extends SimulationObserver> {
     this.#downCount++;
     this.#executor.loseNode(id);
     const downMs = this.#options.nodeFaults!.downMs(index, this.#lossCounts[index]!);
-    this.#queue.push(this.#nowMs + downMs, ranks.observation, (index << 2) | nodeEntry.returns);
+    this.#queue.push(this.#nowMs + downMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.returns);
     return { kind: "nodeUnreachable", nodeId: id, detail: "simulated loss" };
   }
 
@@ -298,7 +303,7 @@ export class Simulation<Observer extends SimulationObserver> {
 
   #scheduleLoss(index: number): void {
     const upMs = this.#options.nodeFaults?.upMs(index, this.#lossCounts[index]!) ?? null;
-    if (upMs !== null) this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << 2) | nodeEntry.fails);
+    if (upMs !== null) this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.fails);
   }
 }
 

@@ -10,7 +10,8 @@ import {
   type ReadonlyState,
 } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
-import { label, randomAmounts, randomLimit, randomPolicy, randomSpec, type World } from "./world.ts";
+import { randomPolicy } from "./policies.ts";
+import { label, randomAmounts, randomLimit, randomSpec, randomStanding, type World } from "./world.ts";
 
 export interface Happening {
   readonly inputs: readonly Input[];
@@ -42,7 +43,8 @@ export class Actions {
       const roll = this.#luck.below(100);
       if (roll < 55) inputs.push(this.#submit());
       else if (roll < 75) inputs.push(this.#node(state, dies, returns));
-      else if (roll < 83) inputs.push(this.#stop(state));
+      else if (roll < 80) inputs.push(this.#stop(state));
+      else if (roll < 83) inputs.push(this.#hold(state));
       else if (roll < 90) inputs.push(this.#govern());
       else inputs.push(this.#stranger(state));
     }
@@ -58,9 +60,12 @@ export class Actions {
       kind: "resumeNode",
       nodeId: id,
     }));
-    const teams = this.#world.teams.map((team) => ({ ...team, limit: {} }));
+    const teams = this.#world.teams.map(({ name, parent }) => ({ name, parent, limit: {} }));
     const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools: [], teams, workloads: [] };
-    return { inputs: [...seen, ...resumed, apply], dies: [], returns: lost.map(({ id }) => id) };
+    const held = [...state.workloads.values()].filter((workload) => workload.held === true && workload.endedAtMs === null);
+    const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
+    const inputs = [...seen, ...resumed, apply, ...released];
+    return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 
   #common(): { commandId: Command["commandId"]; actor: string; idempotencyKey: string | null } {
@@ -108,9 +113,17 @@ export class Actions {
     return { ...this.#common(), kind: "stopWorkload", workloadId: id };
   }
 
+  #hold(state: ReadonlyState): Input {
+    const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
+    const id = open.length === 0 ? workloadId("w999999") : this.#luck.pick(open).id;
+    return { ...this.#common(), kind: this.#luck.pick(["holdWorkload", "releaseWorkload"]), workloadId: id };
+  }
+
   #govern(): Input {
-    if (this.#luck.chance(40)) return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck) };
-    const team = { ...this.#luck.pick(this.#world.teams), limit: randomLimit(this.#luck) };
+    const { heedsNames } = this.#world;
+    if (this.#luck.chance(40)) return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck, heedsNames) };
+    const { name, parent } = this.#luck.pick(this.#world.teams);
+    const team = { name, parent, limit: randomLimit(this.#luck), ...randomStanding(this.#luck) };
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 
@@ -149,8 +162,9 @@ export class Actions {
 function currentSpec(state: ReadonlyState, declared: NodeSpec): NodeSpec {
   const node = state.nodes.get(declared.id);
   if (node === undefined) return declared;
-  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib } = node;
-  return { id, pool, fabric, acceleratorCount, coresMilli, memoryMib };
+  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax } = node;
+  const optional = { ...(labels === undefined ? {} : { labels }), ...(workersMax === undefined ? {} : { workersMax }) };
+  return { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional };
 }
 
 function acceleratorTypeOf(world: World, node: NodeSpec): string {

@@ -116,11 +116,12 @@ function runUntil(simulation: Run, untilMs: number): void {
   }
 }
 
-/** Everything that the healed fleet could hold has come to its end. */
+/** Everything that the healed fleet could hold has come to its end, and so has what waited for it. */
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {
-    if (workload.endedAtMs === null && couldEver(workload.spec)) {
+    const waitsOn = workload.waitsFor?.some(({ workloadId }) => state.workloads.get(workloadId)?.endedAtMs === null) === true;
+    if (workload.endedAtMs === null && !waitsOn && couldEver(workload.spec)) {
       throw new Violation(`${workload.id} is ${workload.phase} for ever although the fleet could hold it`);
     }
   }

@@ -1,4 +1,4 @@
-/** Random worlds: fleets of unlike nodes, team trees with limits, workloads of every kind, policies of any combination of knobs. */
+/** Random worlds: fleets of unlike nodes, team trees with limits and guarantees, workloads of every kind. Policies: `policies.ts`. */
 import {
   hashText,
   nodeId,
@@ -6,7 +6,8 @@ import {
   siteName,
   teamName,
   type NodeSpec,
-  type OrderKey,
+  type FabricSpec,
+  type GangSpec,
   type Policy,
   type Pool,
   type Team,
@@ -14,11 +15,14 @@ import {
 } from "@headroom/engine";
 import type { FleetSpec } from "@headroom/sim";
 import type { Luck } from "./luck.ts";
+import { randomPolicy } from "./policies.ts";
 
 export interface World {
   readonly fleet: FleetSpec;
   readonly teams: readonly Team[];
   readonly policy: Policy;
+  /** False: nothing in it is settled by names, so that other names must change nothing. */
+  readonly heedsNames: boolean;
   readonly startupMs: number;
   readonly stopMs: number;
   /** How much of everything happens: quiet worlds find other bugs than stormy ones. */
@@ -38,15 +42,17 @@ export function label(name: string, salt: string): string {
 
 export function unlabelled(text: string): string {
   return text
-    .replaceAll(/[0-9a-f]{6}\.(?=(?:site|pool|node|leaf|team|w|step)-)/g, "")
+    .replaceAll(/[0-9a-f]{6}\.(?=(?:site|pool|node|spine|leaf|team|w|step)-)/g, "")
     .replaceAll(/"fingerprint":"[0-9a-f]+"/g, '"fingerprint":""');
 }
 
 export function randomWorld(luck: Luck, salt: string): World {
+  const heedsNames = luck.chance(60);
   return {
+    heedsNames,
     fleet: randomFleet(luck, salt),
     teams: randomTeams(luck, salt),
-    policy: randomPolicy(luck),
+    policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
     stopMs: luck.pick([0, 1, 500, 5000]),
     actionCount: luck.between(10, 70),
@@ -59,7 +65,7 @@ export function randomWorld(luck: Luck, salt: string): World {
 export const acceleratorTypes = ["A100", "H100"] as const;
 
 function randomFleet(luck: Luck, salt: string): FleetSpec {
-  const site = { name: siteName(label("site-0", salt)), fabricLevels: ["leaf"] };
+  const site = { name: siteName(label("site-0", salt)), fabricLevels: ["spine", "leaf"] };
   const pools: Pool[] = [];
   const nodes: NodeSpec[] = [];
   for (const acceleratorType of [...acceleratorTypes, ""]) {
@@ -71,7 +77,9 @@ function randomFleet(luck: Luck, salt: string): FleetSpec {
       nodes.push({
         id: nodeId(label(`node-${acceleratorType}-${index}`, salt)),
         pool,
-        fabric: [label(`leaf-${index % 2}`, salt)],
+        fabric: [label(`spine-${index % 2}`, salt), label(`leaf-${index % 4}`, salt)],
+        labels: { zone: luck.pick(["a", "a", "b"]) },
+        ...(luck.chance(15) ? { workersMax: luck.between(1, 3) } : {}),
         ...randomAmounts(luck, acceleratorType),
       });
     }
@@ -95,47 +103,78 @@ function randomTeams(luck: Luck, salt: string): Team[] {
   const teams: Team[] = [];
   for (let index = 0; index < count; index++) {
     const parent = index === 0 || luck.chance(40) ? null : luck.pick(teams).name;
-    teams.push({ name: teamName(label(`team-${index}`, salt)), parent, limit: randomLimit(luck) });
+    const name = teamName(label(`team-${index}`, salt));
+    teams.push({ name, parent, limit: randomLimit(luck), ...randomStanding(luck) });
   }
   return teams;
+}
+
+/** What a team may say besides its limit. */
+export function randomStanding(luck: Luck): Partial<Team> {
+  return {
+    ...(luck.chance(60) ? { guarantee: luck.chance(50) ? randomLimit(luck) : { accelerators: luck.between(0, 12) } } : {}),
+    ...(luck.chance(30) ? { weight: luck.pick([0, 0.5, 2]) } : {}),
+    ...(luck.chance(20) ? { priority: luck.below(3) } : {}),
+    ...(luck.chance(20) ? { lendingLimit: { accelerators: luck.below(6) } } : {}),
+    ...(luck.chance(20) ? { borrowingLimit: { accelerators: luck.below(6) } } : {}),
+  };
 }
 
 export function randomLimit(luck: Luck): Record<string, number> {
   return Object.fromEntries(acceleratorTypes.filter(() => luck.chance(40)).map((type) => [type, luck.between(0, 16)]));
 }
 
-export function randomPolicy(luck: Luck): Policy {
-  const keys: OrderKey[] = ["submitted", "priority", "walltime"];
-  const order = keys.filter(() => luck.chance(60));
-  return {
-    name: "random",
-    order: luck.chance(50) ? order.toReversed() : order,
-    whenHeadBlocked: luck.pick(["stop", "skip"]),
-    placement: luck.pick(["pack", "spread"]),
-    exceedsFleet: luck.pick(["hold", "reject"]),
-  };
-}
-
 export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec {
-  const accelerators = luck.pick([0, 1, 1, 1, 2, 3, 4, 8, 30]);
   const common = {
     name,
     team: luck.pick(world.teams).name,
     run: "true",
     dir: null,
     env: {},
-    gang: {
-      workers: luck.pick([1, 1, 1, 2, 3, 5]),
-      accelerators,
-      coresMilli: luck.pick([0, 500, 4000]),
-      memoryMib: luck.pick([0, 100, 5000]),
-    },
+    gang: randomGang(luck),
     acceleratorTypes: luck.chance(60) ? [] : [...acceleratorTypes].filter(() => luck.chance(60)),
     priority: luck.between(-1, 2),
-    walltimeMs: luck.chance(50) ? null : luck.between(1, world.durationMaxMs),
+    walltimeMs: luck.chance(40) ? null : luck.between(1, world.durationMaxMs),
     retries: { max: luck.below(3), backoffMs: luck.pick([0, 1, 400]), backoffMaxMs: luck.pick([400, 500]) },
     graceTimeoutMs: luck.pick([0, 10, 2000]),
     checkpointDir: null,
+    ...randomWishes(luck, world),
   };
   return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
+}
+
+/** Whole accelerators, or a part of one for each worker; some gangs are elastic. */
+function randomGang(luck: Luck): GangSpec {
+  const workers = luck.pick([1, 1, 1, 2, 3, 5]);
+  const isShare = luck.chance(15);
+  return {
+    workers,
+    accelerators: isShare ? 1 : luck.pick([0, 1, 1, 1, 2, 3, 4, 8, 30]),
+    coresMilli: luck.pick([0, 500, 4000]),
+    memoryMib: luck.pick([0, 100, 5000]),
+    ...(isShare ? { shareMilli: luck.pick([250, 500, 700]) } : {}),
+    ...(workers > 1 && luck.chance(40) ? { minWorkers: luck.between(1, workers - 1) } : {}),
+  };
+}
+
+const levels = ["spine", "leaf", "node"] as const;
+
+function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
+  return {
+    ...(world.heedsNames && luck.chance(20) ? { fabric: randomFabric(luck) } : {}),
+    ...(luck.chance(8) ? { spread: { over: luck.pick(["zone", "rack"]), maxPerDomain: luck.between(1, 2) } } : {}),
+    ...(luck.chance(8) ? { nodeSelector: { zone: luck.pick(["a", "b"]) } } : {}),
+    ...(luck.chance(60) ? { preemptible: luck.chance(70) } : {}),
+    ...(luck.chance(20) ? { minRuntimeMs: luck.pick([10, 1000]) } : {}),
+    ...(luck.chance(20) ? { restartCostMs: luck.pick([100, 5000]) } : {}),
+    ...(luck.chance(5) ? { hold: true as const } : {}),
+    ...(luck.chance(8) ? { notBeforeMs: luck.between(0, 20_000) } : {}),
+    ...(luck.chance(8) ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] } : {}),
+  };
+}
+
+function randomFabric(luck: Luck): FabricSpec {
+  const roll = luck.below(4);
+  if (roll === 0) return { slices: [{ workers: luck.between(1, 2), within: luck.pick(levels) }] };
+  return roll === 1 ? { prefer: luck.pick(levels) } : { within: luck.pick(levels) };
 }

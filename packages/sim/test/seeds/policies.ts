@@ -1,0 +1,73 @@
+/** Random policies: any combination of the knobs of a round. */
+import type { EvictionRules, OrderKey, Phase, Policy, TeamOrderKey, TeamRules } from "@headroom/engine";
+import type { Luck } from "./luck.ts";
+
+const orderKeys: readonly OrderKey[] = ["submitted", "priority", "walltime", "deadline", "starting", "running"];
+const phaseLists: readonly (readonly Phase[])[] = [
+  ["place"],
+  ["place", "grow"],
+  ["place", "reclaim", "preempt", "grow"],
+  ["place", "reclaim", "preempt", "grow"],
+  ["place", "consolidate", "reclaim", "preempt", "grow"],
+  ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
+  ["refill"],
+];
+const teamKeys: readonly TeamOrderKey[] = [
+  "above-share-last",
+  "within-guarantee",
+  "priority",
+  "without-claim-last",
+  "share-with",
+  "share",
+  "claim",
+  "weighted-use",
+  "guarantee-ratio",
+];
+
+/** `heedsNames`: whether what settles ties by name may be among the knobs. */
+export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
+  const order = orderKeys.filter(() => luck.chance(40));
+  const phases = luck.pick(phaseLists);
+  const eviction = randomEviction(luck, heedsNames);
+  const waives = phases.includes("refill") ? [6, 7] : [];
+  return {
+    name: "random",
+    order: luck.chance(50) ? order.toReversed() : order,
+    whenHeadBlocked: luck.pick(["stop", "skip", "skip"]),
+    placement: luck.pick(["pack", "spread"]),
+    exceedsFleet: luck.pick(["hold", "reject"]),
+    phases,
+    teams: randomTeamRules(luck),
+    backfill: { reserve: luck.pick(["none", "head", "all"]), depth: luck.between(1, 3), assumedWalltimeMs: luck.pick([2000, 100_000]) },
+    fabric: {
+      choose: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
+      leastFreeWithoutWish: luck.chance(30),
+      balanced: luck.chance(30),
+    },
+    eviction,
+    elastic: { grow: luck.pick(["in-order", "last", "last", "never"]) },
+    ...(waives.length === 0 ? {} : { waives }),
+  };
+}
+
+function randomTeamRules(luck: Luck): TeamRules {
+  return {
+    order: luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30)),
+    share: luck.pick(["divide", "divide", "weights"]),
+    nonPreemptible: luck.pick(["guarantee", "limit"]),
+    overGuarantee: luck.pick(["idle", "idle", "borrow"]),
+    usageHalfLifeMs: null,
+  };
+}
+
+/** Growing lists and promises that are forgotten give up rest (`waives` 5): a world of theirs may go round for ever, so they are left to the properties. */
+function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules {
+  return {
+    search: heedsNames ? luck.pick(["cheapest", "cheapest", "fewest", "by-share", "by-advantage"]) : "cheapest",
+    shareTests: luck.pick([[], ["final"], ["final", "initial"]]),
+    preemptibleBelowPriority: luck.pick([null, 0, 1]),
+    promises: "kept",
+    lazy: false,
+    checkpointTimeoutMs: 0,
+  };
+}
