@@ -1,18 +1,20 @@
 /** What surrounds every page: where one can go, how the control plane is, and the things that lie above the page. */
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { lazy, useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../connect/session.ts";
 import { Icon } from "../parts/icon.tsx";
+import { OnDemand } from "../parts/on-demand.tsx";
 import { DemoBar } from "./demo-bar.tsx";
-import { Help } from "./help.tsx";
 import { places } from "./nav.ts";
-import { Palette } from "./palette.tsx";
 import { isApple, useShortcuts } from "./shortcuts.ts";
 import { Connection } from "./connection.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { Wordmark } from "./wordmark.tsx";
 import { usePlaceCounts, type PlaceCounts } from "./place-counts.ts";
+
+const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
+const Help = lazy(() => import("./help.tsx").then((module) => ({ default: module.Help })));
 
 export function Shell(): ReactElement {
   const [above, setAbove] = useState<"palette" | "help" | null>(null);
@@ -42,8 +44,12 @@ export function Shell(): ReactElement {
         </main>
       </div>
       <PhoneNav counts={counts} />
-      <Palette isOpen={above === "palette"} onClose={close} onHelp={() => setAbove("help")} />
-      <Help isOpen={above === "help"} onClose={close} />
+      <OnDemand isWanted={above === "palette"}>
+        <Palette isOpen={above === "palette"} onClose={close} onHelp={() => setAbove("help")} />
+      </OnDemand>
+      <OnDemand isWanted={above === "help"}>
+        <Help isOpen={above === "help"} onClose={close} />
+      </OnDemand>
     </div>
   );
 }

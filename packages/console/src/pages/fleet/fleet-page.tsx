@@ -1,14 +1,14 @@
 import type { Node } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { lazy, useMemo } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { fleetQuery, nodesQuery, statusQuery, teamsQuery } from "../../data/queries.ts";
 import { changesFleet, changesTeams } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Segments } from "../../parts/controls.tsx";
-import { Drawer } from "../../parts/dialog.tsx";
+import { OnDemand } from "../../parts/on-demand.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { colouringDefault, type Colouring, type FleetSearch } from "../../routes/search-params.ts";
@@ -16,11 +16,12 @@ import { categoryOfTeams } from "./cell-colours.ts";
 import { FleetMap } from "./fleet-map.tsx";
 import { FleetNumbers } from "./fleet-numbers.tsx";
 import { Legend } from "./legend.tsx";
-import { NodeDetails } from "./node-drawer.tsx";
 import { NodeTable } from "./node-table.tsx";
 import { NextPanel, RunningPanel } from "./work-panels.tsx";
 
 const route = getRouteApi("/");
+
+const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 
 export function FleetPage(): ReactElement {
   const client = useClient();
@@ -78,9 +79,9 @@ export function FleetPage(): ReactElement {
           </div>
         </div>
       )}
-      <Drawer isOpen={open !== undefined} onClose={() => change({ node: undefined })} title={open?.id ?? ""}>
-        {open === undefined ? null : <NodeDetails node={open} />}
-      </Drawer>
+      <OnDemand isWanted={open !== undefined}>
+        <NodeDrawer node={open} onClose={() => change({ node: undefined })} />
+      </OnDemand>
     </Page>
   );
 }

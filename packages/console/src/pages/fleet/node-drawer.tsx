@@ -8,13 +8,27 @@ import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
+import { Confirm, Drawer } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Span } from "../../parts/time-text.tsx";
 import { freeCountOf, nodeStateText } from "./cell-colours.ts";
 
-export function NodeDetails({ node }: { readonly node: Node }): ReactElement {
+interface NodeDrawerProps {
+  /** Undefined: the drawer is closed. */
+  readonly node: Node | undefined;
+  readonly onClose: () => void;
+}
+
+export function NodeDrawer({ node, onClose }: NodeDrawerProps): ReactElement {
+  return (
+    <Drawer isOpen={node !== undefined} onClose={onClose} title={node?.id ?? ""}>
+      {node === undefined ? null : <NodeDetails node={node} />}
+    </Drawer>
+  );
+}
+
+function NodeDetails({ node }: { readonly node: Node }): ReactElement {
   const workloads = new Map(node.holders.map((holder) => [holder.attemptId, holder]));
   return (
     <>
