@@ -5,6 +5,8 @@ import { CellTree } from "./cell-tree.ts";
 export class CellIndex {
   readonly #declared: ConstructorParameters<typeof CellTree>[0];
   readonly #trees = new Map<string, CellTree>();
+  #kept = new Map<CellTree, unknown>();
+  #keptSequence = -1;
   #epoch = -1;
 
   constructor(declared: ConstructorParameters<typeof CellTree>[0]) {
@@ -21,5 +23,16 @@ export class CellIndex {
       this.#trees.set(type.type, tree);
     }
     return tree;
+  }
+
+  /** What was worked out about a tree, as long as nothing is recorded. `make` is of one kind for all callers. */
+  remembered<T>(tree: CellTree, sequence: number, make: () => T): T {
+    if (sequence !== this.#keptSequence) this.#kept = new Map();
+    this.#keptSequence = sequence;
+    const known = this.#kept.get(tree) as T | undefined;
+    if (known !== undefined) return known;
+    const made = make();
+    this.#kept.set(tree, made);
+    return made;
   }
 }

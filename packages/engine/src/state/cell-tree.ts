@@ -27,6 +27,8 @@ export interface Cell {
 
 export const sizeOf = ({ first, end }: Cell): number => end - first;
 
+const kindOf = (level: string, size: number): string => `${size} ${level}`;
+
 interface Declared {
   readonly sites: ReadonlyMap<SiteName, Site>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
@@ -40,6 +42,7 @@ export class CellTree {
   /** Nodes in the order of their accelerators. */
   readonly nodes: Cell[] = [];
   readonly nodeCells: ReadonlyMap<NodeId, Cell>;
+  readonly #byKind: ReadonlyMap<string, readonly Cell[]>;
 
   constructor(declared: Declared, slots: readonly NodeSlot[]) {
     const levelsOf = new Map<NodeId, { readonly site: SiteName; readonly levels: readonly string[] }>();
@@ -63,6 +66,7 @@ export class CellTree {
       this.#divide(node, slot.node.acceleratorGroups ?? [], slot.totalCount);
       for (const cell of open) cell.end = this.leaves.length;
     }
+    this.#byKind = Map.groupBy(this.cells, (cell) => kindOf(cell.level, sizeOf(cell)));
     this.nodeCells = new Map(this.nodes.map((cell) => [(cell.slot as NodeSlot).node.id, cell]));
   }
 
@@ -126,12 +130,11 @@ export class CellTree {
   /** The cells that a shape means, in order; of pinned shapes those on its nodes. */
   cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: TeamShape, type: string): Cell[] {
     if (acceleratorType !== undefined && acceleratorType !== type) return [];
-    return this.cells.filter(
-      (cell) =>
-        cell.level === within &&
-        sizeOf(cell) === accelerators &&
-        domain.every((name, depth) => cell.path[depth] === name) &&
-        (nodes === undefined || (cell.slot !== null && nodes.includes(cell.slot.node.id))),
+    const alike = this.#byKind.get(kindOf(within, accelerators)) ?? [];
+    return alike.filter(
+      ({ path, slot }) =>
+        domain.every((name, depth) => path[depth] === name) &&
+        (nodes === undefined || (slot !== null && nodes.includes(slot.node.id))),
     );
   }
 

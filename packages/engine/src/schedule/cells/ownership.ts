@@ -109,25 +109,37 @@ export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }
 }
 
 /** How many layouts are looked at where teams own cells of several sizes, one inside the other, and each could be the one in use. */
-const LAYOUTS_MAX = 64;
+const LAYOUTS_MAX = 16;
 
-/** The best layout of all shapes around the work: with the least work outside, then with the least missing. */
-export function layOut(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]): Layout {
-  let best: Layout | null = null;
-  for (const layout of layouts(tree, shapes, workers)) {
-    const missing = sumOf(layout.missing);
-    if (layout.outside === 0 && missing === 0) return layout;
-    if (best === null || layout.outside < best.outside) best = layout;
-    else if (layout.outside === best.outside && missing < sumOf(best.missing)) best = layout;
-  }
-  return best as Layout;
+/** The best of some layouts: with the least work outside, then with the least missing. */
+export function bestOf(all: readonly Layout[]): Layout {
+  return all.reduce((best, other) => {
+    const isBetter =
+      other.outside < best.outside || (other.outside === best.outside && sumOf(other.missing) < sumOf(best.missing));
+    return isBetter ? other : best;
+  });
+}
+
+/** Whether the shapes can be laid out around the work such that nobody is worse off than in a layout from before. */
+export function staysAsGood(
+  tree: CellTree,
+  { shapes, before }: Standing,
+  workers: readonly GuaranteedWorker[],
+): boolean {
+  for (const layout of layouts(tree, shapes, workers)) if (isAsGood(layout, before)) return true;
+  return false;
+}
+
+interface Standing {
+  readonly shapes: readonly OwnedShape[];
+  readonly before: Layout;
 }
 
 const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
   [...missing.values()].reduce((sum, count) => sum + count, 0);
 
 /** Whether the first leaves nobody worse off than the second: neither work outside its shapes nor any team without cells that it had. */
-export function isAsGood(first: Layout, second: Layout): boolean {
+function isAsGood(first: Layout, second: Layout): boolean {
   if (first.outside > second.outside) return false;
   return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
 }
@@ -162,14 +174,13 @@ interface Bound {
 
 /** Sets cells aside for all that is owned and not in use. */
 function completed(tree: CellTree, { shapes, workers, binding, bound }: Bound): Layout {
-  const { holder } = binding;
-  const taken = binding.taken.slice();
+  const open = new Open(tree, binding);
   const inUse = new Set([...bound.values()].flat());
   const spare = new Map<OwnedShape, Cell[]>();
   const missing = new Map<TeamName, number>();
   for (const owned of shapes) {
     const count = owned.shape.count - (bound.get(owned)?.length ?? 0);
-    const cells = setAside(tree, { owned, count, holder, taken });
+    const cells = setAside(owned, count, open);
     spare.set(owned, cells);
     const lacking = (count - cells.length) * owned.shape.accelerators;
     missing.set(owned.owner, (missing.get(owned.owner) ?? 0) + lacking);
@@ -278,31 +289,52 @@ export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken 
   return true;
 }
 
-interface Aside extends Bindings {
-  readonly owned: OwnedShape;
-  readonly count: number;
+/** How many accelerators of each cell nobody has or is to have; of nodes that take no work none. */
+class Open {
+  readonly #counts: Int32Array;
+
+  constructor(tree: CellTree, { holder, taken }: Bindings) {
+    this.#counts = new Int32Array(tree.cells.length);
+    tree.leaves.forEach((leaf, at) => {
+      if (taken[at] === 1 || holder[at] !== null || leaf.slot?.usable !== true) return;
+      for (let cell: Cell | null = leaf; cell !== null; cell = cell.parent) this.#add(cell, 1);
+    });
+  }
+
+  #add({ id }: Cell, count: number): void {
+    this.#counts[id] = (this.#counts[id] as number) + count;
+  }
+
+  in({ id }: Cell): number {
+    return this.#counts[id] as number;
+  }
+
+  /** A cell that is open as a whole is somebody's from now on. */
+  take(cell: Cell): void {
+    const size = sizeOf(cell);
+    for (let at = cell.parent; at !== null; at = at.parent) this.#add(at, -size);
+    this.#clear(cell);
+  }
+
+  #clear(cell: Cell): void {
+    this.#counts[cell.id] = 0;
+    for (const child of cell.children) this.#clear(child);
+  }
 }
 
 /** Whole cells on usable nodes without guaranteed work, where least around them is left. */
-function setAside(tree: CellTree, { owned, count, holder, taken }: Aside): Cell[] {
+function setAside({ cells }: OwnedShape, count: number, open: Open): Cell[] {
   if (count <= 0) return [];
-  // Open accelerators before each: how many are open in a cell is a difference.
-  const before = new Int32Array(tree.leaves.length + 1);
-  for (let leaf = 0; leaf < tree.leaves.length; leaf++) {
-    const isOpen = taken[leaf] === 0 && holder[leaf] === null && (tree.leaves[leaf] as Cell).slot?.usable === true;
-    before[leaf + 1] = (before[leaf] as number) + Number(isOpen);
-  }
-  const openIn = ({ first, end }: Cell): number => (before[end] as number) - (before[first] as number);
-  const open = owned.cells.filter((cell) => openIn(cell) === sizeOf(cell));
   const compare = (left: Cell, right: Cell): number => {
     let [a, b] = [left.parent, right.parent];
     for (; a !== null && b !== null && a !== b; a = a.parent, b = b.parent) {
-      const difference = openIn(a) - openIn(b);
+      const difference = open.in(a) - open.in(b);
       if (difference !== 0) return difference;
     }
     return left.id - right.id;
   };
-  const chosen = open.toSorted(compare).slice(0, count);
-  for (const { first, end } of chosen) taken.fill(1, first, end);
+  const whole = cells.filter((cell) => open.in(cell) === sizeOf(cell));
+  const chosen = whole.toSorted(compare).slice(0, count);
+  for (const cell of chosen) open.take(cell);
   return chosen;
 }

@@ -15,7 +15,7 @@ import type { World } from "../../state/world.ts";
 import type { Where } from "../place.ts";
 import type { Candidate, DomainBudget } from "../place-wishes.ts";
 import { growingAttempt } from "../request.ts";
-import { guaranteedWorkers, isAsGood, isOpenTo, layOut, layouts, ownerOf, shapesOn, workerOf } from "./ownership.ts";
+import { bestOf, guaranteedWorkers, isOpenTo, layouts, ownerOf, shapesOn, staysAsGood, workerOf } from "./ownership.ts";
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
 
@@ -53,21 +53,52 @@ export function placeInCells(
   }
   const owner = ownerOf(world, found.team);
   if (owner === null) return null;
-  const shapes = shapesOn(world, tree, request.type.type);
-  const workers = guaranteedWorkers(world, tree, request.type, request.relabelled ?? new Set());
-  const before = layOut(tree, shapes, workers);
-  // Choosing freely is right nearly always; where it leaves others without their cells, every step is checked.
-  for (const checksSteps of [false, true]) {
-    for (const layout of layouts(tree, shapes, workers)) {
-      const own: Own = { owner, shapes, workers, layout, before, checksSteps };
-      const placed = new Placing(world, found, { ...request, tree, own }).place();
-      if (placed === null) continue;
-      const after = [...workers, ...placed.map((worker) => workerOf(tree, owner, worker))];
-      if (isAsGood(layOut(tree, shapes, after), before)) return placed;
-    }
+  const owning = owningOn(world, tree, request);
+  const before = bestOf(owning.layouts);
+  const unsafe: Own[] = [];
+  for (const layout of owning.layouts) {
+    const own: Own = { owner, ...owning, layout, before, checksSteps: false };
+    if (roomLeft(own) < found.workers * found.gang.accelerators) continue;
+    const placed = new Placing(world, found, { ...request, tree, own }).place();
+    if (placed === null) continue;
+    if (isSafe(tree, own, placed)) return placed;
+    unsafe.push(own);
+  }
+  // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked.
+  for (const own of unsafe) {
+    const placed = new Placing(world, found, { ...request, tree, own: { ...own, checksSteps: true } }).place();
+    if (placed !== null && isSafe(tree, own, placed)) return placed;
   }
   return null;
 }
+
+interface Owning extends Pick<Own, "shapes" | "workers"> {
+  readonly layouts: readonly Layout[];
+}
+
+/** What is owned and used as of now; kept until something is recorded, since everybody who waits asks for it. */
+function owningOn(world: World, tree: CellTree, { type, relabelled }: CellRequest): Owning {
+  const make = (): Owning => {
+    const shapes = shapesOn(world, tree, type.type);
+    const workers = guaranteedWorkers(world, tree, type, relabelled ?? new Set());
+    return { shapes, workers, layouts: [...layouts(tree, shapes, workers)] };
+  };
+  return (relabelled?.size ?? 0) > 0 ? make() : world.cells.remembered(tree, world.state.sequence, make);
+}
+
+/** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */
+function roomLeft({ owner, shapes, workers }: Own): number {
+  let room = 0;
+  for (const { owner: other, shape } of shapes) if (other === owner) room += shape.count * shape.accelerators;
+  for (const { owner: other, leaves } of workers) if (other === owner) room -= leaves.length;
+  return room;
+}
+
+const isSafe = (tree: CellTree, own: Own, placed: readonly WorkerAllocation[]): boolean =>
+  staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
+
+/** After so many cells that others need, only those that were set aside for the team are tried. */
+const UNSAFE_CELLS_MAX = 8;
 
 /** What guaranteed work has to keep to. */
 interface Own {
@@ -117,6 +148,7 @@ class Placing {
   /** Workers that the gang would like to have in all, beyond what it holds. */
   #wanted: number;
   readonly #placed: WorkerAllocation[] = [];
+  #unsafeCount = 0;
 
   constructor(world: World, found: PlacementClass, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
     this.#found = found;
@@ -147,7 +179,10 @@ class Placing {
       const spot = this.#bestSpot();
       if (spot === null) return null;
       if (!this.#isAllowed(spot)) {
-        this.#regions = this.#regions.filter((region) => region !== spot.region);
+        const isLast = ++this.#unsafeCount === UNSAFE_CELLS_MAX;
+        const remains = (region: Region): boolean =>
+          region !== spot.region && (!isLast || region.isBound || region.isSpare);
+        this.#regions = this.#regions.filter(remains);
         continue;
       }
       this.#take(spot);
@@ -157,15 +192,27 @@ class Placing {
 
   #bestSpot(): Spot | null {
     let best: Spot | null = null;
+    // Of nodes that are free as a whole and lie alike the first is as good as any.
+    const seen = new Set<string>();
     for (const region of this.#regions) {
       if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
       if (this.#room.freeIn(region.cell) < this.#found.gang.accelerators) continue;
       for (const container of containersIn(region.cell)) {
+        const kind = this.#room.isWhole(container) ? this.#kindOf(region, container) : null;
+        if (kind !== null && seen.has(kind)) continue;
         const spot = this.#spotIn(region, container);
+        if (spot !== null && kind !== null) seen.add(kind);
         if (spot !== null && (best === null || isBefore(spot.rank, best.rank))) best = spot;
       }
     }
     return best;
+  }
+
+  #kindOf({ isBound, isSpare, owned }: Region, container: Cell): string {
+    const parent = container.parent ?? container;
+    const slot = container.slot as NodeSlot;
+    const groups = slot.node.acceleratorGroups?.join() ?? "";
+    return `${isBound}|${isSpare}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
   }
 
   #spotIn(region: Region, container: Cell): Spot | null {
@@ -205,7 +252,7 @@ class Placing {
       ...this.#placed.map((worker) => workerOf(this.#tree, own.owner, worker)),
       { owner: own.owner, leaves, cell: this.#tree.enclosing(leaves) },
     ];
-    return isAsGood(layOut(this.#tree, own.shapes, [...own.workers, ...added]), own.before);
+    return staysAsGood(this.#tree, own, [...own.workers, ...added]);
   }
 
   #take({ region, slot, leaves }: Spot): void {

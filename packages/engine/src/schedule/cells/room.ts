@@ -63,6 +63,14 @@ export class Room {
     return this.#freeIn[id] as number;
   }
 
+  /** Whether all of the cell is there for a worker without waiting. */
+  isWhole({ id, first, end }: Cell): boolean {
+    if (this.#freeIn[id] !== end - first) return false;
+    if (this.#layer === "idle") return true;
+    for (let leaf = first; leaf < end; leaf++) if (this.#isIdle[leaf] === 0) return false;
+    return true;
+  }
+
   /** Whether the node takes another worker, accelerators aside. */
   hasWorkerFree(slot: NodeSlot): boolean {
     return (this.#fits.get(slot) ?? 0) > 0;

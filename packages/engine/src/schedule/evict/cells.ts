@@ -34,12 +34,33 @@ export function findInCells(batch: Batch, beneficiary: PlacementClass, reason: E
   if (lower.length === 0 || findEvictions(batch, beneficiary, lower) === null) return null;
   const ways = world.rules.eviction.lazy ? [relabel, findEvictions] : [findEvictions];
   for (const way of ways) {
-    for (let count = 1; count <= lower.length; count++) {
-      const plan = way(batch, beneficiary, lower.slice(0, count));
-      if (plan !== null) return withFewest(batch, { beneficiary, way, given: lower.slice(0, count), plan });
-    }
+    const given = leastGiven(batch, beneficiary, { way, lower });
+    if (given !== null) return withFewest(batch, { beneficiary, way, ...given });
   }
   return null;
+}
+
+interface Giving {
+  readonly way: Way;
+  readonly lower: readonly Attempt[];
+}
+
+/** The shortest beginning of the list that suffices, by halving; `null`: not even all of it does. */
+function leastGiven(
+  batch: Batch,
+  beneficiary: PlacementClass,
+  { way, lower }: Giving,
+): Pick<Found, "given" | "plan"> | null {
+  let plan = way(batch, beneficiary, lower);
+  if (plan === null) return null;
+  let [tooFew, enough] = [0, lower.length];
+  while (enough - tooFew > 1) {
+    const count = (tooFew + enough) >>> 1;
+    const shorter = way(batch, beneficiary, lower.slice(0, count));
+    if (shorter === null) tooFew = count;
+    else [enough, plan] = [count, shorter];
+  }
+  return { given: lower.slice(0, enough), plan };
 }
 
 type Way = (batch: Batch, beneficiary: PlacementClass, given: readonly Attempt[]) => Plan | null;
