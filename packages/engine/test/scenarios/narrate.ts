@@ -6,6 +6,7 @@ import type {
   CommandResult,
   Engine,
   Event,
+  PlannedVictim,
   Rejection,
   Team,
   Verdict,
@@ -56,15 +57,41 @@ export class Narrator {
         return `${this.#attempts.get(event.attemptId)} reports step ${event.step} of ${event.totalSteps ?? "?"}`;
       case "checkpointRecorded":
         return `${this.#attempts.get(event.attemptId)} has a checkpoint of step ${event.step} at ${event.path}`;
+      case "gangShrinkRequested":
+        return `${this.#who(event.attemptId)} is asked to go on with ${event.workers} workers: ${event.reason}`;
+      case "workersLeft":
+        return `${this.#who(event.attemptId)} has shrunk`;
+      case "gangGrown":
+        return `${this.#who(event.attemptId)} grows by ${workersText(event.workers)}`;
+      case "placePromised":
+        this.#attempts.set(event.promise.attemptId, this.#attempts.get(event.promise.attemptId) ?? this.name(event.promise.workloadId));
+        return `${this.#who(event.promise.attemptId)} is promised ${workersText(event.promise.workers)}`;
+      case "promiseWithdrawn":
+        return `${this.#who(event.attemptId)} is promised nothing any more: ${event.reason}`;
+      case "evictionPlanned": {
+        const victims = event.victims.map((victim) => this.#victim(victim));
+        return `for ${this.name(event.workloadId)} ${event.reason}: ${victims.join(", ")}`;
+      }
       default:
         return otherEvent(event);
     }
   }
 
+  #who(id: AttemptId): string {
+    return this.#attempts.get(id) ?? id;
+  }
+
+  #victim({ attemptId: id, keeps, team, teamShareBeforeMilli, teamShareAfterMilli }: PlannedVictim): string {
+    const what = keeps === 0 ? "" : ` down to ${keeps}`;
+    return `${this.#who(id)}${what} (${team} from ${teamShareBeforeMilli / 10}% to ${teamShareAfterMilli / 10}% of its claim)`;
+  }
+
   verdict(verdict: Verdict): string {
     if (verdict.kind !== "blocked") return verdict.kind;
     const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
-    const wakeOn = verdict.wakeOn.join(" ").replace("nodeJoined nodeChanged nodeReturned nodeResumed", "fleetGrows");
+    const wakeOn = verdict.wakeOn.join(" ")
+      .replace("attemptEnded workersLeft promiseWithdrawn policySet", "roomFreed")
+      .replace("nodeJoined nodeChanged nodeReturned nodeResumed", "fleetGrows");
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
   }
 
@@ -93,7 +120,13 @@ type OtherEvent = Exclude<
       | "attemptStopRequested"
       | "attemptEnded"
       | "progressRecorded"
-      | "checkpointRecorded";
+      | "checkpointRecorded"
+      | "gangShrinkRequested"
+      | "workersLeft"
+      | "gangGrown"
+      | "placePromised"
+      | "promiseWithdrawn"
+      | "evictionPlanned";
   }
 >;
 
@@ -119,6 +152,12 @@ function otherEvent(event: OtherEvent): string {
       return `team ${teamText(event.team)}`;
     case "teamRemoved":
       return `team ${event.team} removed`;
+    case "budgetCrossed": {
+      const amount = (value: number): number => (event.resource === "money" ? value / 1_000_000 : value);
+      return `team ${event.team} used up ${event.percent}%: ${amount(event.spent).toFixed(3)} of ${amount(event.limit)} ${event.resource}`;
+    }
+    case "budgetRenewed":
+      return `the budget of ${event.team} begins anew`;
     case "calendarSet": {
       const nodes = event.nodes === undefined ? "" : ` on ${event.nodes.join(" ")}`;
       return `${event.entry.kind} ${event.entry.name} planned${nodes}`;
@@ -135,20 +174,8 @@ function otherEvent(event: OtherEvent): string {
       return `${event.workloadId} held`;
     case "workloadReleased":
       return `${event.workloadId} released`;
-    case "gangShrinkRequested":
-      return `${event.attemptId} asked to go on with ${event.workers} workers: ${event.reason}`;
-    case "workersLeft":
-      return `${event.attemptId} has shrunk`;
-    case "gangGrown":
-      return `${event.attemptId} grown by ${workersText(event.workers)}`;
-    case "placePromised":
-      return `${event.promise.attemptId} promised ${workersText(event.promise.workers)}`;
     case "loanRelabelled":
       return `${event.attemptId} goes on with what is idle: its team's cells go to ${event.workloadId}`;
-    case "promiseWithdrawn":
-      return `${event.attemptId} promised nothing any more: ${event.reason}`;
-    case "evictionPlanned":
-      return `${event.reason} for ${event.workloadId}: ${event.victims.map(({ attemptId, keeps }) => (keeps === 0 ? attemptId : `${attemptId} down to ${keeps}`)).join(", ")}`;
     case "commandAnswered":
       return `the answer is kept under ${event.key}`;
   }

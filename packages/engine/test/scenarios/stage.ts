@@ -9,7 +9,6 @@ import {
   nodeId,
   planApply,
   poolName,
-  presets,
   queuePage,
   replayEngine,
   teamHolds,
@@ -19,9 +18,9 @@ import {
 import type {
   AfterSpec,
   AttemptId,
+  Budget,
   CalendarEntry,
   Input,
-  Policy,
   Ready,
   Team,
   WorkerExit,
@@ -33,6 +32,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { countsByType, durationMs, durationText, memoryMib, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
+import { gangWishes, nodeWishes, policyOf, standingOf, wishesOf } from "./wishes.ts";
 
 export class Stage {
   readonly #drive = new Drive();
@@ -158,6 +158,10 @@ export class Stage {
     maintenance: (rest) => [applied({ calendar: [maintenanceOf(rest)] })],
     reservation: (rest) => [applied({ calendar: [reservationOf(rest)] })],
     unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
+    price: (rest) => {
+      const [type = "", usd] = rest.split(/\s+/);
+      return [applied({ pools: [{ ...pool(type), priceMicroUsdPerHour: Number(usd) * 1_000_000 }] })];
+    },
     drain: (rest) => {
       const [id = "", running] = rest.split(/\s+/);
       return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
@@ -171,6 +175,7 @@ export class Stage {
       const words = wordsOf(rest);
       return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];
     },
+    left: (rest) => [{ kind: "workersLeft", attemptId: this.#attempt(wordsOf(rest)) }],
     gone: (rest) => [{ kind: "attemptLost", attemptId: this.#attempt(wordsOf(rest)), detail: "never started" }],
     progress: (rest) => {
       const words = wordsOf(rest);
@@ -249,6 +254,7 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
       accelerators: number("gpus", 1),
       coresMilli: 1000 * number("cores", 0),
       memoryMib: memoryMib(fields.get("memory") ?? "0MiB"),
+      ...gangWishes(fields),
     },
     acceleratorTypes: fields.get("types")?.split(",") ?? [],
     priority: number("priority", 0),
@@ -260,6 +266,7 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     },
     graceTimeoutMs: duration("grace", "30s"),
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
+    ...wishesOf(fields),
     ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
     ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
     ...(fields.get("hold") === "yes" ? { hold: true } : {}),
@@ -317,19 +324,25 @@ function nodeOf({ plain, fields }: Words) {
       acceleratorCount: Number(fields.get("gpu") ?? 8),
       coresMilli: 1000 * Number(fields.get("cores") ?? 64),
       memoryMib: memoryMib(fields.get("memory") ?? "512GiB"),
+      ...nodeWishes(fields),
     }),
   };
 }
 
 function teamOf(text: string): Team {
   const { plain, fields } = wordsOf(text);
-  return team(plain[0] ?? "", fields.get("parent") ?? null, countsByType(fields.get("limit") ?? ""));
+  const plainTeam = team(plain[0] ?? "", fields.get("parent") ?? null, countsByType(fields.get("limit") ?? ""));
+  const budget = fields.get("budget");
+  return { ...plainTeam, ...standingOf(fields), ...(budget === undefined ? {} : { budget: budgetOf(budget) }) };
 }
 
-function policyOf({ plain, fields }: Words): Policy {
-  const preset = presets.get(plain[0] ?? "");
-  if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);
-  return { ...preset, ...Object.fromEntries(fields) };
+/** `100h/month/hold`, `$50/total/stop`. */
+function budgetOf(text: string): Budget {
+  const [amount = "", period, over] = text.split("/");
+  const bound = amount.startsWith("$")
+    ? { microUsd: Number(amount.slice(1)) * 1_000_000 }
+    : { gpuHours: Number(amount.replace(/h$/, "")) };
+  return { ...bound, period: period as Budget["period"], over: over as Budget["over"] };
 }
 
 function exitOf({ fields }: Words): WorkerExit {

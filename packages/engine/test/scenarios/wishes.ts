@@ -1,0 +1,73 @@
+/** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
+import { presets } from "../../src/index.ts";
+import type { FabricSpec, GangSpec, NodeSpec, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
+import { countsByType, durationMs } from "./words.ts";
+import type { Words } from "./words.ts";
+
+type Fields = Words["fields"];
+
+/** `min=2` of an elastic gang, `share=500` thousandths of one accelerator. */
+export function gangWishes(fields: Fields): Partial<GangSpec> {
+  return {
+    ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
+    ...(fields.has("share") ? { accelerators: 1, shareMilli: Number(fields.get("share")) } : {}),
+  };
+}
+
+export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
+  const fabric = fabricOf(fields);
+  const spread = fields.get("spread")?.split(":");
+  const select = fields.get("select")?.split(":");
+  return {
+    ...(fabric === null ? {} : { fabric }),
+    ...(spread === undefined ? {} : { spread: { over: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
+    ...(select === undefined ? {} : { nodeSelector: { [select[0] ?? ""]: select[1] ?? "" } }),
+    ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
+    ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),
+    ...(fields.has("restartCost") ? { restartCostMs: durationMs(fields.get("restartCost") ?? "0") } : {}),
+  };
+}
+
+/** `within=leaf`, `prefer=leaf`, `slices=2:leaf`. */
+function fabricOf(fields: Fields): FabricSpec | null {
+  const [within, prefer, slices] = [fields.get("within"), fields.get("prefer"), fields.get("slices")?.split(":")];
+  if (within === undefined && prefer === undefined && slices === undefined) return null;
+  return {
+    ...(within === undefined ? {} : { within }),
+    ...(prefer === undefined ? {} : { prefer }),
+    ...(slices === undefined ? {} : { slices: [{ workers: Number(slices[0]), within: slices[1] ?? "" }] }),
+  };
+}
+
+/** `leaf=l1` is its place in the fabric; `zone=a rack=r1` are labels. */
+export function nodeWishes(fields: Fields): Partial<NodeSpec> {
+  const labels = [...fields].filter(([name]) => name === "zone" || name === "rack");
+  return {
+    ...(fields.has("leaf") ? { fabric: [fields.get("leaf") ?? ""] } : {}),
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+    ...(fields.has("workersMax") ? { workersMax: Number(fields.get("workersMax")) } : {}),
+  };
+}
+
+export function standingOf(fields: Fields): Partial<Team> {
+  return {
+    ...(fields.has("guarantee") ? { guarantee: countsByType(fields.get("guarantee") ?? "") } : {}),
+    ...(fields.has("weight") ? { weight: Number(fields.get("weight")) } : {}),
+    ...(fields.has("lending") ? { lendingLimit: countsByType(fields.get("lending") ?? "") } : {}),
+    ...(fields.has("borrowing") ? { borrowingLimit: countsByType(fields.get("borrowing") ?? "") } : {}),
+  };
+}
+
+/** A preset, with knobs changed: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo phases=place,grow`. */
+export function policyOf({ plain, fields }: Words): Policy {
+  const preset = presets.get(plain[0] ?? "");
+  if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);
+  const policy: Record<string, unknown> = { ...preset };
+  for (const [name, text] of fields) {
+    const [section = "", knob] = name.split(".");
+    const value = /^\d+$/.test(text) ? Number(text) : text;
+    if (knob !== undefined) policy[section] = { ...(policy[section] as object | undefined), [knob]: value };
+    else policy[section] = section === "order" || section === "phases" ? text.split(",") : value;
+  }
+  return policy as unknown as Policy;
+}
