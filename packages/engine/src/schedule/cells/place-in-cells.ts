@@ -18,6 +18,7 @@ import { growingAttempt } from "../request.ts";
 import { bestOf, guaranteedWorkers, isOpenTo, layouts, ownerOf, shapesOn, staysAsGood, workerOf } from "./ownership.ts";
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
+import type { Picked } from "./room.ts";
 
 export interface CellRequest extends Where {
   readonly candidates: readonly Candidate[];
@@ -218,7 +219,10 @@ class Placing {
   #spotIn(region: Region, container: Cell): Spot | null {
     const slot = container.slot as NodeSlot;
     if (!this.#room.hasWorkerFree(slot) || this.#spread.left(slot) === 0) return null;
-    const picked = this.#room.pick(container);
+    const inNarrow = this.#room.pick(this.#narrowed(container));
+    const needsPatience = inNarrow === null || this.#room.awaited(inNarrow.leaves) > 0;
+    const inAll = needsPatience ? this.#room.pick(container) : null;
+    const picked = this.#sooner(inNarrow, inAll);
     if (picked === null) return null;
     const { cell, leaves } = picked;
     const parent = cell.parent ?? cell;
@@ -234,6 +238,29 @@ class Placing {
       leaves[0] as number,
     ];
     return { region, slot, leaves, rank };
+  }
+
+  /** The part of a node in which the worker should lie: where the job is already, else where all that it wants would fit. */
+  #narrowed(container: Cell): Cell {
+    const { accelerators } = this.#found.gang;
+    const isNear = this.#near.size > 0;
+    const needed = isNear ? accelerators : (this.#wanted - this.#placed.length) * accelerators;
+    let cell = container;
+    for (let next: Cell | null = cell; next !== null;) {
+      cell = next;
+      next = null;
+      for (const child of cell.children) {
+        if (this.#room.freeIn(child) < needed || (isNear && !this.#near.has(child))) continue;
+        if (next === null || this.#room.freeIn(child) < this.#room.freeIn(next)) next = child;
+      }
+    }
+    return cell;
+  }
+
+  /** Of two picks the one for which fewer have to leave. */
+  #sooner(first: Picked | null, second: Picked | null): Picked | null {
+    if (first === null || second === null) return first ?? second;
+    return this.#room.awaited(second.leaves) < this.#room.awaited(first.leaves) ? second : first;
   }
 
   /** Accelerators in the smallest cell that holds both it and what the job holds; for a job that holds nothing, that could hold all it wants. */

@@ -12,6 +12,12 @@ export interface Offer {
   readonly gang: GangSpec;
 }
 
+/** Accelerators for one worker, and the smallest cell that holds them. */
+export interface Picked {
+  readonly cell: Cell;
+  readonly leaves: readonly number[];
+}
+
 export class Room {
   readonly #tree: CellTree;
   readonly #gang: GangSpec;
@@ -82,7 +88,7 @@ export class Room {
   }
 
   /** The accelerators that a worker would have of a node or a group: idle ones if they suffice, of the smallest cell that holds it. */
-  pick(container: Cell): { readonly cell: Cell; readonly leaves: readonly number[] } | null {
+  pick(container: Cell): Picked | null {
     const { accelerators: count } = this.#gang;
     if (this.freeIn(container) < count) return null;
     const isIdle = (leaf: number): boolean => this.#isFree[leaf] === 1 && this.#isIdle[leaf] === 1;

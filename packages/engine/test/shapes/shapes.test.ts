@@ -1,0 +1,110 @@
+/** What teams that own shapes see, case by case. */
+import { describe, expect, it } from "vitest";
+import { explain, nodeId, presets, siteName, workloadId } from "../../src/index.ts";
+import type { Input, Policy, Ready, Team, TeamShape } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, spec, team } from "../lab/make.ts";
+
+const aNode = (count: number, more: Partial<TeamShape> = {}): TeamShape => ({
+  within: "node",
+  accelerators: 4,
+  count,
+  ...more,
+});
+
+/** Nodes of four accelerators, in pairs, and teams with their shapes; under a lazy policy. */
+function opened(nodeCount: number, shapes: Readonly<Record<string, readonly TeamShape[]>>): Drive {
+  const drive = new Drive();
+  const teams = Object.entries(shapes).map(([name, owned]): Team => ({ ...team(name), shapes: owned }));
+  const nodes = Array.from({ length: nodeCount }, (_, index) =>
+    node(`n${index}`, "G", { fabric: ["r"], acceleratorCount: 4, acceleratorGroups: [2] }),
+  );
+  drive.receive(
+    applied({ sites: [{ name: siteName("dc"), fabricLevels: ["rack"] }], pools: [pool("G")], teams }),
+    command({ kind: "setPolicy", policy: presets.get("hived") as Policy }),
+    ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
+  );
+  return drive;
+}
+
+interface Asked {
+  readonly team: string;
+  readonly priority: number;
+  readonly workers?: number;
+  readonly accelerators?: number;
+}
+
+function submit(drive: Drive, { team: name, priority, workers = 1, accelerators = 4 }: Asked): Ready {
+  const ready = drive.receive(
+    command({ kind: "submitWorkload", spec: spec("work", { team: name, priority, gang: { workers, accelerators } }) }),
+  );
+  const placed = ready.events.flatMap((event) => (event.kind === "gangPlaced" ? [event.attemptId] : []));
+  if (placed.length > 0) drive.receive(...placed.map((attemptId): Input => ({ kind: "attemptRunning", attemptId })));
+  return ready;
+}
+
+const kinds = ({ events }: Ready): string[] => events.map(({ kind }) => kind);
+const placesOf = (drive: Drive, id: string): string[] =>
+  [...drive.engine.state.attempts.values()]
+    .filter(({ workloadId: owner }) => owner === id)
+    .flatMap(({ workers }) => workers.map((worker) => `${worker.node}:${worker.accelerators}`));
+
+describe("a team with shapes", () => {
+  it("holds no more than it owns, though more is idle, and is told so", () => {
+    const drive = opened(3, { a: [aNode(1)], b: [aNode(1)] });
+    submit(drive, { team: "a", priority: 0 });
+    submit(drive, { team: "a", priority: 0 });
+    expect(placesOf(drive, "w2")).toEqual([]);
+    expect(explain(drive.engine, workloadId("w2"))).toMatchObject({
+      reasons: [{ kind: "teamShapes", team: "a", neededCount: 4, ownedCount: 4, heldCount: 4 }],
+    });
+  });
+
+  it("uses what is idle below the priority from which work is guaranteed, and gives it back", () => {
+    const drive = opened(2, { a: [aNode(1)], b: [aNode(1)] });
+    submit(drive, { team: "a", priority: -1 });
+    submit(drive, { team: "a", priority: -1 });
+    expect(kinds(submit(drive, { team: "b", priority: 0 }))).toEqual([
+      "workloadSubmitted",
+      "evictionPlanned",
+      "attemptStopRequested",
+      "placePromised",
+    ]);
+  });
+
+  it("keeps pairs of accelerators whole for a job of two workers", () => {
+    const drive = opened(1, { a: [aNode(1)] });
+    submit(drive, { team: "a", priority: 0, accelerators: 1 });
+    submit(drive, { team: "a", priority: 0, workers: 2, accelerators: 1 });
+    expect(placesOf(drive, "w2")).toEqual(["n0:2", "n0:3"]);
+  });
+
+  it("gives its cells to its own work of higher priority; the other runs on where something is idle, also after a restart", () => {
+    const drive = opened(2, { a: [aNode(1)], b: [aNode(1)] });
+    submit(drive, { team: "a", priority: 0 });
+    expect(kinds(submit(drive, { team: "a", priority: 5 }))).toEqual([
+      "workloadSubmitted",
+      "loanRelabelled",
+      "gangPlaced",
+    ]);
+    const digest = drive.engine.digest();
+    drive.restart();
+    expect(drive.engine.digest()).toBe(digest);
+    const ready = submit(drive, { team: "b", priority: 0 });
+    expect(ready.events).toContainEqual(
+      expect.objectContaining({ kind: "attemptStopRequested", attemptId: "w1.1", reason: "reclaimed" }),
+    );
+  });
+
+  it("has its pinned nodes to itself, and nobody else's when its own hardware fails", () => {
+    const drive = opened(2, { a: [aNode(1)], b: [aNode(1, { nodes: ["n0"] })] });
+    drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n1"), detail: "gone" });
+    submit(drive, { team: "a", priority: 0 });
+    submit(drive, { team: "b", priority: 0 });
+    expect(placesOf(drive, "w1")).toEqual([]);
+    expect(placesOf(drive, "w2")).toEqual(["n0:0-3"]);
+    const back = node("n1", "G", { fabric: ["r"], acceleratorCount: 4, acceleratorGroups: [2] });
+    drive.receive({ kind: "nodeSeen", node: back });
+    expect(placesOf(drive, "w1")).toEqual(["n1:0-3"]);
+  });
+});
