@@ -62,7 +62,7 @@ export class Stage {
       this.#pools.add(pool);
       this.#fact({
         kind: "poolDefined",
-        version: 1,
+        version: 2,
         atMs: 0,
         pool: { name: pool, site: siteName("site"), executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 },
       });

@@ -40,6 +40,10 @@ describe("the demo's control plane", () => {
     const queue = checked("queue", await client.queue({ limit: 500 }));
     const waiting = queue.items[0]?.workload.id ?? "";
     checked("explainWorkload", await client.explainWorkload(waiting));
+    checked("startingChanges", await client.startingChanges(waiting));
+    checked("estimateStart", await client.estimateStart(waiting));
+    const spec = { kind: "train", name: "a", run: "true", gang: { accelerators: 1 } } as const;
+    checked("forecastWorkload", await client.forecastWorkload(spec));
     const listed = checked("listWorkloads", await client.listWorkloads({ limit: 500 }));
     for (const { id } of listed.items.slice(0, 50)) checked("getWorkload", await client.getWorkload(id));
     let count = 0;
@@ -100,7 +104,7 @@ describe("the demo's control plane", () => {
   });
 
   it("loses nothing for ever: what ran on a lost node is tried again, most work succeeds", async () => {
-    const later = createDemoClient(worldAfter(24 * 3), startAtMs);
+    const later = createDemoClient(worldAfter(24 * 4), startAtMs);
     const { items } = await later.listWorkloads({ phase: "succeeded", limit: 500 });
     expect(items.length).toBe(500);
     const failed = await later.listWorkloads({ phase: "failed", limit: 500 });

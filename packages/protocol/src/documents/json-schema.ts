@@ -10,7 +10,7 @@ export function documentJsonSchema(): Record<string, unknown> {
   return {
     $schema,
     title: SCHEMA_TITLE,
-    description: "One document of a Headroom file: train, batch, team or fleet.",
+    description: "One document of a Headroom file: train, batch, team, fleet, maintenance or reservation.",
     ...rest,
   };
 }
