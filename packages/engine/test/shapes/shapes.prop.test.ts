@@ -1,12 +1,13 @@
 /** Teams that own shapes get what they own, whatever else happens: in small fleets, against every layout that there could be. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { presets, siteName } from "../../src/index.ts";
-import type { Effect, Input, Observation, Policy, TeamShape } from "../../src/index.ts";
+import { siteName } from "../../src/index.ts";
+import type { Effect, Input, Observation, TeamShape } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { canLayOut, heldIn, smallFleet } from "./every-layout.ts";
 import type { Shapes, SmallFleet } from "./every-layout.ts";
+import { shapePolicy } from "./shape-policy.ts";
 
 /** `HEADROOM_RUNS=100` looks a hundred times as hard. */
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
@@ -77,11 +78,6 @@ const worlds: fc.Arbitrary<World> = fc.record({
   }),
 });
 
-const policyOf = (lazy: boolean): Policy => {
-  const policy = presets.get("hived") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
-  return { ...policy, eviction: { ...policy.eviction, lazy } };
-};
-
 /** Executors that do at once what they are asked for. */
 function observe(drive: Drive, effect: Effect): Observation[] {
   const { attemptId } = effect;
@@ -119,7 +115,7 @@ function opened({ shapes, lazy }: World): { readonly drive: Drive; readonly flee
   }));
   drive.receive(
     applied({ sites: [{ name: siteName("dc"), fabricLevels: levels }], pools: [pool("G")], teams: owned }),
-    command({ kind: "setPolicy", policy: policyOf(lazy) }),
+    command({ kind: "setPolicy", policy: shapePolicy(lazy) }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
   return { drive, fleet: smallFleet([...drive.engine.state.nodes.values()], levels) };

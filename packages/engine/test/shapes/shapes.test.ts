@@ -1,9 +1,10 @@
 /** What teams that own shapes see, case by case. */
 import { describe, expect, it } from "vitest";
-import { explain, nodeId, presets, siteName, workloadId } from "../../src/index.ts";
-import type { Input, Policy, Ready, Team, TeamShape } from "../../src/index.ts";
+import { explain, nodeId, siteName, workloadId } from "../../src/index.ts";
+import type { Input, Ready, Team, TeamShape } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
+import { shapePolicy } from "./shape-policy.ts";
 
 const aNode = (count: number, more: Partial<TeamShape> = {}): TeamShape => ({
   within: "node",
@@ -21,7 +22,7 @@ function opened(nodeCount: number, shapes: Readonly<Record<string, readonly Team
   );
   drive.receive(
     applied({ sites: [{ name: siteName("dc"), fabricLevels: ["rack"] }], pools: [pool("G")], teams }),
-    command({ kind: "setPolicy", policy: presets.get("hived") as Policy }),
+    command({ kind: "setPolicy", policy: shapePolicy(true) }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
   return drive;
