@@ -25,7 +25,11 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
 }
 
 /** Promises, and the places reserved for others that start before this would end. */
-function withReserved({ state, reservations }: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, PromisedPlace> {
+function withReserved(
+  { state, reservations }: World,
+  workload: Workload,
+  nowMs: number,
+): ReadonlyMap<AttemptId, PromisedPlace> {
   const lastsMs = workload.spec.walltimeMs ?? rulesOf(state.policy).backfill.assumedWalltimeMs;
   const places = new Map(state.promises);
   for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {

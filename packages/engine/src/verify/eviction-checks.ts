@@ -72,7 +72,10 @@ function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, a
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
   findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
   const ranMs = atMs - attempt.placedAtMs;
-  findings.expect(ranMs >= (spec.minRuntimeMs ?? 0), () => `${attemptId} is evicted after ${ranMs} of ${spec.minRuntimeMs} ms`);
+  findings.expect(
+    ranMs >= (spec.minRuntimeMs ?? 0),
+    () => `${attemptId} is evicted after ${ranMs} of ${spec.minRuntimeMs} ms`,
+  );
   const least = spec.gang.minWorkers ?? spec.gang.workers;
   findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
   const beneficiary = state.workloads.get(plan.workloadId);
@@ -95,7 +98,10 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
   const isLower = spec.priority < beneficiary.spec.priority;
   // What uses idle accelerators alone gives way to whoever is guaranteed them.
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
-    findings.expect(isSameTeam && isLower, () => `${attempt.id} is preempted by work of no higher priority in its team`);
+    findings.expect(
+      isSameTeam && isLower,
+      () => `${attempt.id} is preempted by work of no higher priority in its team`,
+    );
   // Filling up anew takes from whoever is served last, in whatever team.
   if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
@@ -114,7 +120,9 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
     const attempt = state.attempts.get(attemptId);
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
     if (attempt === undefined || workload === undefined || right !== undefined) continue;
-    const side = withAncestors(state, workload.spec.team).filter((team) => !own.has(team)).at(-1);
+    const side = withAncestors(state, workload.spec.team)
+      .filter((team) => !own.has(team))
+      .at(-1);
     const guarantee = side === undefined ? undefined : state.teams.get(side)?.guarantee;
     if (side === undefined || guarantee === undefined) continue;
     const gave = amountsOf(workload.spec.gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType);
@@ -122,7 +130,12 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
       const before = (held.get(side)?.get(resource) ?? 0) + (gave.get(resource) ?? 0);
       return asked > 0 && before > (guarantee[resource] ?? Number.POSITIVE_INFINITY);
     });
-    const statesWhatIsAsked = [...amountsOf(spec.gang, 1, "")].every(([resource, asked]) => asked === 0 || resource in guarantee);
-    findings.expect(isAbove || !statesWhatIsAsked, () => `${attemptId} is reclaimed from ${side}, which is within its guarantee`);
+    const statesWhatIsAsked = [...amountsOf(spec.gang, 1, "")].every(
+      ([resource, asked]) => asked === 0 || resource in guarantee,
+    );
+    findings.expect(
+      isAbove || !statesWhatIsAsked,
+      () => `${attemptId} is reclaimed from ${side}, which is within its guarantee`,
+    );
   }
 }

@@ -35,7 +35,9 @@ function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void 
   for (const workload of engine.state.workloads.values()) {
     const { id } = workload;
     const verdict = explain(engine, id);
-    const isPromised = [...engine.state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+    const isPromised = [...engine.state.promises.values()].some(
+      ({ workloadId, growth }) => workloadId === id && !growth,
+    );
     const waits = workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || isPromised);
     const expected = waits ? "blocked" : "notWaiting";
     findings.expect(
@@ -75,7 +77,9 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }
       return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
       // Where teams take turns the head is the scheduler's business.
-      return reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload;
+      return (
+        reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload
+      );
     case "held":
       return workload.held === true;
     case "waitsFor":
@@ -84,6 +88,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }
       return reason.atMs > nowMs;
     case "reservation":
       return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
+    case "budget":
+      return reason.spent >= reason.limit;
     case "window":
       return reason.startMs < reason.expectedEndMs && reason.endMs > nowMs && calendar.has(reason.name);
     case "promised":

@@ -8,7 +8,12 @@ import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 
 /** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
-export function verifyPlacement(world: World, found: PlacementClass, placement: Placement, layer: Layer = "idle"): void {
+export function verifyPlacement(
+  world: World,
+  found: PlacementClass,
+  placement: Placement,
+  layer: Layer = "idle",
+): void {
   const { gang, acceleratorTypes } = found;
   const { workers, acceleratorType } = placement;
   const who = found.waiting.first()?.id ?? "nobody";
@@ -29,7 +34,10 @@ export function verifyPlacement(world: World, found: PlacementClass, placement: 
       `${who} was given ${worker.accelerators} on ${worker.node}`,
     );
     for (const [label, value] of Object.entries(found.spec.nodeSelector ?? {}))
-      invariant(node.labels?.[label] === value, `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`);
+      invariant(
+        node.labels?.[label] === value,
+        `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
+      );
     const workload = found.waiting.first();
     if (workload !== undefined && layer !== "later" && world.state.calendar.size > 0) {
       const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
@@ -40,10 +48,15 @@ export function verifyPlacement(world: World, found: PlacementClass, placement: 
 }
 
 /** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
-function verifyComing({ capacity }: World, { gang }: PlacementClass, { node, accelerators }: Placement["workers"][number]): void {
+function verifyComing(
+  { capacity }: World,
+  { gang }: PlacementClass,
+  { node, accelerators }: Placement["workers"][number],
+): void {
   const slot = capacity.slot(node);
   for (const index of acceleratorIndices(accelerators)) {
-    const fits = gang.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= gang.shareMilli;
+    const fits =
+      gang.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= gang.shareMilli;
     invariant(fits, `accelerator ${index} of ${node} is planned for and is not coming`);
   }
 }

@@ -13,11 +13,20 @@ export function checkPromise(findings: Findings, state: ReadonlyState, promise: 
   const { gang, acceleratorTypes } = workload.spec;
   const running = state.attempts.get(attemptId);
   findings.expect(!workload.stopRequested || running !== undefined, () => `${workloadId} is to stop and has a promise`);
-  findings.expect(growth === (running !== undefined), () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`);
+  findings.expect(
+    growth === (running !== undefined),
+    () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`,
+  );
   if (afterAttempt !== undefined) {
     const moving = state.attempts.get(afterAttempt);
-    findings.expect(moving?.stop?.reason === "moved", () => `${attemptId} waits for ${afterAttempt} to move, which does not`);
-    findings.expect(moving?.task === promise.task, () => `${attemptId} is to go on with another task than ${afterAttempt}`);
+    findings.expect(
+      moving?.stop?.reason === "moved",
+      () => `${attemptId} waits for ${afterAttempt} to move, which does not`,
+    );
+    findings.expect(
+      moving?.task === promise.task,
+      () => `${attemptId} is to go on with another task than ${afterAttempt}`,
+    );
   }
   const least = growth ? 1 : (gang.minWorkers ?? gang.workers);
   findings.expect(
@@ -25,14 +34,25 @@ export function checkPromise(findings: Findings, state: ReadonlyState, promise: 
     () => `${attemptId} is promised ${workers.length} of ${least} workers`,
   );
   findings.expect(
-    growth ? acceleratorType === running?.acceleratorType : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    growth
+      ? acceleratorType === running?.acceleratorType
+      : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
     () => `${attemptId} is promised ${acceleratorType}, which it does not accept`,
   );
   for (const { node: id, accelerators } of workers) {
     const node = state.nodes.get(id);
-    findings.expect(node !== undefined && isUsable(node), () => `${attemptId} is promised a place on ${id}, which takes no work`);
-    findings.expect(node?.acceleratorType === acceleratorType, () => `${attemptId} is promised ${acceleratorType} on ${id}`);
+    findings.expect(
+      node !== undefined && isUsable(node),
+      () => `${attemptId} is promised a place on ${id}, which takes no work`,
+    );
+    findings.expect(
+      node?.acceleratorType === acceleratorType,
+      () => `${attemptId} is promised ${acceleratorType} on ${id}`,
+    );
     const count = acceleratorCount(accelerators);
-    findings.expect(count === gang.accelerators, () => `${attemptId} is promised ${count} of ${gang.accelerators} accelerators on ${id}`);
+    findings.expect(
+      count === gang.accelerators,
+      () => `${attemptId} is promised ${count} of ${gang.accelerators} accelerators on ${id}`,
+    );
   }
 }

@@ -38,6 +38,7 @@ export function quotaView(state: ReadonlyState): QuotaView {
         const asked = more.get(resource) ?? 0;
         return asked === 0 || (used?.get(resource) ?? 0) + asked <= most;
       });
+    if (line.some((at) => isUsedUp(state, at))) return false;
     if (!line.every((at) => fits(state.teams.get(at)?.limit, held.get(at)))) return false;
     if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
       return line.every((at) => fits(state.teams.get(at)?.guarantee, fixed.get(at)));
@@ -48,6 +49,10 @@ export function quotaView(state: ReadonlyState): QuotaView {
     [...more].every(([resource, asked]) => asked === 0 || asked <= (available(team, resource) ?? asked));
   return { available, allows: (asked) => allows(asked) && lends(asked) };
 }
+
+/** Whether the team's budget of this period is recorded as used up, and nothing may start then. */
+const isUsedUp = ({ accounts, teams }: ReadonlyState, team: TeamName): boolean =>
+  (teams.get(team)?.budget?.over ?? "warn") !== "warn" && accounts.get(team)?.crossed?.percent === 100;
 
 /** One resource in the tree of teams (the arithmetic of Kueue's cohorts, resource_node.go). */
 class Lending {
@@ -79,7 +84,10 @@ class Lending {
   }
 
   #lent(team: TeamName): number {
-    return Math.min(this.#quota(team), this.#stated(this.#state.teams.get(team)?.lendingLimit, Number.POSITIVE_INFINITY));
+    return Math.min(
+      this.#quota(team),
+      this.#stated(this.#state.teams.get(team)?.lendingLimit, Number.POSITIVE_INFINITY),
+    );
   }
 
   #kept(team: TeamName): number {

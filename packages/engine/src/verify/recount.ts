@@ -49,8 +49,10 @@ const nothing = (): Held => ({
   attempts: new Set(),
 });
 
-export const specOf = (state: ReadonlyState, attempt: { readonly workloadId: WorkloadId }): Workload["spec"] | undefined =>
-  state.workloads.get(attempt.workloadId)?.spec;
+export const specOf = (
+  state: ReadonlyState,
+  attempt: { readonly workloadId: WorkloadId },
+): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
 
 /** Thousandths of each of its accelerators that a worker of the gang takes. */
 const partMilli = (gang: GangSpec): number => gang.shareMilli ?? 1000;
@@ -264,7 +266,9 @@ export interface Feasibility {
  * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
  */
 const dependsOnShapes = (rules: Rules, { gang, ...work }: GangRequest): boolean =>
-  rules.teams.shapes !== undefined && gang.accelerators > 0 && (isGuaranteed(rules, work) || !isPreemptible(rules, work));
+  rules.teams.shapes !== undefined &&
+  gang.accelerators > 0 &&
+  (isGuaranteed(rules, work) || !isPreemptible(rules, work));
 
 export function feasibility(state: ReadonlyState): Feasibility {
   const rules = rulesOf(state.policy);
@@ -281,7 +285,8 @@ export function feasibility(state: ReadonlyState): Feasibility {
     couldEver: (request) => typesThatFit(state, empty, request).length > 0,
     couldByCounts: (request) => countFits(empty, request),
     mayBlock: (request) => typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
-    couldNow: (request) => !dependsOnShapes(rules, request) && typesThatFit(state, current, request).some((type) => mayTake(request, type)),
+    couldNow: (request) =>
+      !dependsOnShapes(rules, request) && typesThatFit(state, current, request).some((type) => mayTake(request, type)),
   };
 }
 

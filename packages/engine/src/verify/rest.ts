@@ -32,7 +32,8 @@ export function blockingHead(state: ReadonlyState, nowMs: number): Workload | nu
 /** After a round nothing that the policy would start now waits (DESIGN §7.11). Protected starts are not in the state: `backfill.ts`. */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {
   if (reservesStarts(state) || !startsWork(state)) return;
-  for (const { id } of waitingAlthoughItFits(state, nowMs)) findings.expect(false, () => `${id} waits although it fits`);
+  for (const { id } of waitingAlthoughItFits(state, nowMs))
+    findings.expect(false, () => `${id} waits although it fits`);
 }
 
 /** Who could start now by the policy's own order. */

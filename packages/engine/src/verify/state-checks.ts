@@ -7,7 +7,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
 import { Findings } from "./findings.ts";
 import { checkPromise } from "./promise-checks.ts";
-import { heldByNode, specOf } from "./recount.ts";
+import { heldByNode, specOf, withAncestors } from "./recount.ts";
 import { checkRest } from "./rest.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
@@ -25,6 +25,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   }
   for (const promise of state.promises.values()) checkPromise(findings, state, promise);
   checkConservation(findings, state);
+  checkAccounts(findings, state);
   checkRest(findings, state, nowMs);
   return findings.list;
 }
@@ -210,12 +211,13 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
   const isHopeless = endReason?.kind === "dependencyNotMet";
   const expected = stopRequested || isHopeless ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
   findings.expect(phase === expected, () => `${id} ended as ${phase}, it should be ${expected}`);
-  findings.expect(!isActive && (!isWaiting || (isHopeless && nextTask === 0)), () => `${id} ended with tasks under way`);
-  const reasons = { cancelled: ["cancelled", "dependencyNotMet"], succeeded: ["allTasksSucceeded"] }[phase as string] ?? [
-    "tasksFailed",
-    "retriesExhausted",
-    "walltimeExceeded",
-  ];
+  findings.expect(
+    !isActive && (!isWaiting || (isHopeless && nextTask === 0)),
+    () => `${id} ended with tasks under way`,
+  );
+  const reasons = { cancelled: ["cancelled", "dependencyNotMet"], succeeded: ["allTasksSucceeded"] }[
+    phase as string
+  ] ?? ["tasksFailed", "retriesExhausted", "walltimeExceeded"];
   findings.expect(
     endReason !== null && reasons.includes(endReason.kind),
     () => `${id} is ${phase} for the reason ${endReason?.kind}`,
@@ -241,4 +243,24 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
   findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
   findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
+}
+
+/** Exactly the teams with a budget have an account, and nothing runs on past the end of one that says so. */
+function checkAccounts(findings: Findings, state: ReadonlyState): void {
+  for (const { name, budget } of state.teams.values())
+    findings.expect(
+      (budget !== undefined) === state.accounts.has(name),
+      () => `team ${name} has ${budget === undefined ? "an account and no budget" : "a budget and no account"}`,
+    );
+  const stopping = new Set(
+    [...state.accounts].flatMap(([team, { crossed }]) =>
+      crossed?.percent === 100 && state.teams.get(team)?.budget?.over === "stop" ? [team] : [],
+    ),
+  );
+  if (stopping.size === 0) return;
+  for (const attempt of state.attempts.values()) {
+    const spec = specOf(state, attempt);
+    const isOver = spec !== undefined && withAncestors(state, spec.team).some((team) => stopping.has(team));
+    findings.expect(!isOver || attempt.stop !== null, () => `${attempt.id} runs on with its team's budget used up`);
+  }
 }

@@ -16,7 +16,10 @@ export function checkTeamUse(findings: Findings, { state, teamUse, rules }: Worl
       const unit = position >= ACCELERATORS_AT ? 1000 : 1;
       const counted = held.get(team)?.get(resource) ?? 0;
       const filed = (node.used[position] ?? 0) / unit;
-      findings.expect(isSame(filed, counted), () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`);
+      findings.expect(
+        isSame(filed, counted),
+        () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`,
+      );
       const countedFixed = fixed.get(team)?.get(resource) ?? 0;
       const filedFixed = (node.fixed[position] ?? 0) / unit;
       findings.expect(
@@ -34,7 +37,10 @@ const isSame = (left: number, right: number): boolean => Math.abs(left - right) 
 export function checkLending(findings: Findings, { state, teamUse, rules }: World): void {
   const { quota } = teamUse;
   const borrows = rules.teams.overGuarantee === "borrow";
-  findings.expect(borrows === (quota !== null), () => `teams ${borrows ? "" : "do not "}borrow and the quota tree says otherwise`);
+  findings.expect(
+    borrows === (quota !== null),
+    () => `teams ${borrows ? "" : "do not "}borrow and the quota tree says otherwise`,
+  );
   if (quota === null) return;
   const view = quotaView(state);
   for (const team of state.teams.keys()) {
@@ -59,7 +65,10 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
   for (const attempt of state.attempts.values()) {
     const asked = growthAsked(state, attempt);
     const filedAs = filed.get(attempt.id) ?? 0;
-    findings.expect(filedAs === asked, () => `${attempt.id} is filed as asking for ${filedAs} workers, it asks for ${asked}`);
+    findings.expect(
+      filedAs === asked,
+      () => `${attempt.id} is filed as asking for ${filedAs} workers, it asks for ${asked}`,
+    );
     filed.delete(attempt.id);
   }
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);

@@ -41,7 +41,12 @@ function byDomain(state: ReadonlyState, shares: readonly Share[], level: string)
 }
 
 /** What of its wishes a gang was not given; `slices` are asked of gangs that start whole and never change their size. */
-export function brokenWishes(state: ReadonlyState, wishes: Wishes, shares: readonly Share[], isWhole: boolean): string[] {
+export function brokenWishes(
+  state: ReadonlyState,
+  wishes: Wishes,
+  shares: readonly Share[],
+  isWhole: boolean,
+): string[] {
   const { fabric = {}, spread } = wishes;
   const broken = shares
     .filter(({ node }) => !isSelected(node, wishes))
@@ -68,7 +73,12 @@ export function brokenWishes(state: ReadonlyState, wishes: Wishes, shares: reado
  * Whether rooms could hold this many workers as they wish. Exact for a required level, for spreading and for slices each by
  * itself and for a required level with either; `null` where both spreading and slices are asked for, or several sites exist.
  */
-export function couldHold(state: ReadonlyState, wishes: Wishes, rooms: readonly Share[], workers: number): boolean | null {
+export function couldHold(
+  state: ReadonlyState,
+  wishes: Wishes,
+  rooms: readonly Share[],
+  workers: number,
+): boolean | null {
   const { fabric = {}, spread } = wishes;
   const { within, slices = [] } = fabric;
   const selected = rooms.filter(({ node }) => isSelected(node, wishes));
@@ -77,7 +87,9 @@ export function couldHold(state: ReadonlyState, wishes: Wishes, rooms: readonly 
   const groups = within === undefined ? [selected] : byDomain(state, selected, within);
   if (spread !== undefined) return groups.some((group) => spreadRoom(group, spread) >= workers);
   const [widest] = slices;
-  const divides = slices.every(({ workers: size }, at) => (at === 0 ? workers : (slices[at - 1]?.workers ?? 0)) % size === 0);
+  const divides = slices.every(
+    ({ workers: size }, at) => (at === 0 ? workers : (slices[at - 1]?.workers ?? 0)) % size === 0,
+  );
   if (widest !== undefined && !divides) return false;
   return groups.some((group) => slicedRoom(state, group, slices) >= workers);
 }

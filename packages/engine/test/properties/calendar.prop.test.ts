@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEngine, presets, replayEngine, teamName } from "../../src/index.ts";
-import type { Attempt, CalendarEntry, CalendarItem, NodeId, Ready, WorkloadSpec } from "../../src/index.ts";
+import type { Attempt, CalendarEntry, CalendarItem, Input, NodeId, Ready, WorkloadSpec } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
@@ -102,7 +102,7 @@ class Play {
     });
   }
 
-  #receive(...inputs: Parameters<Drive["receive"]>): void {
+  #receive(...inputs: readonly Input[]): void {
     this.#look(this.drive.receive(...inputs));
   }
 

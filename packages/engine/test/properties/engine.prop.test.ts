@@ -200,7 +200,9 @@ describe("in every generated world", () => {
             if (event.kind !== "evictionPlanned" || event.reason === "moved") continue;
             for (const { attemptId: victim } of event.victims) {
               const from = victim.split(".")[0];
-              expect(pairs.has(`${event.workloadId} ${from}`), `${from} and ${event.workloadId} evict each other`).toBe(false);
+              expect(pairs.has(`${event.workloadId} ${from}`), `${from} and ${event.workloadId} evict each other`).toBe(
+                false,
+              );
               pairs.add(`${from} ${event.workloadId}`);
             }
           }

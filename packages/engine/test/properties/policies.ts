@@ -23,9 +23,9 @@ const phases: fc.Arbitrary<readonly Phase[]> = fc.oneof(
     ["refill"],
     ["refill", "grow"],
   ),
-  fc.uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "grow", "drop-incomplete")).map(
-    (rest): readonly Phase[] => ["place", ...rest],
-  ),
+  fc
+    .uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "grow", "drop-incomplete"))
+    .map((rest): readonly Phase[] => ["place", ...rest]),
 );
 
 const teamKeys: readonly TeamOrderKey[] = [
@@ -62,7 +62,14 @@ const fabric: fc.Arbitrary<FabricRules> = fc.record({
 });
 
 const eviction: fc.Arbitrary<EvictionRules> = fc.record({
-  search: fc.constantFrom<EvictionRules["search"]>("cheapest", "cheapest", "fewest", "growing-list", "by-share", "by-advantage"),
+  search: fc.constantFrom<EvictionRules["search"]>(
+    "cheapest",
+    "cheapest",
+    "fewest",
+    "growing-list",
+    "by-share",
+    "by-advantage",
+  ),
   shareTests: fc.constantFrom<EvictionRules["shareTests"]>([], ["final"], ["final", "initial"]),
   preemptibleBelowPriority: fc.constantFrom(null, 0, 1, 100),
   promises: fc.constantFrom<EvictionRules["promises"]>("kept", "kept", "forgotten"),
@@ -91,7 +98,9 @@ export const policies: fc.Arbitrary<Policy> = fc
     elastic: fc.option(elastic, { nil: undefined, freq: 4 }),
   })
   .map((policy) => {
-    const known = Object.fromEntries(Object.entries(policy).filter(([, knob]) => knob !== undefined)) as unknown as Policy;
+    const known = Object.fromEntries(
+      Object.entries(policy).filter(([, knob]) => knob !== undefined),
+    ) as unknown as Policy;
     const waives = waivedBy(rulesOf(known));
     return waives.length === 0 ? known : { ...known, waives };
   });
@@ -104,5 +113,7 @@ export const policies: fc.Arbitrary<Policy> = fc
 function waivedBy({ eviction, phases: inOrder }: Rules): readonly number[] {
   const forgets = eviction.promises === "forgotten" ? [5, 6, 8] : [];
   const grows = eviction.search === "growing-list" ? [5, 6, 7, 8] : [];
-  return [...new Set([...forgets, ...grows, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted((left, right) => left - right);
+  return [...new Set([...forgets, ...grows, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted(
+    (left, right) => left - right,
+  );
 }

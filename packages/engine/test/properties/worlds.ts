@@ -118,9 +118,14 @@ const fabric: fc.Arbitrary<FabricSpec> = fc.oneof(
   fc.record({ within: fc.constantFrom(...levels) }),
   fc.record({ prefer: fc.constantFrom(...levels) }),
   fc.constant<FabricSpec>({ within: "spine", prefer: "leaf" }),
-  fc.record({ slices: fc.record({ workers: fc.constantFrom(1, 2), within: fc.constantFrom(...levels) }).map((slice) => [slice]) }),
+  fc.record({
+    slices: fc.record({ workers: fc.constantFrom(1, 2), within: fc.constantFrom(...levels) }).map((slice) => [slice]),
+  }),
 );
-const spread: fc.Arbitrary<SpreadSpec> = fc.record({ over: fc.constantFrom("zone", "rack"), maxPerDomain: fc.constantFrom(1, 2) });
+const spread: fc.Arbitrary<SpreadSpec> = fc.record({
+  over: fc.constantFrom("zone", "rack"),
+  maxPerDomain: fc.constantFrom(1, 2),
+});
 
 /** Whole accelerators, or a part of one; some gangs are elastic. */
 const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
@@ -152,7 +157,10 @@ const wishes = fc
     after: oneIn(
       15,
       fc
-        .record({ workload: fc.constantFrom("a", "b", "w1", "w2"), on: fc.constantFrom<"ok" | "failed" | "any">("ok", "failed", "any") })
+        .record({
+          workload: fc.constantFrom("a", "b", "w1", "w2"),
+          on: fc.constantFrom<"ok" | "failed" | "any">("ok", "failed", "any"),
+        })
         .map((each) => [each]),
     ),
   })

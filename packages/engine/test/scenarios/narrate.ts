@@ -64,7 +64,10 @@ export class Narrator {
       case "gangGrown":
         return `${this.#who(event.attemptId)} grows by ${workersText(event.workers)}`;
       case "placePromised":
-        this.#attempts.set(event.promise.attemptId, this.#attempts.get(event.promise.attemptId) ?? this.name(event.promise.workloadId));
+        this.#attempts.set(
+          event.promise.attemptId,
+          this.#attempts.get(event.promise.attemptId) ?? this.name(event.promise.workloadId),
+        );
         return `${this.#who(event.promise.attemptId)} is promised ${workersText(event.promise.workers)}`;
       case "promiseWithdrawn":
         return `${this.#who(event.attemptId)} is promised nothing any more: ${event.reason}`;
@@ -89,7 +92,8 @@ export class Narrator {
   verdict(verdict: Verdict): string {
     if (verdict.kind !== "blocked") return verdict.kind;
     const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
-    const wakeOn = verdict.wakeOn.join(" ")
+    const wakeOn = verdict.wakeOn
+      .join(" ")
       .replace("attemptEnded workersLeft promiseWithdrawn policySet", "roomFreed")
       .replace("nodeJoined nodeChanged nodeReturned nodeResumed", "fleetGrows");
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;

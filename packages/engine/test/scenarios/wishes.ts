@@ -20,7 +20,9 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
   const select = fields.get("select")?.split(":");
   return {
     ...(fabric === null ? {} : { fabric }),
-    ...(spread === undefined ? {} : { spread: { over: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
+    ...(spread === undefined
+      ? {}
+      : { spread: { over: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
     ...(select === undefined ? {} : { nodeSelector: { [select[0] ?? ""]: select[1] ?? "" } }),
     ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
     ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),

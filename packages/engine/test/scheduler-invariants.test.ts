@@ -1,0 +1,245 @@
+/** Tests of the test for what plans, promises, quotas and wishes bring: whatever is wrong in one place must be found, and named. */
+import { describe, expect, it } from "vitest";
+import { attemptId, checkBatch, checkInvariants, nodeId, presets, teamName, workloadId } from "../src/index.ts";
+import type { Engine, Event, Input, Policy, Ready, Team } from "../src/index.ts";
+import { worldOf } from "../src/engine.ts";
+import type { PlacementClass } from "../src/state/queue.ts";
+import type { World } from "../src/state/world.ts";
+import { Drive } from "./lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
+
+type Changes = Parameters<typeof spec>[1];
+const submit = (name: string, changes: Changes = {}): Input =>
+  command({ kind: "submitWorkload", spec: spec(name, changes) });
+const guaranteed = (name: string, guarantee: Team["guarantee"]): Team => ({
+  ...team(name),
+  guarantee: guarantee ?? {},
+});
+
+/** Teams that borrow of each other, an elastic gang that shrinks, and a place promised to whom it shrinks for. */
+function shrinking(): { readonly engine: Engine; readonly ready: Ready } {
+  const drive = new Drive();
+  const kai = presets.get("kai") as Policy;
+  drive.receive(
+    applied({
+      sites: [site],
+      pools: [pool("H100")],
+      teams: [guaranteed("a", { accelerators: 2 }), guaranteed("b", { accelerators: 3 })],
+    }),
+    command({ kind: "setPolicy", policy: kai }),
+    { kind: "nodeSeen", node: node("n1", "H100", { acceleratorCount: 4, labels: { zone: "x" }, workersMax: 6 }) },
+    { kind: "nodeSeen", node: node("n2", "H100", { acceleratorCount: 1, labels: { zone: "y" } }) },
+  );
+  drive.receive(
+    submit("part", { team: "b", gang: { shareMilli: 400 }, nodeSelector: { zone: "y" }, preemptible: false }),
+  );
+  drive.receive(submit("elastic", { team: "a", gang: { workers: 4, minWorkers: 1 }, nodeSelector: { zone: "x" } }));
+  const ready = drive.receive(submit("two", { team: "b", gang: { workers: 2 } }));
+  return { engine: drive.engine, ready };
+}
+
+/** Under the default policy: work that runs firmly, work that grows, and work behind a protected start. */
+function protecting(): Engine {
+  const drive = new Drive();
+  drive.receive(
+    applied({ sites: [site], pools: [pool("H100")] }),
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    { kind: "nodeSeen", node: node("n1", "H100") },
+  );
+  drive.receive(submit("runs", { gang: { accelerators: 6 }, walltimeMs: 1000, minRuntimeMs: 500 }));
+  drive.receive(submit("head", { gang: { accelerators: 8 }, walltimeMs: 1000, priority: 1 }));
+  drive.receive(submit("slow", { gang: { accelerators: 2 }, walltimeMs: 5000 }));
+  return drive.engine;
+}
+
+const attemptOf = (world: World, id: string) => {
+  const found = world.state.attempts.get(attemptId(id));
+  if (found === undefined) throw new Error(`no attempt ${id}`);
+  return found;
+};
+const promiseOf = (world: World) => {
+  const [found] = world.state.promises.values();
+  if (found === undefined) throw new Error("nothing is promised");
+  return found;
+};
+const setPromise = (world: World, changes: object): void => {
+  const known = promiseOf(world);
+  world.state.promises.set(known.attemptId, { ...known, ...changes });
+};
+const classes = (world: World): PlacementClass[] => [...world.queue.classes()];
+
+type Mutant = readonly [name: string, wrong: (world: World) => void, finding: RegExp];
+
+const ofPlans: readonly Mutant[] = [
+  [
+    "a promise forgotten by its node",
+    (world) => world.capacity.promise(spec("x").gang, promiseOf(world).workers, -1),
+    /is filed as (taken|staying|coming|free)/,
+  ],
+  [
+    "a promise on what nobody leaves",
+    (world) =>
+      setPromise(world, {
+        workers: [
+          { node: nodeId("n1"), accelerators: "0" },
+          { node: nodeId("n1"), accelerators: "1" },
+        ],
+      }),
+    /is promised, and held by who was not asked to leave/,
+  ],
+  [
+    "a promise of too few workers",
+    (world) => setPromise(world, { workers: promiseOf(world).workers.slice(1) }),
+    /is promised 1 of 2 workers/,
+  ],
+  [
+    "a promise on a node that takes no work",
+    (world) => void (world.state.nodes.get(nodeId("n1"))!.draining = true),
+    /is promised a place on n1, which takes no work/,
+  ],
+  [
+    "a promise of a type it does not accept",
+    (world) => setPromise(world, { acceleratorType: "A100" }),
+    /is promised A100/,
+  ],
+  [
+    "a promise for nobody",
+    (world) => setPromise(world, { workloadId: workloadId("w9") }),
+    /a place is promised to w9, which does not exist/,
+  ],
+  [
+    "a promise to grow for what does not run",
+    (world) => setPromise(world, { growth: true }),
+    /does not run and is to grow/,
+  ],
+  [
+    "workers that leave and are forgotten",
+    (world) => void delete attemptOf(world, "w2.1").leaving,
+    /n1 is filed with \d+ coming accelerators|has \d+ of|asks for/,
+  ],
+  ["nobody is to leave", (world) => void (attemptOf(world, "w2.1").leaving = []), /waits for nobody to leave/],
+  ["a gang below its least", (world) => void (attemptOf(world, "w2.1").workers = []), /has 0 of 4 workers/],
+  [
+    "a part given out twice",
+    (world) =>
+      void (attemptOf(world, "w1.1").workers = [0, 1, 2].map(() => ({ node: nodeId("n2"), accelerators: "0" }))),
+    /accelerator 0 of n2 is held 1.2 times/,
+  ],
+  [
+    "more workers than a node may have",
+    (world) => void (world.state.nodes.get(nodeId("n1"))!.workersMax = 1),
+    /of 1 workers of n1 are given out/,
+  ],
+  [
+    "firm work not known as such",
+    (world) => void (world.teamUse.node(teamName("b")).fixed.length = 0),
+    /team b is filed with 0 accelerators that cannot be preempted/,
+  ],
+  [
+    "a node that somebody leaves filed nowhere",
+    (world) => world.capacity.type("H100")!.coming.delete(0),
+    /n1 is not filed among the nodes that somebody leaves/,
+  ],
+  [
+    "growth that nobody asked for",
+    (world) => world.queue.setGrowth(world.state.workloads.get(workloadId("w2"))!, attemptId("w2.1"), 1),
+    /w2.1 is filed as asking for 1 workers, it asks for 0/,
+  ],
+];
+
+const ofStarts: readonly Mutant[] = [
+  [
+    "a protected start that is not there",
+    (world) => void (world.reservations = []),
+    /w3 waits although it fits beside every protected start/,
+  ],
+  [
+    "a wake-up too late for a plan",
+    (world) => {
+      while (world.timers.takeDue(Number.MAX_SAFE_INTEGER) !== null);
+    },
+    /the next wake-up is at null, 500 is too late/,
+  ],
+  [
+    "teams that borrow without a tree",
+    (world) => void (world.rules = { ...world.rules, teams: { ...world.rules.teams, overGuarantee: "borrow" } }),
+    /teams borrow and the quota tree says otherwise/,
+  ],
+  [
+    "a class closed although it fits",
+    (world) => {
+      world.state.attempts.clear();
+      for (const found of classes(world)) found.closedAt = world.capacity.freedEpoch + world.teamUse.limitEpoch;
+    },
+    /is closed and fits/,
+  ],
+];
+
+describe("checkInvariants", () => {
+  it("finds nothing wrong with sound plans and protected starts", () => {
+    expect(checkInvariants(shrinking().engine)).toEqual([]);
+    expect(checkInvariants(protecting())).toEqual([]);
+  });
+
+  it.each(ofPlans)("finds %s", (_name, wrong, finding) => {
+    const { engine } = shrinking();
+    wrong(worldOf(engine));
+    expect(checkInvariants(engine).join("\n")).toMatch(finding);
+  });
+
+  it.each(ofStarts)("finds %s", (_name, wrong, finding) => {
+    const engine = protecting();
+    wrong(worldOf(engine));
+    expect(checkInvariants(engine).join("\n")).toMatch(finding);
+  });
+});
+
+describe("checkBatch", () => {
+  const bent = (bend: (event: Event) => readonly Event[], change: (world: World) => void = () => undefined): string => {
+    const { engine, ready } = shrinking();
+    change(worldOf(engine));
+    return checkBatch(engine.state, { ...ready, events: ready.events.flatMap(bend) }).join("\n");
+  };
+  const without = (kind: Event["kind"]) => (event: Event) => (event.kind === kind ? [] : [event]);
+
+  it("finds nothing wrong with a sound plan", () => {
+    expect(bent((event) => [event])).toBe("");
+  });
+
+  it("finds an eviction without a plan, a plan that is not carried out, and one for nobody", () => {
+    expect(bent(without("evictionPlanned"))).toMatch(/w2.1 is evicted and no plan names it/);
+    expect(bent(without("gangShrinkRequested"))).toMatch(/w2.1 is a victim and is not asked to leave/);
+    expect(bent(without("placePromised"))).toMatch(/work was evicted for w3 task 0, which got no place/);
+  });
+
+  it("finds victims that may not be taken", () => {
+    const withSpec = (changes: object) => (world: World) => {
+      const victim = world.state.workloads.get(workloadId("w2"))!;
+      world.state.workloads.set(victim.id, Object.assign(victim, { spec: { ...victim.spec, ...changes } }));
+    };
+    const sound = (event: Event): readonly Event[] => [event];
+    expect(bent(sound, withSpec({ preemptible: false }))).toMatch(/w2.1 is evicted and is not preemptible/);
+    expect(bent(sound, withSpec({ minRuntimeMs: 5 }))).toMatch(/w2.1 is evicted after 0 of 5 ms/);
+    expect(
+      bent(sound, withSpec({ gang: { workers: 4, minWorkers: 3, accelerators: 1, coresMilli: 0, memoryMib: 0 } })),
+    ).toMatch(/w2.1 keeps 2 workers, it needs 3/);
+    expect(bent(sound, withSpec({ team: teamName("b") }))).toMatch(/w2.1 is reclaimed for its own team/);
+    const richer = (world: World): void =>
+      void world.state.teams.set(teamName("a"), guaranteed("a", { accelerators: 4, cores: 0, memory: 0 }));
+    expect(bent(sound, richer)).toMatch(/w2.1 is reclaimed from a, which is within its guarantee/);
+  });
+
+  it("finds workers that do not lie as they asked", () => {
+    const wish = (wishes: object) => (world: World) => {
+      const found = world.state.workloads.get(workloadId("w3"))!;
+      world.state.workloads.set(found.id, Object.assign(found, { spec: { ...found.spec, ...wishes } }));
+    };
+    const sound = (event: Event): readonly Event[] => [event];
+    expect(bent(sound, wish({ nodeSelector: { zone: "y" } }))).toMatch(/n1 lacks labels that were asked for/);
+    expect(bent(sound, wish({ spread: { over: "zone", maxPerDomain: 1 } }))).toMatch(/2 workers share zone x, 1 may/);
+    expect(bent(sound, wish({ fabric: { within: "rail" } }))).toMatch(/it does not lie within one rail/);
+    expect(bent(sound, wish({ fabric: { slices: [{ workers: 3, within: "node" }] } }))).toMatch(
+      /slices of 3 do not share a node/,
+    );
+  });
+});
