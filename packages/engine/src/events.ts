@@ -41,6 +41,16 @@ export type GovernanceEvent =
   | (Fact<"teamDefined", 2> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
   | (Fact<"policySet", 2> & { readonly policy: Policy })
+  /** So much of a team's budget of this period is used up. `spent` and `limit` of the resource of which the larger part is. */
+  | (Fact<"budgetCrossed"> & {
+      readonly team: TeamName;
+      readonly percent: number;
+      readonly resource: "gpuHours" | "money";
+      readonly limit: number;
+      readonly spent: number;
+      readonly periodStartMs: number;
+    })
+  | (Fact<"budgetRenewed"> & { readonly team: TeamName })
   /** Remembers the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
@@ -148,6 +158,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   teamDefined: 2,
   teamRemoved: 1,
   policySet: 2,
+  budgetCrossed: 1,
+  budgetRenewed: 1,
   commandAnswered: 1,
   calendarSet: 1,
   calendarRemoved: 1,

@@ -58,6 +58,15 @@ export type BlockedReason =
   | { readonly kind: "notBefore"; readonly atMs: number }
   /** It would fit, and would then be in the way of a protected start. */
   | { readonly kind: "reservation"; readonly workloadId: WorkloadId; readonly startMs: number; readonly expectedEndMs: number }
+  /** The budget of its team or of one above it is used up. Money in micro-dollars. */
+  | {
+      readonly kind: "budget";
+      readonly team: string;
+      readonly resource: "gpuHours" | "money";
+      readonly limit: number;
+      readonly spent: number;
+      readonly renewsAtMs: number | null;
+    }
   /** It would fit, and might then run into a window of the calendar that is not for it. */
   | {
       readonly kind: "window";

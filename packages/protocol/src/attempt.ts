@@ -11,6 +11,7 @@ export const stopReason = z.enum([
   "walltimeExceeded",
   "nodeDrained",
   "nodeLost",
+  "budgetSpent",
   "preempted",
   "reclaimed",
   "moved",

@@ -79,6 +79,15 @@ export const event = z
     fact("calendarRemoved", { name: z.string(), actor: z.string() }),
     fact("windowBegan", { name: z.string() }),
     fact("windowEnded", { name: z.string() }),
+    fact("budgetCrossed", {
+      team: z.string(),
+      percent: count,
+      resource: z.enum(["gpuHours", "money"]),
+      limit: z.number(),
+      spent: z.number(),
+      periodStartMs: instantMs,
+    }),
+    fact("budgetRenewed", { team: z.string() }),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
     fact("workloadSubmitted", {
       workloadId: z.string(),

@@ -56,6 +56,8 @@ export const APPLY_POOLS_MAX = 1_000;
 export const APPLY_TEAMS_MAX = 10_000;
 export const APPLY_WORKLOADS_MAX = 2_000;
 export const APPLY_CALENDAR_MAX = 1_000;
+/** A billion dollars. */
+export const BUDGET_MICRO_USD_MAX = 1_000_000_000_000_000;
 export const RESERVATION_USERS_MAX = 1_000;
 
 /** An integer between two bounds, both inclusive; NaN, infinities, fractions and unsafe integers are refused. */

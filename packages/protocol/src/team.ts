@@ -35,6 +35,20 @@ function amountFault(resource: string, amount: number): string | null {
   return Math.abs(milli - Math.round(milli)) < 1e-4 ? null : "must be a whole number of thousandths";
 }
 
+export const budget = z
+  .strictObject({
+    gpuHours: z.number().min(0).max(limits.AMOUNT_MAX).optional(),
+    microUsd: integer(0, limits.BUDGET_MICRO_USD_MAX).optional().meta({ description: "By the prices of the pools." }),
+    period: z.enum(["month", "total"]).meta({ description: "Anew with every month in UTC, or once." }),
+    over: z.enum(["warn", "hold", "stop"]).meta({
+      description: "Once used up: it is recorded and no more; nothing starts; what runs is stopped, too.",
+    }),
+  })
+  .refine(({ gpuHours, microUsd }) => gpuHours !== undefined || microUsd !== undefined, {
+    message: "must bound hours, money or both",
+  })
+  .meta({ id: "Budget" });
+
 export const teamSpec = z
   .strictObject({
     name: names.teamName,
@@ -62,6 +76,7 @@ export const teamSpec = z
       })
       .optional()
       .meta({ description: "Whose work its waiting work may evict." }),
+    budget: budget.optional().meta({ description: "What it and all below it may use up over time." }),
     shapes: z
       .array(
         z.strictObject({
@@ -83,6 +98,16 @@ const held = z.record(z.string(), z.number().nonnegative());
 
 export const team = teamSpec
   .extend({
+    account: z
+      .object({
+        gpuHours: z.number(),
+        microUsd: z.number(),
+        periodStartMs: count,
+        renewsAtMs: count.nullable(),
+        isSpent: z.boolean().meta({ description: "It was recorded as used up." }),
+      })
+      .optional()
+      .meta({ description: "What is used up of its budget in this period." }),
     held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })

@@ -87,6 +87,17 @@ export const blockedReason = z
       .meta({ description: "It would fit, and would then be in the way of a protected start." }),
     z
       .object({
+        kind: z.literal("budget"),
+        team: z.string(),
+        resource: z.enum(["gpuHours", "money"]),
+        limit: z.number().meta({ description: "Hours of an accelerator, or micro-dollars." }),
+        spent: z.number(),
+        renewsAtMs: instantMs.nullable(),
+        sentence,
+      })
+      .meta({ description: "The budget of its team or of one above it is used up." }),
+    z
+      .object({
         kind: z.literal("window"),
         name: z.string(),
         window: z.enum(["maintenance", "reservation"]),

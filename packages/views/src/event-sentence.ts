@@ -1,5 +1,6 @@
 /** Every event in one plain sentence, for lists of events; the whole record stands behind it. */
 import type { Event } from "@headroom/protocol";
+import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { planSentence, stopReasonText } from "./eviction-text.ts";
 import { metricText, plural } from "./plain-text.ts";
@@ -53,6 +54,10 @@ function sentenceOf(event: Event): string {
       return `The time of ${event.name} has begun.`;
     case "windowEnded":
       return `The time of ${event.name} is over.`;
+    case "budgetCrossed":
+      return `Team ${event.team} has used up ${event.percent}% of its budget: ${spentText(event.resource, event.spent)} of ${spentText(event.resource, event.limit)}.`;
+    case "budgetRenewed":
+      return `The budget of team ${event.team} begins anew.`;
     case "commandAnswered":
       return `A command with key ${event.key} was answered.`;
     default:

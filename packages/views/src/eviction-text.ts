@@ -11,6 +11,7 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   walltimeExceeded: "it ran longer than its walltime",
   nodeDrained: "its node is drained",
   nodeLost: "its node was lost",
+  budgetSpent: "the budget of its team is used up",
   preempted: "work of higher priority in its team needs the place",
   reclaimed: "another team takes back what it may claim",
   moved: "it makes room and goes on elsewhere",

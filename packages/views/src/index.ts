@@ -2,6 +2,7 @@
  * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
  * They must not decide, keep or change anything; what they return never aliases the state.
  */
+export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export * from "./event-sentence.ts";
 export { stopReasonText } from "./eviction-text.ts";

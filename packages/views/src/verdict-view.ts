@@ -9,6 +9,7 @@ import type {
 } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
+import { spentText } from "./budget-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -82,6 +83,11 @@ function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineRea
       return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
     case "reservation":
       return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}. A shorter walltime could go first.`;
+    case "budget": {
+      const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
+      const renewed = reason.renewsAtMs === null ? "" : ` It begins anew at ${writeInstant(reason.renewsAtMs)}.`;
+      return `The budget of team ${reason.team} is used up: ${used}.${renewed}`;
+    }
     case "window": {
       const what = reason.window === "maintenance" ? `maintenance ${reason.name}` : `the reservation ${reason.name}`;
       const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;

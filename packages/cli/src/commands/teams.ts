@@ -35,7 +35,7 @@ export const teamsCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const { amountText, resourceUses } = await import("@headroom/views");
+    const { amountText, budgetSentence, resourceUses } = await import("@headroom/views");
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
@@ -51,6 +51,10 @@ export const teamsCommand = defineCommand<Options>({
     });
     if (items.length === 0) context.note("No teams.");
     else context.print(...tableLines(teamColumns, rows, context.terminal.stdout, context.paint));
+    for (const team of items) {
+      const sentence = budgetSentence(team);
+      if (sentence !== null) context.print(`budget of ${team.name}: ${sentence}`);
+    }
     return exitCode.ok;
   },
 });

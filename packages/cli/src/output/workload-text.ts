@@ -154,6 +154,7 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   cancelled: "stopped on request",
   walltimeExceeded: "its walltime was over",
   nodeDrained: "its node was drained",
+  budgetSpent: "its team's budget was used up",
   nodeLost: "a node was lost",
   preempted: "work of higher priority in its team needed the place",
   reclaimed: "another team took back what it may claim",

@@ -59,6 +59,8 @@ export function applyEvent(world: World, event: Event): void {
     case "teamRemoved":
     case "policySet":
     case "commandAnswered":
+    case "budgetCrossed":
+    case "budgetRenewed":
       return applyGovernanceEvent(world, event);
     default:
       throw unknownEvent(event);

@@ -6,6 +6,7 @@ import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
 import { waitForMinRuntime, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
+import { accrueLine, wakeForBudgets } from "./accounts.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
@@ -95,12 +96,14 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     digestRevision: 0,
     digestLanes: null,
   };
+  accrueLine(world, workload.spec.team);
   state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
+  wakeForBudgets(world, workload.spec.team);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
@@ -163,9 +166,11 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (world.state.promises.has(attempt.id)) takePromise(world, attempt.id);
+  accrueLine(world, workload.spec.team);
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
+  wakeForBudgets(world, workload.spec.team);
   waitForWindows(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
@@ -183,6 +188,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
 
 function finishLeaving(world: World, attempt: AttemptEntity): void {
   const workload = workloadOf(world, attempt.workloadId);
+  accrueLine(world, workload.spec.team);
   releaseAttempt(world, attempt);
   delete attempt.leaving;
   holdAttempt(world, attempt);
@@ -209,6 +215,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   const { state, queue, timers } = world;
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
+  accrueLine(world, workload.spec.team);
   releaseAttempt(world, attempt);
   queue.setGrowth(workload, attempt.id, 0);
   removeAttempt(world, attempt.id);

@@ -3,6 +3,7 @@ import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { invariant } from "../state/invariant.ts";
 import type { NodeEntity, World } from "../state/world.ts";
+import { accrueAll, recountAccounts } from "./accounts.ts";
 import { unreachable } from "../state/unreachable.ts";
 
 export function applyFleetEvent(world: World, event: FleetEvent): void {
@@ -16,7 +17,10 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
       capacity.fleetEpoch++;
       return;
     case "poolDefined":
+      // Its price may be another.
+      accrueAll(world);
       state.pools.set(event.pool.name, event.pool);
+      recountAccounts(world);
       return;
     case "nodeJoined":
       join(world, event.node, event.atMs);

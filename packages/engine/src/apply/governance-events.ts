@@ -1,6 +1,10 @@
 import type { GovernanceEvent } from "../events.ts";
+import type { Account } from "../model/budget.ts";
+import type { TeamName } from "../model/ids.ts";
 import { rulesOf } from "../policy/rules.ts";
+import { invariant } from "../state/invariant.ts";
 import { recount } from "../state/holdings.ts";
+import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { World } from "../state/world.ts";
@@ -9,13 +13,20 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
   const { state, teamUse, queue } = world;
   switch (event.kind) {
     case "teamDefined": {
+      const before = state.teams.get(event.team.name);
+      accrueAll(world);
       state.teams.set(event.team.name, event.team);
+      openAccount(world, event.team, before);
+      recountAccounts(world);
       teamUse.refresh();
       teamUse.limitEpoch++;
       return;
     }
     case "teamRemoved":
+      accrueAll(world);
       state.teams.delete(event.team);
+      state.accounts.delete(event.team);
+      recountAccounts(world);
       teamUse.refresh();
       teamUse.limitEpoch++;
       return;
@@ -25,6 +36,19 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       queue.reorder(world.rules);
       recount(world);
       return;
+    case "budgetCrossed": {
+      accrueAll(world);
+      const { team, percent, periodStartMs } = event;
+      state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
+      return;
+    }
+    case "budgetRenewed": {
+      accrueAll(world);
+      const { crossed: _crossed, ...rest } = accountOf(world, event.team);
+      state.accounts.set(event.team, rest);
+      teamUse.limitEpoch++;
+      return;
+    }
     case "commandAnswered": {
       state.answers.set(event.key, { fingerprint: event.fingerprint, result: event.result, atMs: event.atMs });
       world.answerKeys.push(event.key);
@@ -35,4 +59,10 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
     default:
       unreachable(event);
   }
+}
+
+function accountOf({ state }: World, team: TeamName): Account {
+  const account = state.accounts.get(team);
+  invariant(account !== undefined, `team ${team} has no account`);
+  return account;
 }

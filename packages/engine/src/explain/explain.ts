@@ -2,9 +2,11 @@
  * Why a workload waits, computed when asked from the state and the indexes that the round itself uses. The reasons come in
  * the order in which the round meets them; the first is the one to act on.
  */
+import { accrued, renewalMs, spentOf } from "../budget/account.ts";
+import { spentBudget } from "../budget/gate.ts";
 import { clockOf, worldOf } from "../engine.ts";
 import type { EventKind } from "../events.ts";
-import type { WorkloadId } from "../model/ids.ts";
+import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
@@ -57,6 +59,8 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   if (promised !== undefined && readyTask(workload, nowMs) === null)
     return blocked(["attemptEnded", "workersLeft"], { kind: "promised", nodes: promised.workers.map(({ node }) => node) });
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
+  const budget = explainBudget(world, workload.spec.team, nowMs);
+  if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
   const found = world.queue.classOf(workload);
   const own = explainClass(world, found);
   // What the fleet cannot hold waits aside: nobody is ahead of it.
@@ -67,6 +71,17 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   }
   if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
+}
+
+/** The budget that is used up. */
+function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number): BlockedReason | null {
+  const spent = spentBudget(state, team);
+  const account = spent === null ? undefined : state.accounts.get(spent);
+  const budget = spent === null ? undefined : state.teams.get(spent)?.budget;
+  if (spent === null || account === undefined || budget === undefined) return null;
+  const used = spentOf(accrued(account, budget, { rate: budgets.rate(spent), nowMs }), budget);
+  const { resource, limit } = used;
+  return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
 }
 
 /** The window that it would run into, if it is the calendar which keeps it waiting. */

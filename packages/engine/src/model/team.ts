@@ -1,4 +1,5 @@
 /** A node of the quota tree. Work belongs to exactly one team; what a team uses counts for all of its ancestors. */
+import type { Budget } from "./budget.ts";
 import type { TeamName } from "./ids.ts";
 
 /**
@@ -55,5 +56,7 @@ export interface Team {
   /** Among its siblings: larger is served first and gets what is left over first; absent: 0. */
   readonly priority?: number;
   readonly preemption?: TeamPreemption;
+  /** What it may use up over time; absent: as much as it can. */
+  readonly budget?: Budget;
   readonly shapes?: readonly TeamShape[];
 }

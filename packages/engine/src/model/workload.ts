@@ -120,7 +120,7 @@ export interface PromisedPlace {
 }
 
 /** Why an attempt is being stopped before it ends by itself. */
-export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | EvictionReason;
+export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | "budgetSpent" | EvictionReason;
 
 /**
  * By what right a plan takes what somebody holds: `preempted` by higher priority in its own team, `reclaimed` for a guarantee or a

@@ -4,6 +4,7 @@ import { requestStop } from "../decide/stop-attempt.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
+import { keepBudgets } from "./keep-budgets.ts";
 import { keepCalendar } from "./calendar/keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
 
@@ -12,9 +13,11 @@ export function expire(batch: Batch): void {
   const { timers } = batch.world;
   const overrun: Attempt[] = [];
   let isCalendarDue = false;
+  let isBudgetDue = false;
   for (let timer = timers.takeDue(batch.nowMs); timer !== null; timer = timers.takeDue(batch.nowMs)) {
     if (timer.kind === "retry") requeue(batch, timer.workloadId);
     else if (timer.kind === "calendar") isCalendarDue = true;
+    else if (timer.kind === "budget") isBudgetDue = true;
     else {
       const attempt = activeAttempt(batch.world, timer.attemptId);
       if (attempt?.phase === "running") overrun.push(attempt);
@@ -24,6 +27,7 @@ export function expire(batch: Batch): void {
   if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
   if (isCalendarDue) keepCalendar(batch);
+  if (isBudgetDue) keepBudgets(batch);
 }
 
 function requeue({ world, nowMs }: Batch, id: WorkloadId): void {

@@ -3,6 +3,7 @@ import type { TeamName } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
+import { spentBudget } from "../budget/gate.ts";
 import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
 import type { LimitReached, TeamUse } from "../state/team-use.ts";
@@ -28,7 +29,9 @@ export function acceptableTypes(world: World, found: PlacementClass): readonly T
  * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
  * a guarantee; `null` if nothing.
  */
-export function quotaReached({ teamUse, rules }: World, found: PlacementClass, type: string): LimitReached | null {
+export function quotaReached({ teamUse, rules, state }: World, found: PlacementClass, type: string): LimitReached | null {
+  const spent = spentBudget(state, found.team);
+  if (spent !== null) return { team: spent, resource: "budget", limit: 0, used: 0 };
   const amount = teamUse.amountOf(found.gang, found.workers, type);
   const limit = teamUse.limitReached(found.team, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;

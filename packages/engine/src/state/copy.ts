@@ -13,6 +13,7 @@ export function copyLiveState(state: State): State {
     teams: new Map(state.teams),
     promises: new Map(state.promises),
     calendar: new Map(state.calendar),
+    accounts: new Map(state.accounts),
     answers: new Map(),
     nodes: copied(state.nodes),
     attempts: copied(state.attempts),

@@ -22,6 +22,7 @@ export function stateDigest(state: State): string {
       teams: state.teams,
       // Absent while nothing is promised, so that what was recorded before there were promises keeps its digest.
       ...(state.promises.size === 0 ? {} : { promises: state.promises }),
+      ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       // A retained answer never changes, so its key stands for it.
       answers: hashText([...state.answers.keys()].join("\n")),

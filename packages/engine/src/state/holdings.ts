@@ -39,6 +39,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
   fileEvictable(world, attempt);
   world.endings.file(attempt, workload.spec);
+  world.budgets.count(attempt, 1);
 }
 
 /** Files an attempt among those that may be evicted, or takes it out. */
@@ -62,6 +63,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
   if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
   world.endings.remove(attempt);
+  world.budgets.count(attempt, -1);
   const filed = world.evictable.get(workload.spec.team);
   if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
 }

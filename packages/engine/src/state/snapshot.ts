@@ -2,6 +2,8 @@
  * The state as bytes and back: UTF-8 JSON with a format number. It is what the journal keeps beside its events and what
  * forks travel in. Indexes are not part of it; they are rebuilt.
  */
+import type { Account } from "../model/budget.ts";
+import type { TeamName } from "../model/ids.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { InvariantError } from "./invariant.ts";
@@ -31,6 +33,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       workloads: [...state.workloads.values()].map(storeWorkload),
       attempts: [...state.attempts.values()].map(store),
       promises: [...state.promises.values()],
+      ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
       answers: [...state.answers],
     }),
@@ -49,6 +52,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly promises?: readonly PromisedPlace[];
   /** Absent while the calendar is empty. */
   readonly calendar?: readonly CalendarItem[];
+  /** Absent while no team has a budget. */
+  readonly accounts?: readonly (readonly [TeamName, Account])[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
@@ -102,6 +107,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     ),
     promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
+    accounts: new Map(stored.accounts ?? []),
     answers: new Map(stored.answers),
   };
 }

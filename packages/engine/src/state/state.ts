@@ -2,6 +2,7 @@
  * The state of the control plane: what the journal's events fold into, nothing derived. `apply/` is its only writer;
  * everybody else sees `ReadonlyState`. Indexes that can be rebuilt from it live beside it (`indexes.ts`).
  */
+import type { Account } from "../model/budget.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
@@ -30,6 +31,8 @@ export interface ReadonlyState {
   readonly promises: ReadonlyMap<AttemptId, PromisedPlace>;
   /** What is planned for certain times, by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
+  /** What the teams that have a budget have used up. */
+  readonly accounts: ReadonlyMap<TeamName, Account>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
   readonly submittedCount: number;

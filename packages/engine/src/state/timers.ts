@@ -8,7 +8,9 @@ export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
   /** Something that the calendar says is due. */
-  | { readonly kind: "calendar"; readonly atMs: number };
+  | { readonly kind: "calendar"; readonly atMs: number }
+  /** Part of a budget may be used up, or a budget is renewed. */
+  | { readonly kind: "budget"; readonly atMs: number };
 
 export class Timers {
   readonly #heap: Timer[] = [];

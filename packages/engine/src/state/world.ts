@@ -1,4 +1,5 @@
 /** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
+import type { Account } from "../model/budget.ts";
 import type { CalendarItem, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
@@ -9,6 +10,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
+import { BudgetIndex } from "./budget-index.ts";
 import { CalendarIndex } from "./calendar-index.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
@@ -60,6 +62,7 @@ export interface State extends ReadonlyState {
   readonly attempts: Map<AttemptId, AttemptEntity>;
   readonly promises: Map<AttemptId, PromisedPlace>;
   readonly calendar: Map<string, CalendarItem>;
+  readonly accounts: Map<TeamName, Account>;
   readonly answers: Map<string, Answer>;
   submittedCount: number;
   endedCount: number;
@@ -72,6 +75,7 @@ export interface World {
   readonly capacity: Capacity;
   readonly queue: Queue;
   readonly calendar: CalendarIndex;
+  readonly budgets: BudgetIndex;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
@@ -112,6 +116,7 @@ export function emptyState(): State {
     attempts: new Map(),
     promises: new Map(),
     calendar: new Map(),
+    accounts: new Map(),
     answers: new Map(),
     submittedCount: 0,
     endedCount: 0,
@@ -132,6 +137,7 @@ export function indexState(state: State): World {
     capacity,
     queue,
     calendar,
+    budgets: new BudgetIndex(state),
     teamUse,
     timers,
     fabric: new FabricIndex(state),
@@ -159,6 +165,7 @@ export function indexState(state: State): World {
     waitForWindows(world, attempt);
   }
   for (const { window } of calendar.windows) waitForWindow(timers, window);
+  if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {

@@ -64,7 +64,8 @@ describe("teams and fleets", () => {
 
   it.each<[object, string]>([
     [{ quota: { H100: 4 } }, "quota: unknown field; did you mean guarantee?"],
-    [{ budget: 4 }, "budget: is not supported yet"],
+    [{ budget: 4 }, "budget: must be a mapping with the fields gpuHours, usd, period, over, got 4"],
+    [{ budget: { period: "month" } }, "budget: must bound gpuHours, usd or both"],
     [
       { guarantee: { memory: 64 } },
       "guarantee.memory: needs a unit: write memory like 512MiB, 900GiB or 1.5TiB, got 64",

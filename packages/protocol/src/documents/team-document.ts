@@ -136,6 +136,64 @@ function readIds(value: unknown, { noun, max }: IdList): Reading<readonly string
   return read(ids);
 }
 
+const periods = ["month", "total"] as const;
+const whenOver = ["warn", "hold", "stop"] as const;
+
+const budgetFields = fields(
+  {
+    gpuHours: optionalLeaf(
+      { description: "Hours of one accelerator; a share counts as its part.", type: "number", minimum: 0 },
+      null,
+      readHours,
+    ),
+    usd: optionalLeaf(
+      { description: "Money in dollars, by the prices of the pools.", type: "number", minimum: 0 },
+      null,
+      readDollars,
+    ),
+    period: optionalLeaf(
+      { description: "Anew with every month in UTC, or once.", enum: [...periods], default: "month" },
+      "month" as const,
+      (value): Reading<(typeof periods)[number]> => readChoice(value, periods),
+    ),
+    over: optionalLeaf(
+      {
+        description: "Once used up: record it; start nothing; stop what runs, too.",
+        enum: [...whenOver],
+        default: "warn",
+      },
+      "warn" as const,
+      (value): Reading<(typeof whenOver)[number]> => readChoice(value, whenOver),
+    ),
+  },
+  { meant: { hours: "gpuHours", money: "usd", dollars: "usd", per: "period", hard: "over", action: "over" } },
+).refine(({ gpuHours, usd }) => gpuHours !== null || usd !== null, { message: "must bound gpuHours, usd or both" });
+
+const MICRO = 1_000_000;
+
+function readHours(value: unknown): Reading<number | null> {
+  const isAmount = typeof value === "number" && value >= 0 && value <= limits.AMOUNT_MAX;
+  return isAmount ? read(value) : refuse(`must be a number of hours from 0 on, got ${shown(value)}`);
+}
+
+function readDollars(value: unknown): Reading<number | null> {
+  const isAmount = typeof value === "number" && value >= 0 && value * MICRO <= limits.BUDGET_MICRO_USD_MAX;
+  return isAmount ? read(Math.round(value * MICRO)) : refuse(`must be a number of dollars from 0 on, got ${shown(value)}`);
+}
+
+function budgetOf({ gpuHours, usd, period, over }: z.output<typeof budgetFields>): NonNullable<TeamSpec["budget"]> {
+  return {
+    ...(gpuHours === null ? {} : { gpuHours }),
+    ...(usd === null ? {} : { microUsd: usd }),
+    period,
+    over,
+  };
+}
+
+function budgetText({ microUsd, ...rest }: NonNullable<TeamSpec["budget"]>): Record<string, unknown> {
+  return microUsd === undefined ? rest : { ...rest, usd: microUsd / MICRO };
+}
+
 export const teamSchema = fields(
   {
     kind: z.literal("team").meta({ description: "A node of the quota tree." }),
@@ -174,6 +232,7 @@ export const teamSchema = fields(
       (value): Reading<number | null> => readPriority(value),
     ),
     preemption: preemptionFields.optional().meta({ description: "Whose work its waiting work may evict." }),
+    budget: budgetFields.optional().meta({ description: "What it and all below it may use up over time." }),
     shapes: z
       .array(shapeFields, { error: ({ input }) => `must be a list of shapes, got ${shown(input)}` })
       .max(limits.TEAM_SHAPES_MAX)
@@ -181,7 +240,6 @@ export const teamSchema = fields(
       .meta({ description: "Accelerators that hang together, owned by the team." }),
   },
   {
-    later: ["budget"],
     meant: {
       quota: "guarantee",
       deserved: "guarantee",
@@ -221,6 +279,7 @@ const given = (name: "guarantee" | "lendingLimit" | "borrowingLimit", amount: Am
 export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
   const { name, parent, limit, weight, priority, preemption, shapes } = written;
   const implied = impliedParent(name);
+  const { budget } = written;
   if (parent !== null && implied !== null && parent !== implied) {
     return refuse(`must be ${implied}, which the name ${name} implies, got ${shown(parent)}`);
   }
@@ -234,6 +293,7 @@ export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
     ...given("borrowingLimit", written.borrowingLimit),
     ...(priority === null ? {} : { priority }),
     ...(preemption === undefined ? {} : { preemption }),
+    ...(budget === undefined ? {} : { budget: budgetOf(budget) }),
     ...(shapes === undefined || shapes.length === 0 ? {} : { shapes: shapes.map(shapeOf) }),
   });
 }
@@ -272,6 +332,7 @@ export function teamDocument(team: TeamSpec): Record<string, unknown> {
   if (team.weight !== undefined) text["weight"] = team.weight;
   if (team.priority !== undefined) text["priority"] = writePriority(team.priority);
   if (team.preemption !== undefined) text["preemption"] = { ...team.preemption };
+  if (team.budget !== undefined) text["budget"] = budgetText(team.budget);
   if (team.shapes !== undefined) text["shapes"] = team.shapes.map(shapeText);
   return text;
 }

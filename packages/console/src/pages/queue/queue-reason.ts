@@ -1,6 +1,6 @@
 /** The dominant reason of what waits: its kind in two words, and needed against available where it is about amounts. */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
-import { grouped } from "@headroom/views";
+import { grouped, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
@@ -37,6 +37,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Not yet", amounts: "" };
     case "reservation":
       return { word: "Reserved", amounts: "" };
+    case "budget":
+      return { word: "Budget", amounts: spentText(reason.resource, reason.limit) };
     case "window":
       return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", amounts: reason.name };
     case "promised":

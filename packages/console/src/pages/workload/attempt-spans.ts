@@ -46,6 +46,7 @@ const stopWords = {
   reclaimed: "Stopped for another team",
   moved: "Moved to make room",
   incomplete: "Too few workers left",
+  budgetSpent: "Its team's budget is used up",
 } as const;
 
 function wordFor(attempt: Attempt): { tone: Tone; word: string } {

@@ -8,6 +8,7 @@ import type { EvictionReason } from "../../model/workload.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
+import { spentBudget } from "../../budget/gate.ts";
 import { roundOrder } from "../order/round-order.ts";
 import { couldEverFit } from "../could-ever.ts";
 import { askForMore } from "../place-waiting.ts";
@@ -21,7 +22,8 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
   const search = searches[world.rules.eviction.search];
   const order = roundOrder(world, classesToHelp(world));
   for (let found = order.first(); found !== null; found = order.first()) {
-    const plan = search(batch, found, reason);
+    // Whose budget is used up may claim nothing.
+    const plan = spentBudget(world.state, found.team) === null ? search(batch, found, reason) : null;
     if (plan === null) {
       order.drop(found);
       continue;

@@ -1,0 +1,72 @@
+/** Accounts of the teams that have a budget, as events change how fast it is used up. The only writers of `state.accounts`. */
+import { accrued, reachesMs, renewalMs } from "../budget/account.ts";
+import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+import { canonicalJson } from "../state/canonical.ts";
+import type { World } from "../state/world.ts";
+
+/** Brings the accounts of the team and of every team above it up to now: what runs is about to change. */
+export function accrueLine(world: World, team: TeamName): void {
+  const { accounts, teams } = world.state;
+  if (accounts.size === 0) return;
+  for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null) accrue(world, at);
+}
+
+/** Brings every account up to now: teams or prices are about to change. */
+export function accrueAll(world: World): void {
+  for (const team of world.state.accounts.keys()) accrue(world, team);
+}
+
+function accrue({ state, budgets }: World, team: TeamName): void {
+  const account = state.accounts.get(team);
+  const budget = state.teams.get(team)?.budget;
+  if (account === undefined || budget === undefined) return;
+  state.accounts.set(team, accrued(account, budget, { rate: budgets.rate(team), nowMs: state.nowMs }));
+}
+
+/** A team's budget is as it says now; what was used up under another one counts for the new one. */
+export function openAccount({ state }: World, { name, budget }: Team, before: Team | undefined): void {
+  const known = state.accounts.get(name);
+  if (budget === undefined) {
+    state.accounts.delete(name);
+  } else if (known === undefined) {
+    state.accounts.set(name, { atMs: state.nowMs, milliMs: 0, moneyMilliMs: 0 });
+  } else if (canonicalJson(before?.budget ?? null) !== canonicalJson(budget)) {
+    const { crossed: _crossed, ...rest } = known;
+    state.accounts.set(name, rest);
+  }
+}
+
+/** After teams or prices changed: rates are counted anew and the engine looks at every budget at once. */
+export function recountAccounts(world: World): void {
+  world.budgets.rebuild();
+  world.budgets.wakes.clear();
+  for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
+}
+
+/** Wakes the engine when the next part of the team's and its ancestors' budgets will be used up, or a budget is renewed. */
+export function wakeForBudgets(world: World, team: TeamName): void {
+  const { accounts, teams, nowMs } = world.state;
+  if (accounts.size === 0) return;
+  for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null)
+    if (accounts.has(at)) wakeForBudget(world, at, nextLook(world, at, nowMs));
+}
+
+export function nextLook({ state, budgets }: World, team: TeamName, nowMs: number): number | null {
+  const account = state.accounts.get(team);
+  const budget = state.teams.get(team)?.budget;
+  if (account === undefined || budget === undefined) return null;
+  const percent = account.crossed === undefined ? BUDGET_WARNING_PERCENT : BUDGET_SPENT_PERCENT;
+  const isSpent = account.crossed?.percent === BUDGET_SPENT_PERCENT;
+  const reaches = isSpent ? null : reachesMs(account, budget, { rate: budgets.rate(team), percent });
+  const renewed = renewalMs(budget, nowMs);
+  return reaches === null || (renewed !== null && renewed < reaches) ? renewed : reaches;
+}
+
+/** Wake-ups may be early and are looked at again then; one that would come later than what is under way is not needed. */
+export function wakeForBudget({ budgets, timers }: World, team: TeamName, atMs: number | null): void {
+  if (atMs === null || (budgets.wakes.get(team) ?? Number.POSITIVE_INFINITY) <= atMs) return;
+  budgets.wakes.set(team, atMs);
+  timers.add({ kind: "budget", atMs });
+}

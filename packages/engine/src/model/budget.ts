@@ -1,0 +1,26 @@
+/** What a team may use up over time: accelerator-hours, money, or both. The use of everything below a team counts for it. */
+export interface Budget {
+  /** Hours of one accelerator; a share counts as the part that it is. Absent: no bound. */
+  readonly gpuHours?: number;
+  /** By the prices of the pools, in micro-dollars. Absent: no bound. */
+  readonly microUsd?: number;
+  /** `month`: anew with every calendar month in UTC. `total`: once. Counted from when the budget is declared. */
+  readonly period: "month" | "total";
+  /** Once it is used up. `warn`: it is recorded, nothing else. `hold`: nothing of the team starts. `stop`: what runs is stopped, too. */
+  readonly over: "warn" | "hold" | "stop";
+}
+
+/** The parts of a budget at which it is recorded that so much is used up, in percent. */
+export const BUDGET_WARNING_PERCENT = 80;
+export const BUDGET_SPENT_PERCENT = 100;
+
+/** What a team with a budget has used up, as of an instant; what runs since then comes on top. */
+export interface Account {
+  readonly atMs: number;
+  /** Thousandths of an accelerator, times ms. */
+  readonly milliMs: number;
+  /** The same at the price of an hour: micro-dollars, times thousandths, times ms. */
+  readonly moneyMilliMs: number;
+  /** The period for which a part of the budget was recorded as used up, and which; absent: none. */
+  readonly crossed?: { readonly percent: number; readonly periodStartMs: number };
+}

@@ -1,0 +1,39 @@
+/** Budgets in words: how much of what is used up. */
+import type { Team } from "@headroom/protocol";
+
+const MICRO = 1_000_000;
+
+/** `1,204.5 GPU-hours` or `$96.31`. */
+export function spentText(resource: "gpuHours" | "money", amount: number): string {
+  if (resource === "gpuHours") return `${rounded(amount, 1)} GPU-hours`;
+  return `$${rounded(amount / MICRO, 2)}`;
+}
+
+function rounded(amount: number, digits: number): string {
+  const [whole = "0", rest] = amount.toFixed(digits).split(".");
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return rest === undefined || /^0+$/.test(rest) ? grouped : `${grouped}.${rest}`;
+}
+
+/** `12 of 100 GPU-hours this month (12%), then nothing starts`; `null` for a team without a budget. */
+export function budgetSentence({ budget, account }: Team): string | null {
+  if (budget === undefined || account === undefined) return null;
+  const bounds = [
+    ...(budget.gpuHours === undefined
+      ? []
+      : [{ resource: "gpuHours" as const, spent: account.gpuHours, limit: budget.gpuHours }]),
+    ...(budget.microUsd === undefined
+      ? []
+      : [{ resource: "money" as const, spent: account.microUsd, limit: budget.microUsd }]),
+  ].map(({ resource, spent, limit }) => {
+    const part = limit === 0 ? "" : ` (${Math.floor((spent / limit) * 100)}%)`;
+    return `${spentText(resource, spent)} of ${spentText(resource, limit)}${part}`;
+  });
+  return `${bounds.join(", ")} ${budget.period === "month" ? "this month" : "in all"}; ${whenOver[budget.over]}`;
+}
+
+const whenOver = {
+  warn: "past it nothing happens",
+  hold: "past it nothing starts",
+  stop: "past it what runs is stopped",
+} as const;
