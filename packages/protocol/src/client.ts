@@ -7,6 +7,7 @@ import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
+import type { StartEstimate, StartingChanges, SubmissionForecast } from "./outlook.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
@@ -68,6 +69,12 @@ export interface HeadroomClient {
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   releaseWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
+  /** The smallest change of each kind that would start it now; each was tried on a fork. */
+  startingChanges(id: string, options?: CallOptions): Promise<StartingChanges>;
+  /** When it will start, from forward runs on forks; `notWaiting` where it does not wait to start. */
+  estimateStart(id: string, options?: CallOptions): Promise<StartEstimate>;
+  /** What would become of it if it were submitted now; nothing is recorded. */
+  forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
   apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;

@@ -9,6 +9,7 @@ import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
+import { startEstimate, startingChanges, submissionForecast } from "./outlook.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
@@ -148,6 +149,22 @@ export const operations = {
     params: byId,
     problems: ["unknownWorkload"],
   }),
+  startingChanges: operation(
+    "GET /v1/workloads/{id}/changes",
+    "The smallest changes that would start it now, each one tried",
+    startingChanges,
+    { params: byId, problems: ["unknownWorkload", "overloaded"] },
+  ),
+  estimateStart: operation("GET /v1/workloads/{id}/estimate", "When it will start, as a range", startEstimate, {
+    params: byId,
+    problems: ["unknownWorkload", "notWaiting", "overloaded"],
+  }),
+  forecastWorkload: operation(
+    "POST /v1/workloads/explain",
+    "What would become of it if it were submitted now; nothing is recorded",
+    submissionForecast,
+    { body: workloadSpec, problems: [...admission, "overloaded"] },
+  ),
   logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
     params: byId,
     query: logQuery,

@@ -33,6 +33,7 @@ export const problemKinds = {
   unknownSite: kind(422, usage, "There is no such site"),
   unknownWorkload: kind(404, failed, "There is no such workload"),
   workloadEnded: kind(409, failed, "The workload has already ended"),
+  notWaiting: kind(409, failed, "The workload does not wait to start"),
   workloadActive: kind(409, failed, "A workload of that name is active"),
   duplicateName: kind(422, usage, "The same name is given twice"),
   unknownNode: kind(404, failed, "There is no such node"),

@@ -13,6 +13,7 @@ import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
+import { OutlookDesk } from "../src/outlook/outlook-desk.ts";
 import { SizingDesk } from "../src/sizing/sizing-desk.ts";
 import { BusyExecutor } from "./busy-executor.ts";
 import { tellParent } from "./messages.ts";
@@ -38,6 +39,7 @@ const plane = {
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingDesk(),
+  outlook: new OutlookDesk(driver, () => Date.now()),
   log,
   version: "bench",
   startedAtMs: Date.now(),
@@ -59,6 +61,7 @@ async function answer(message: unknown): Promise<void> {
   if (message !== "close") return;
   await app.close();
   await plane.sizing.close();
+  await plane.outlook.close();
   await driver.close();
   await executor.close();
   process.disconnect?.();

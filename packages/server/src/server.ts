@@ -23,6 +23,7 @@ import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-shelf.ts";
 import type { RetentionRules } from "./retention/attempt-shelf.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
+import { OutlookDesk } from "./outlook/outlook-desk.ts";
 import { SizingDesk } from "./sizing/sizing-desk.ts";
 
 export interface ControlPlaneOptions {
@@ -128,6 +129,7 @@ function controlPlane({ host, hostNames = [] }: ControlPlaneOptions, opened: Ope
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingDesk(),
+    outlook: new OutlookDesk(driver, nowMs),
     log,
     version: productVersion(),
     startedAtMs: nowMs(),
@@ -153,7 +155,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });
-    await Promise.all([plane.driver.close(), plane.sizing.close()]);
+    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.outlook.close()]);
     await Promise.all(executors.map((executor) => executor.close()));
   };
   return {

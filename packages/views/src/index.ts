@@ -8,6 +8,7 @@ export * from "./event-sentence.ts";
 export { stopReasonText } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
 export * from "./knob-table.ts";
+export * from "./outlook-view.ts";
 export * from "./plain-text.ts";
 export * from "./policy-text.ts";
 export * from "./policy-view.ts";

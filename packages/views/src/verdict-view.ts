@@ -20,7 +20,10 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   return verdictResource(engine, workload, explain(engine, workload.id));
 }
 
-function verdictResource(engine: Engine, workload: Workload, verdict: EngineVerdict): Verdict {
+/** What a sentence about waiting needs to know of the work; it need not be submitted. */
+export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested">;
+
+export function verdictResource(engine: Engine, workload: Waiting, verdict: EngineVerdict): Verdict {
   switch (verdict.kind) {
     case "blocked": {
       const reasons = verdict.reasons.map((reason) => reasonView(engine, workload, reason));
@@ -36,13 +39,13 @@ function verdictResource(engine: Engine, workload: Workload, verdict: EngineVerd
   }
 }
 
-function notWaitingSentence(workload: Workload): string {
+function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
   return "It does not wait: everything of it is placed.";
 }
 
-function reasonView(engine: Engine, workload: Workload, reason: EngineReason): BlockedReason {
+function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
   const sentence = reasonSentence(engine, workload, reason);
   if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
@@ -55,7 +58,7 @@ const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
-function reasonSentence({ state }: Engine, { spec }: Workload, reason: EngineReason): string {
+function reasonSentence({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
   switch (reason.kind) {
     case "exceedsFleet":
       return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;

@@ -7,6 +7,7 @@ import { applyCommand } from "./apply.ts";
 import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
+import { etaCommand } from "./eta.ts";
 import { fleetCommand } from "./fleet.ts";
 import { holdCommand } from "./hold.ts";
 import { historyCommand } from "./history.ts";
@@ -37,6 +38,7 @@ export const commands: readonly CommandDefinition[] = [
   historyCommand,
   logsCommand,
   whyCommand,
+  etaCommand,
   stopCommand,
   holdCommand,
   releaseCommand,

@@ -6,6 +6,7 @@ interface Options extends RunOptions {
   readonly follow?: boolean;
   readonly timeout?: string;
   readonly force?: boolean;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
@@ -45,6 +46,7 @@ export const runCommand = defineCommand<Options>({
     { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
     { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
     { flags: "--force", description: "with --model: submit it even if the model does not fit" },
+    { flags: "--dry-run", description: "say what would become of it, and submit nothing" },
     { flags: "-f, --follow", description: "print its output and stay until it ends" },
     { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
     jsonOption,
@@ -60,6 +62,12 @@ export const runCommand = defineCommand<Options>({
     const sizing = await checkModels(context, client, [document]);
     if (options.json !== true) await showModels(sizing, (line) => context.note(line), context);
     refuseImpossible(sizing, options.force === true);
+    if (options.dryRun === true) {
+      const forecast = await client.forecastWorkload(spec);
+      const { forecastLines } = await import("../output/outlook-text.ts");
+      context.print(...(options.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
+      return exitCode.ok;
+    }
     const { workloadId } = await client.submitWorkload(spec);
     const told = sizing.length === 0 ? {} : { sizing };
     if (options.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));

@@ -2,6 +2,7 @@ import type { BlockedReason, Verdict } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { coresText, memoryText } from "../output/amounts.ts";
+import { changeLines } from "../output/outlook-text.ts";
 import { pairLines } from "../output/table.ts";
 import { phaseCell } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
@@ -14,7 +15,9 @@ interface Options {
 export const whyCommand = defineCommand<Options>({
   name: "why",
   summary: "Say why a workload waits, in numbers",
-  details: "Exit code 3: the fleet as it is could never hold it.",
+  details:
+    "With the smallest changes that would start it now, each of them tried on a copy of the scheduler.\n" +
+    "Exit code 3: the fleet as it is could never hold it.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -22,8 +25,9 @@ export const whyCommand = defineCommand<Options>({
     const workload = await resolveWorkload(client, args[0] ?? "");
     const verdict = await client.explainWorkload(workload.id);
     const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;
+    const changes = verdict.kind === "blocked" ? (await client.startingChanges(workload.id)).items : [];
     if (options.json === true) {
-      context.print(JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict }, null, 2));
+      context.print(JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict, changes }, null, 2));
       return code;
     }
     const { paint } = context;
@@ -36,6 +40,7 @@ export const whyCommand = defineCommand<Options>({
       if (index > 0) context.print("", `also: ${printable(reason.sentence)}`);
       context.print(...pairLines(numbersOf(reason), paint).map((line) => `  ${line}`));
     }
+    context.print(...changeLines(changes, paint));
     if (verdict.wakeOn.length > 0) context.print("", `Looked at again on: ${verdict.wakeOn.join(", ")}`);
     return code;
   },

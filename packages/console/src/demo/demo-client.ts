@@ -1,8 +1,10 @@
 /** `HeadroomClient` on the demo's world: the product's views over the product's engine, as the server has them. */
 import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { answerSizing } from "@headroom/perf";
 import { ProblemError, applyRequest, policyChoice, refuse, sizingQuestion, workloadSpec } from "@headroom/protocol";
-import type { Abort, HeadroomClient } from "@headroom/protocol";
+import type { Abort, HeadroomClient, StartEstimate } from "@headroom/protocol";
+import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
 
@@ -58,6 +60,9 @@ type Reading = Pick<
   | "listWorkloads"
   | "getWorkload"
   | "explainWorkload"
+  | "startingChanges"
+  | "estimateStart"
+  | "forecastWorkload"
   | "queue"
   | "fleet"
   | "listNodes"
@@ -71,6 +76,15 @@ type Reading = Pick<
   | "status"
 >;
 
+function estimateOf(engine: Engine, id: string): StartEstimate {
+  found(engine.state.workloads.get(workloadId(id)) ?? null, unknownWorkload(id));
+  const { nowMs } = engine.state;
+  const estimates = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
+  const estimate = estimates.find((each) => each.workloadId === id);
+  if (estimate === undefined) throw refuse("notWaiting", `${id} does not wait to start.`);
+  return views.estimateView({ ...estimate, atMs: nowMs });
+}
+
 function reading(world: DemoWorld, startedAtMs: number): Reading {
   const { engine } = world;
   const { state } = engine;
@@ -78,6 +92,13 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     listWorkloads: async (query = {}) => views.workloadList(engine, query),
     getWorkload: async (id) => found(views.workloadView(state, id), unknownWorkload(id)),
     explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
+    startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
+    estimateStart: async (id) => estimateOf(engine, id),
+    forecastWorkload: async (spec) => {
+      const answer = views.forecastView(engine, views.engineSpec(accepted(workloadSpec.safeParse(spec))));
+      if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
+      return answer.forecast;
+    },
     queue: async (page = {}) => views.queueView(engine, page),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),

@@ -4,6 +4,7 @@ import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/batch-driver.ts";
+import type { OutlookDesk } from "../outlook/outlook-desk.ts";
 import type { SizingDesk } from "../sizing/sizing-desk.ts";
 
 export interface ControlPlane {
@@ -11,6 +12,7 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorKind, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingDesk;
+  readonly outlook: OutlookDesk;
   readonly log: DriverLog;
   readonly version: string;
   /** When this process started. */

@@ -121,6 +121,22 @@ export const handlers: Handlers = {
     return { workloadId };
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
+  startingChanges: async ({ outlook }, { params: { id } }) => {
+    const answer = await outlook.ask({ kind: "changes", id });
+    if (answer === null) throw noWorkload(id);
+    return answer;
+  },
+  estimateStart: async (plane, { params: { id } }) => {
+    await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
+    const answer = await plane.outlook.ask({ kind: "estimate", id });
+    if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
+    return answer;
+  },
+  forecastWorkload: async ({ outlook }, { body }) => {
+    const answer = await outlook.ask({ kind: "forecast", spec: engineSpec(body) });
+    if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
+    return answer.forecast;
+  },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call) => {

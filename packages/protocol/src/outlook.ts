@@ -1,0 +1,117 @@
+/**
+ * What would start work that waits, what would become of work that is not submitted yet, and when what waits will start: each
+ * answered on forks of the live state by the engine itself. Nothing of it is recorded.
+ */
+import { z } from "zod";
+import { count, instantMs } from "./limits.ts";
+import { verdict } from "./verdict.ts";
+
+const sentence = z.string().meta({ description: "The same for people, in plain English." });
+const fromTo = { from: count, to: count };
+
+export const change = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("otherType"), acceleratorType: z.string(), sentence }),
+    z.object({ kind: z.literal("dropSelector"), labels: z.array(z.string()), sentence }),
+    z.object({
+      kind: z.literal("widerFabric"),
+      from: z.string(),
+      to: z.string().nullable().meta({ description: "The level; null: anywhere." }),
+      slices: z.boolean().meta({ description: "It is the slices of the gang that may lie so far apart." }),
+      sentence,
+    }),
+    z.object({ kind: z.literal("widerSpread"), over: z.string(), ...fromTo, sentence }),
+    z.object({ kind: z.literal("preemptible"), sentence }),
+    z.object({ kind: z.literal("shorterWalltime"), fromMs: count.nullable(), toMs: count, sentence }),
+    z.object({ kind: z.literal("fewerWorkers"), ...fromTo, sentence }),
+    z.object({ kind: z.literal("fewerAccelerators"), ...fromTo, sentence }),
+    z.object({ kind: z.literal("fewerCores"), fromMilli: count, toMilli: count, sentence }),
+    z.object({ kind: z.literal("lessMemory"), fromMib: count, toMib: count, sentence }),
+    z.object({ kind: z.literal("higherPriority"), from: z.int(), to: z.int(), sentence }),
+    z.object({
+      kind: z.literal("largerGuarantee"),
+      team: z.string(),
+      resource: z.string(),
+      from: z.number().nullable().meta({ description: "null: the team states none." }),
+      to: z.number(),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("largerLimit"),
+      team: z.string(),
+      resource: z.string(),
+      from: z.number(),
+      to: z.number(),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("afterEnds"),
+      count: count.meta({ description: "Running attempts, those that are expected to end first." }),
+      workloadId: z.string().meta({ description: "Whose attempt ends last of them." }),
+      expectedAtMs: instantMs,
+      sentence,
+    }),
+    z.object({ kind: z.literal("moreNodes"), count, acceleratorType: z.string(), like: z.string(), sentence }),
+  ])
+  .meta({ id: "Change" });
+
+export const wouldStart = z
+  .object({
+    acceleratorType: z.string(),
+    nodes: z.array(z.string()),
+    displaced: z
+      .array(
+        z.object({
+          workloadId: z.string(),
+          name: z.string(),
+          workers: count.meta({ description: "Workers that would be asked to leave." }),
+          lostAcceleratorMs: z
+            .number()
+            .meta({ description: "Work lost: since the last checkpoint, and starting again, times accelerators." }),
+        }),
+      )
+      .meta({ description: "Empty: it would start at once; else as soon as these have left." }),
+    sentence,
+  })
+  .meta({ id: "WouldStart" });
+
+export const startingChange = z.object({ change, start: wouldStart }).meta({ id: "StartingChange" });
+export const startingChanges = z
+  .object({
+    items: z
+      .array(startingChange)
+      .meta({ description: "Of each kind the smallest that starts it now, the cheapest kind first; each was tried." }),
+  })
+  .meta({ id: "StartingChanges" });
+
+export const submissionForecast = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("starts"), start: wouldStart, sentence }),
+    z.object({ kind: z.literal("waits"), verdict, changes: z.array(startingChange), sentence }),
+  ])
+  .meta({ id: "SubmissionForecast" });
+
+export const startEstimate = z
+  .object({
+    workloadId: z.string(),
+    atMs: instantMs.meta({ description: "When the estimate was made." }),
+    p10AtMs: instantMs.nullable().meta({ description: "null: beyond the horizon, or never as things are." }),
+    p50AtMs: instantMs.nullable(),
+    p90AtMs: instantMs.nullable(),
+    because: z.object({
+      endsBefore: count,
+      startsBefore: count,
+      startedCount: count,
+      scenarioCount: count,
+      arrivalsReplayed: z.boolean(),
+    }),
+    sentence,
+  })
+  .meta({ id: "StartEstimate" });
+
+export type Change = z.output<typeof change>;
+export type WouldStart = z.output<typeof wouldStart>;
+export type StartingChange = z.output<typeof startingChange>;
+export type StartingChanges = z.output<typeof startingChanges>;
+export type SubmissionForecast = z.output<typeof submissionForecast>;
+export type StartEstimate = z.output<typeof startEstimate>;

@@ -1,0 +1,28 @@
+/** What is asked about the time to come, and what the answer to each kind of question is. */
+import type { WorkloadSpec } from "@headroom/engine";
+import type { StartEstimate, StartingChanges } from "@headroom/protocol";
+import type { ForecastView } from "@headroom/views";
+
+export type OutlookQuestion =
+  | { readonly kind: "changes"; readonly id: string }
+  | { readonly kind: "estimate"; readonly id: string }
+  | { readonly kind: "forecast"; readonly spec: WorkloadSpec };
+
+export interface OutlookAnswers {
+  /** `null`: there is no such workload. */
+  readonly changes: StartingChanges | null;
+  /** `null`: it does not wait to start. */
+  readonly estimate: StartEstimate | null;
+  readonly forecast: ForecastView;
+}
+
+/** A question with the state that it is about. */
+export interface OutlookRequest {
+  readonly question: OutlookQuestion;
+  readonly snapshot: Uint8Array;
+  readonly nowMs: number;
+}
+
+export type OutlookOutcome =
+  | { readonly kind: "answered"; readonly answer: OutlookAnswers[OutlookQuestion["kind"]] }
+  | { readonly kind: "failed"; readonly message: string };

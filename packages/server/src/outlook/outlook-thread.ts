@@ -1,0 +1,43 @@
+/** Answers questions about the time to come on forks of the live state, away from the driver's event loop. */
+import { parentPort } from "node:worker_threads";
+import { restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
+import { estimateView, forecastView, startingChangesView } from "@headroom/views";
+import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
+
+/** The engine as of the snapshot; time has passed since its last event. */
+function fork({ snapshot, nowMs }: OutlookRequest): Engine {
+  const engine = restoreEngine(snapshot);
+  engine.receive([{ kind: "tick" }], nowMs);
+  engine.advance();
+  return engine;
+}
+
+function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["estimate"] {
+  const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).find(
+    ({ workloadId }) => workloadId === id,
+  );
+  return found === undefined ? null : estimateView({ ...found, atMs: nowMs });
+}
+
+function answer(engine: Engine, question: OutlookQuestion, nowMs: number): OutlookAnswers[OutlookQuestion["kind"]] {
+  switch (question.kind) {
+    case "changes":
+      return startingChangesView(engine, question.id);
+    case "estimate":
+      return estimate(engine, question.id, nowMs);
+    case "forecast":
+      return forecastView(engine, question.spec);
+  }
+}
+
+parentPort?.on("message", (request: OutlookRequest) => {
+  let outcome: OutlookOutcome;
+  try {
+    outcome = { kind: "answered", answer: answer(fork(request), request.question, request.nowMs) };
+  } catch (error) {
+    outcome = { kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+  parentPort?.postMessage(outcome);
+});

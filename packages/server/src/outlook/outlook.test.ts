@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
+
+let live: LiveControlPlane;
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+const train = (name: string, gang: object) => ({ kind: "train", name, run: "true", gang }) as const;
+
+describe("looking ahead", () => {
+  it("says what would start work that waits, and leaves the journal as it was", async () => {
+    const { workloadId } = await live.client.submitWorkload(train("too-big", { workers: 1000, coresMilli: 1000 }));
+    const before = (await live.client.status()).sequence;
+    const { items } = await live.client.startingChanges(workloadId);
+    expect(items[0]).toMatchObject({
+      change: {
+        kind: "fewerWorkers",
+        from: 1000,
+        sentence: expect.stringMatching(/^Ask for \d+ workers? instead of 1,000\.$/),
+      },
+      start: { displaced: [], sentence: expect.stringContaining("at once") },
+    });
+    expect((await live.client.status()).sequence).toBe(before);
+  });
+
+  it("says what would become of work before it is submitted", async () => {
+    const before = (await live.client.status()).sequence;
+    expect(await live.client.forecastWorkload(train("small", { coresMilli: 1 }))).toMatchObject({ kind: "starts" });
+    expect(await live.client.forecastWorkload(train("large", { workers: 500, coresMilli: 1000 }))).toMatchObject({
+      kind: "waits",
+      verdict: { kind: "blocked", reasons: [{ kind: "exceedsFleet" }] },
+      changes: expect.arrayContaining([
+        {
+          change: expect.objectContaining({ kind: "fewerWorkers" }),
+          start: expect.objectContaining({ displaced: [] }),
+        },
+      ]),
+    });
+    await expect(live.client.forecastWorkload({ ...train("a", {}), team: "nobody" })).rejects.toMatchObject({
+      code: "unknownTeam",
+    });
+    expect((await live.client.status()).sequence).toBe(before);
+  });
+
+  it("estimates a start, or says that none can be given", async () => {
+    const { workloadId } = await live.client.submitWorkload(train("for-ever", { workers: 900, coresMilli: 1000 }));
+    expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });
+    await expect(live.client.estimateStart("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+    await expect(live.client.startingChanges("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+  });
+});

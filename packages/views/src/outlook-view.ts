@@ -1,0 +1,152 @@
+/** What would start work, before and after it is submitted: the engine's trials with a sentence for people beside them. */
+import { beforeSubmitting, smallestChanges } from "@headroom/engine";
+import type {
+  Change as EngineChange,
+  Engine,
+  Rejection,
+  StartingChange as EngineStartingChange,
+  WorkloadId,
+  WorkloadSpec,
+  WouldStart as EngineStart,
+} from "@headroom/engine";
+import type {
+  Change,
+  StartEstimate,
+  StartingChange,
+  StartingChanges,
+  SubmissionForecast,
+  WouldStart,
+} from "@headroom/protocol";
+import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { verdictResource } from "./verdict-view.ts";
+
+/** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
+export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
+  const workload = engine.state.workloads.get(id as WorkloadId);
+  if (workload === undefined) return null;
+  return { items: smallestChanges(engine, workload.id).map((each) => startingChangeView(engine, each)) };
+}
+
+export type ForecastView =
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "forecast"; readonly forecast: SubmissionForecast };
+
+export function forecastView(engine: Engine, spec: WorkloadSpec): ForecastView {
+  const forecast = beforeSubmitting(engine, spec);
+  if (forecast.kind === "refused") return forecast;
+  if (forecast.kind === "starts") {
+    const start = startView(engine, forecast.start);
+    return { kind: "forecast", forecast: { kind: "starts", start, sentence: start.sentence } };
+  }
+  const verdict = verdictResource(
+    engine,
+    { spec, phase: "pending", endedAtMs: null, stopRequested: false },
+    forecast.verdict,
+  );
+  const changes = forecast.changes.map((each) => startingChangeView(engine, each));
+  return {
+    kind: "forecast",
+    forecast: { kind: "waits", verdict, changes, sentence: `It would wait. ${verdict.sentence}` },
+  };
+}
+
+function startingChangeView(engine: Engine, { change, start }: EngineStartingChange): StartingChange {
+  return { change: changeView(engine, change), start: startView(engine, start) };
+}
+
+function startView({ state }: Engine, { acceleratorType, nodes, displaced }: EngineStart): WouldStart {
+  const others = displaced.map((each) => ({
+    ...each,
+    name: state.workloads.get(each.workloadId)?.spec.name ?? each.workloadId,
+  }));
+  const where = `on ${nodes.slice(0, 3).join(", ")}${nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""}`;
+  const lostMs = displaced.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
+  const sentence =
+    others.length === 0
+      ? `It would start at once, ${where}.`
+      : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${hoursText(lostMs)} of work.`;
+  return { acceleratorType, nodes: [...nodes], displaced: others, sentence };
+}
+
+function nameList(names: readonly string[]): string {
+  if (names.length <= 3) return names.join(", ");
+  return `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+}
+
+const hoursText = (acceleratorMs: number): string => `${Math.round(acceleratorMs / 360_000) / 10} accelerator hours`;
+
+function changeView(engine: Engine, change: EngineChange): Change {
+  const sentence = changeSentence(engine, change);
+  if (change.kind === "dropSelector") return { ...change, labels: [...change.labels], sentence };
+  return { ...change, sentence };
+}
+
+function changeSentence({ state }: Engine, change: EngineChange): string {
+  switch (change.kind) {
+    case "otherType":
+      return `Accept ${change.acceleratorType} as well.`;
+    case "dropSelector":
+      return `Accept nodes whatever their ${change.labels.join(" and ")}.`;
+    case "widerFabric":
+      return `Let ${change.slices ? "the workers of a slice" : "the workers"} lie ${change.to === null ? "anywhere" : `within one ${change.to}`} instead of within one ${change.from}.`;
+    case "widerSpread":
+      return `Let ${grouped(change.to)} workers share a ${change.over} instead of ${grouped(change.from)}.`;
+    case "preemptible":
+      return "Allow it to be evicted for others.";
+    case "shorterWalltime":
+      return `Ask for a walltime of ${durationText(change.toMs)} instead of ${change.fromMs === null ? "none" : durationText(change.fromMs)}.`;
+    case "fewerWorkers":
+      return `Ask for ${plural(change.to, "worker")} instead of ${grouped(change.from)}.`;
+    case "fewerAccelerators":
+      return `Ask for ${plural(change.to, "accelerator")} per worker instead of ${grouped(change.from)}.`;
+    case "fewerCores":
+      return `Ask for ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
+    case "lessMemory":
+      return `Ask for ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
+    case "higherPriority":
+      return `Raise its priority from ${change.from} to ${change.to}.`;
+    case "largerGuarantee":
+      return `Guarantee team ${change.team} ${amountText(change.resource, change.to)} instead of ${change.from === null ? "nothing" : amountText(change.resource, change.from)}.`;
+    case "largerLimit":
+      return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
+    case "afterEnds": {
+      const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
+      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - state.nowMs))}`;
+      return change.count === 1
+        ? `Wait until ${name} ends, ${inTime}.`
+        : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;
+    }
+    default:
+      return `Add ${plural(change.count, "node")} like ${change.like}.`;
+  }
+}
+
+function amountText(resource: string, amount: number): string {
+  if (resource === "cores") return coresText(amount);
+  if (resource === "memory") return `${memoryText(amount)} of memory`;
+  return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+}
+
+/** What a forward run says of a start: instants in ms, `null` beyond its horizon. */
+export type EstimatedStart = Omit<StartEstimate, "sentence">;
+
+export function estimateView(estimate: EstimatedStart): StartEstimate {
+  const after = (atMs: number | null): string | null =>
+    atMs === null ? null : durationText(Math.max(0, Math.round((atMs - estimate.atMs) / 1000) * 1000));
+  const [early, middle, late] = [after(estimate.p10AtMs), after(estimate.p50AtMs), after(estimate.p90AtMs)];
+  const { startedCount, scenarioCount, endsBefore } = estimate.because;
+  const grounds = `${plural(endsBefore, "running attempt")} ${endsBefore === 1 ? "ends" : "end"} before it in the middle of ${plural(scenarioCount, "scenario")}`;
+  if (middle === null)
+    return {
+      ...estimate,
+      sentence: `It starts in ${startedCount} of ${plural(scenarioCount, "scenario")} within the horizon: no time can be given.`,
+    };
+  const range =
+    late === null
+      ? `not before ${early ?? middle}, perhaps beyond the horizon`
+      : `between ${early ?? middle} and ${late}`;
+  return {
+    ...estimate,
+    sentence: `It starts in about ${middle}, in eight cases of ten ${range} from now; ${grounds}.`,
+  };
+}
