@@ -25,5 +25,6 @@ export * from "./trace/openb.ts";
 export * from "./trace/sacct.ts";
 export * from "./trace/swf.ts";
 export * from "./trace/trace.ts";
+export type { AttemptLives } from "./checkers/attempt-lives.ts";
 export * from "./checkers/checker.ts";
 export { Violation } from "./checkers/violation.ts";

@@ -67,8 +67,9 @@ function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, a
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
-  // Tasks of an array may make room for one another by moving.
-  const moves = plan.reason === "moved" || attempt.stop?.reason === "moved";
+  // Tasks of an array may make room for one another by moving, and what a quota does not cover any more is filled up with other ones.
+  const refills = rulesOf(state.policy).phases.includes("refill");
+  const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
   findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
   const ranMs = atMs - attempt.placedAtMs;
@@ -79,7 +80,6 @@ function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, a
   const least = spec.gang.minWorkers ?? spec.gang.workers;
   findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
   const beneficiary = state.workloads.get(plan.workloadId);
-  const refills = rulesOf(state.policy).phases.includes("refill");
   if (beneficiary !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, beneficiary });
 }
 

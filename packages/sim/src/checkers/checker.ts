@@ -30,9 +30,14 @@ export class Checkers implements SimulationObserver {
   }
 
   fork(): this {
-    const copy = new Checkers(this.#lives.fork());
+    const copy = this.make(this.#lives.fork());
     copy.groups.push(...this.groups);
     copy.#promised = this.#promised;
-    return copy as this;
+    return copy;
+  }
+
+  /** A fresh one of the same kind, for a fork. */
+  protected make(lives: AttemptLives): this {
+    return new Checkers(lives) as this;
   }
 }

@@ -62,7 +62,9 @@ export class Actions {
     }));
     const teams = this.#world.teams.map(({ name, parent }) => ({ name, parent, limit: {} }));
     const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools: [], teams, workloads: [] };
-    const held = [...state.workloads.values()].filter((workload) => workload.held === true && workload.endedAtMs === null);
+    const held = [...state.workloads.values()].filter(
+      (workload) => workload.held === true && workload.endedAtMs === null,
+    );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
     const inputs = [...seen, ...resumed, apply, ...released];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
@@ -121,7 +123,8 @@ export class Actions {
 
   #govern(): Input {
     const { heedsNames } = this.#world;
-    if (this.#luck.chance(40)) return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck, heedsNames) };
+    if (this.#luck.chance(40))
+      return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck, heedsNames) };
     const { name, parent } = this.#luck.pick(this.#world.teams);
     const team = { name, parent, limit: randomLimit(this.#luck), ...randomStanding(this.#luck) };
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };

@@ -3,8 +3,8 @@ import { Violation } from "@headroom/sim";
 import { plantedBugs, plantedEngines, type PlantedBug } from "./planted-bugs.ts";
 import { runSeed } from "./run-seed.ts";
 
-/** A planted bug has to be found within this many seeds; most are within the first few. */
-const seedsMax = 100;
+/** A planted bug has to be found within this many seeds; most are within the first few, those of rare wishes within tens. */
+const seedsMax = 1000;
 
 function findBug(bug: PlantedBug): string {
   for (let seed = 1; seed <= seedsMax; seed++) {

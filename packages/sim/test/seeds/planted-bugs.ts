@@ -12,6 +12,7 @@ import {
   type Input,
   type Ready,
   type ReadonlyState,
+  type WorkloadSpec,
 } from "@headroom/engine";
 import type { EngineSource } from "@headroom/sim";
 
@@ -86,6 +87,19 @@ function view(state: ReadonlyState, fields: Partial<ReadonlyState>): ReadonlySta
   return Object.assign(Object.create(state) as ReadonlyState, fields);
 }
 
+const isTaking = (reason: string): boolean => ["preempted", "reclaimed", "moved"].includes(reason);
+
+function withoutEvents(ready: Ready, drops: (event: Event) => boolean): Ready {
+  return { ...ready, events: ready.events.filter((event) => !drops(event)) };
+}
+
+function withSpecs(state: ReadonlyState, bend: (spec: WorkloadSpec) => WorkloadSpec): ReadonlyState {
+  const workloads = [...state.workloads].map(
+    ([id, workload]) => [id, { ...workload, spec: bend(workload.spec) }] as const,
+  );
+  return view(state, { workloads: new Map(workloads) });
+}
+
 function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
   return { ...ready, effects: ready.effects.filter((effect) => effect.kind !== kind) };
 }
@@ -93,7 +107,7 @@ function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an accelerator is given out twice",
-    found: /is held \d times/,
+    found: /is held [\d.]+ times/,
     bendState: (state) =>
       withAttempts(state, (attempt, all) => {
         const twin = all.find((other) => other !== attempt && other.workers[0]?.node === attempt.workers[0]?.node);
@@ -209,5 +223,84 @@ export const plantedBugs: readonly PlantedBug[] = [
     found: /another digest/,
     bendSnapshot: (text) =>
       text.replaceAll(/"notBeforeMs":(\d+)/g, (_, at: string) => `"notBeforeMs":${Number(at) + 1}`),
+  },
+  {
+    name: "what is evicted is not asked to leave",
+    found: /asked of executors|is a victim and is not asked to leave/,
+    bendReady: (ready) =>
+      withoutEvents(ready, (event) => event.kind === "attemptStopRequested" && isTaking(event.reason)),
+  },
+  {
+    name: "evictions leave no record of their right",
+    found: /is evicted and no plan names it/,
+    bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "evictionPlanned"),
+  },
+  {
+    name: "the place of a plan is forgotten",
+    found: /got no place|is attempt \d+ of its task|asked of executors/,
+    bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "placePromised"),
+  },
+  {
+    name: "work is evicted that nobody may evict",
+    found: /is evicted and is not preemptible/,
+    bendState: (state) => withSpecs(state, (spec) => ({ ...spec, preemptible: false })),
+  },
+  {
+    name: "the time that work was promised to run is not kept",
+    found: /is evicted after \d+ of/,
+    bendState: (state) => withSpecs(state, (spec) => ({ ...spec, minRuntimeMs: 10_000_000 })),
+  },
+  {
+    name: "gangs grow past their size",
+    found: /has \d+ of \d+ workers|of \d+ workers/,
+    bendState: (state) =>
+      withSpecs(state, (spec) => ({
+        ...spec,
+        gang: { ...spec.gang, workers: spec.gang.minWorkers ?? spec.gang.workers },
+      })),
+  },
+  {
+    name: "parts of an accelerator are taken for smaller than they are",
+    found: /is held [\d.]+ times|is promised, and held/,
+    bendState: (state) =>
+      withSpecs(state, ({ gang, ...spec }) => ({
+        ...spec,
+        gang: gang.shareMilli === undefined ? gang : { ...gang, shareMilli: gang.shareMilli + 301 },
+      })),
+  },
+  {
+    name: "labels that were asked for are not looked at",
+    found: /lacks labels that were asked for/,
+    bendState: (state) =>
+      view(state, {
+        nodes: new Map([...state.nodes].map(([id, node]) => [id, { ...node, labels: { zone: "elsewhere" } }])),
+      }),
+  },
+  {
+    name: "workers of one gang crowd where they should be spread",
+    found: /workers share rail/,
+    bendState: (state) =>
+      withSpecs(state, (spec) =>
+        spec.spread === undefined ? spec : { ...spec, spread: { ...spec.spread, over: "rail", maxPerDomain: 0 } },
+      ),
+  },
+  {
+    name: "a gang lies outside of the domain that it asked for",
+    found: /it does not lie within one/,
+    bendState: (state) =>
+      view(state, { sites: new Map([...state.sites].map(([name, site]) => [name, { ...site, fabricLevels: [] }])) }),
+  },
+  {
+    name: "held work starts",
+    found: /waits although it fits|is pending for ever/,
+    bendState: (state) =>
+      view(state, {
+        workloads: new Map([...state.workloads].map(([id, { held: _held, ...workload }]) => [id, workload])),
+      }),
+  },
+  {
+    name: "a promise is dropped without a word",
+    found: /has begun \d+ tasks|no task left|is attempt \d+ of its task/,
+    bendState: (state) => view(state, { promises: new Map() }),
   },
 ];

@@ -38,7 +38,11 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     exceedsFleet: luck.pick(["hold", "reject"]),
     phases,
     teams: randomTeamRules(luck),
-    backfill: { reserve: luck.pick(["none", "head", "all"]), depth: luck.between(1, 3), assumedWalltimeMs: luck.pick([2000, 100_000]) },
+    backfill: {
+      reserve: luck.pick(["none", "head", "all"]),
+      depth: luck.between(1, 3),
+      assumedWalltimeMs: luck.pick([2000, 100_000]),
+    },
     fabric: {
       choose: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
       leastFreeWithoutWish: luck.chance(30),

@@ -2,15 +2,28 @@
  * One seed's life: a random world under random happenings, watched by the checkers at every round (safety); then everything is
  * put right, and all that can run must come to its end and the system to rest (liveness).
  */
-import { feasibility, hashText, type Engine, type Input, type LaunchGang } from "@headroom/engine";
+import {
+  feasibility,
+  hashText,
+  readyTask,
+  type AttemptId,
+  type Engine,
+  type Event,
+  type Input,
+  type LaunchGang,
+  type ReadonlyState,
+  type WorkloadId,
+} from "@headroom/engine";
 import {
   Checkers,
   createSimulation,
   drawBelow,
   Violation,
   type EngineSource,
+  type AttemptLives,
   type RunPlan,
   type Script,
+  type SimulatedRound,
   type Simulation,
 } from "@headroom/sim";
 import { Actions, type Happening } from "./actions.ts";
@@ -20,7 +33,12 @@ import { randomWorld, unlabelled, type World } from "./world.ts";
 /** `restored`: now and then the engine is replaced by one restored from its snapshot. `crashed`: so it is, and loses effects. */
 export type Restarts = "none" | "restored" | "crashed";
 
+/** What befell a world, for counting: the mishaps and takings that the design promises to have tried often. */
+export type Feature = "reclaim" | "preemption" | "gangLoss" | "backfill" | "defragmentation" | "nodeLoss" | "shrink";
+
 export interface SeedRun {
+  readonly features: ReadonlySet<Feature>;
+  readonly heedsNames: boolean;
   readonly digest: string;
   readonly chain: string;
   readonly groups: Checkers["groups"];
@@ -60,7 +78,7 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
     script: emptyScript,
     executor: { startupMs: world.startupMs, stopMs: world.stopMs, plan: (launch) => planOf(world, seed, launch) },
     nodeFaults: null,
-    observer: new Checkers(),
+    observer: new Watch(),
     ...(engines === undefined ? {} : { engines }),
   });
   for (let action = 0; action < world.actionCount; action++) {
@@ -72,7 +90,16 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
   mustBeDone(simulation.engine);
   mustRest(simulation);
   const { engine, observer, nowMs } = simulation;
-  return { digest: engine.digest(), chain: engine.state.chain, groups: observer.groups, engine, nowMs };
+  const { groups, features } = observer;
+  return {
+    digest: engine.digest(),
+    chain: engine.state.chain,
+    groups,
+    features,
+    heedsNames: world.heedsNames,
+    engine,
+    nowMs,
+  };
 }
 
 /** A fleet without nodes says nothing; the next draw of the same seed is taken. */
@@ -92,7 +119,60 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   return { durationMs: below(world.durationMaxMs + 1, "duration"), exitCode: fails ? below(3, "code") + 1 : 0 };
 }
 
-type Run = Simulation<Checkers>;
+/** The checkers, and what the run had of each feature. */
+class Watch extends Checkers {
+  readonly features: Set<Feature> = new Set();
+
+  override onRound(round: SimulatedRound): void {
+    super.onRound(round);
+    for (const event of round.ready.events) this.#note(round, event);
+  }
+
+  #note({ engine: { state } }: SimulatedRound, event: Event): void {
+    if (event.kind === "nodeLost") this.features.add("nodeLoss");
+    if (event.kind === "gangShrinkRequested") this.features.add("shrink");
+    if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");
+    if (event.kind === "evictionPlanned" && event.reason === "preempted") this.features.add("preemption");
+    if (event.kind === "attemptStopRequested" && event.reason === "moved") this.features.add("defragmentation");
+    if (event.kind === "attemptEnded" && event.outcome === "lost" && isGang(state, event))
+      this.features.add("gangLoss");
+    if (event.kind === "attemptStopRequested" && event.reason === "nodeLost") this.features.add("gangLoss");
+    if (event.kind === "gangPlaced" && passesSomebody(state, event)) this.features.add("backfill");
+  }
+
+  override fork(): this {
+    const copy = super.fork();
+    for (const feature of this.features) copy.features.add(feature);
+    return copy;
+  }
+
+  protected override make(lives: AttemptLives): this {
+    return new Watch(lives) as this;
+  }
+}
+
+function isGang(state: ReadonlyState, { attemptId }: { readonly attemptId: AttemptId }): boolean {
+  const workload = [...state.workloads.values()].find(({ endedAttempts }) =>
+    endedAttempts.some(({ id }) => id === attemptId),
+  );
+  return (workload?.spec.gang.workers ?? 1) > 1;
+}
+
+/** Whether work starts beside a protected start of somebody who was there before it and could run on the fleet. */
+function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloadId: WorkloadId }): boolean {
+  const started = state.workloads.get(workloadId);
+  if (started === undefined || (state.policy.backfill?.reserve ?? "none") === "none") return false;
+  const { couldEver } = feasibility(state);
+  return [...state.workloads.values()].some(
+    (other) =>
+      other.ordinal < started.ordinal &&
+      other.spec.priority >= started.spec.priority &&
+      readyTask(other, state.nowMs) !== null &&
+      couldEver(other.spec),
+  );
+}
+
+type Run = Simulation<Watch>;
 
 function happen(simulation: Run, { inputs, dies, returns }: Happening, restarts: Restarts, mishaps: Luck): Run {
   for (const nodeId of dies) simulation.loseMachine(nodeId);
@@ -120,7 +200,8 @@ function runUntil(simulation: Run, untilMs: number): void {
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {
-    const waitsOn = workload.waitsFor?.some(({ workloadId }) => state.workloads.get(workloadId)?.endedAtMs === null) === true;
+    const waitsOn =
+      workload.waitsFor?.some(({ workloadId }) => state.workloads.get(workloadId)?.endedAtMs === null) === true;
     if (workload.endedAtMs === null && !waitsOn && couldEver(workload.spec)) {
       throw new Violation(`${workload.id} is ${workload.phase} for ever although the fleet could hold it`);
     }

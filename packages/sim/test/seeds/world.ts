@@ -112,7 +112,9 @@ function randomTeams(luck: Luck, salt: string): Team[] {
 /** What a team may say besides its limit. */
 export function randomStanding(luck: Luck): Partial<Team> {
   return {
-    ...(luck.chance(60) ? { guarantee: luck.chance(50) ? randomLimit(luck) : { accelerators: luck.between(0, 12) } } : {}),
+    ...(luck.chance(60)
+      ? { guarantee: luck.chance(50) ? randomLimit(luck) : { accelerators: luck.between(0, 12) } }
+      : {}),
     ...(luck.chance(30) ? { weight: luck.pick([0, 0.5, 2]) } : {}),
     ...(luck.chance(20) ? { priority: luck.below(3) } : {}),
     ...(luck.chance(20) ? { lendingLimit: { accelerators: luck.below(6) } } : {}),
@@ -169,7 +171,9 @@ function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
     ...(luck.chance(20) ? { restartCostMs: luck.pick([100, 5000]) } : {}),
     ...(luck.chance(5) ? { hold: true as const } : {}),
     ...(luck.chance(8) ? { notBeforeMs: luck.between(0, 20_000) } : {}),
-    ...(luck.chance(8) ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] } : {}),
+    ...(luck.chance(8)
+      ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] }
+      : {}),
   };
 }
 
