@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
     const page = await open("training");
     await page.getByRole("combobox", { name: "Model" }).selectOption("llama-3-405b");
     await page.getByRole("slider", { name: "Accelerators" }).press("Home");
-    await expectShown(page.getByText(/llama-3-405b needs at least .* GiB on each of 1 H100-SXM-80GB/));
+    await expectShown(page.getByText(/llama-3-405b needs at least .* GiB on one H100-SXM-80GB/));
     await expectShown(page.getByText(/Nearest that works: \d+ accelerators/));
   });
 

@@ -1,6 +1,6 @@
 import { acceleratorCountOf, type ParallelPlan } from "../training/job.ts";
 import { searchBestPlan, type MemoryNeed } from "../training/search/best.ts";
-import { advise, smallestThatFits } from "../training/search/nearest.ts";
+import { advise, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
 import { wholeSpace } from "../training/search/space.ts";
 import { describePlan, problemText } from "./plan-text.ts";
 import { impossible, stated, type Impossible } from "./resolve.ts";
@@ -59,17 +59,20 @@ function givenPlan(
 
 function nothingFits({ question, job, system }: TrainingSetting, least: MemoryNeed | undefined): Impossible {
   const { acceleratorCount } = question;
-  const count = smallestThatFits(job, system);
-  const nearest =
-    count === undefined ? "a smaller model, or less to keep: a shorter sequence, adapters" : `${count} accelerators`;
   if (least === undefined) {
+    const below = nearestCountBelow(job, system, acceleratorCount);
+    const nearest = below === undefined ? "another batch" : `${below} accelerators, or another batch`;
     return impossible(
       `a batch of ${job.globalBatch} divides over ${acceleratorCount} accelerators in no plan`,
       nearest,
     );
   }
+  const count = smallestThatFits(job, system);
+  const nearest =
+    count === undefined ? "a smaller model, or less to keep: a shorter sequence, adapters" : `${count} accelerators`;
   const { name, memoryGib } = system.cluster.node.accelerator;
   const needed = least.neededGib.toFixed(1);
-  const what = `${job.model.name} needs at least ${needed} GiB on each of ${acceleratorCount} ${name}`;
+  const where = acceleratorCount === 1 ? `one ${name}` : `each of ${acceleratorCount} ${name}`;
+  const what = `${job.model.name} needs at least ${needed} GiB on ${where}`;
   return impossible(`${what}, too close to the ${memoryGib} there are, or above them`, nearest);
 }

@@ -77,6 +77,18 @@ describe("a training run", () => {
     expect(days({ checkpointOverlapped: true })).toBeLessThan(days({ checkpointGbPerS: 10 }));
   });
 
+  it.each([
+    [97, 8, 96],
+    [1009, 512, 992],
+    [1_048_576, 16, undefined],
+  ])("of a batch that %i accelerators cannot share says how many can", (acceleratorCount, globalBatch, expected) => {
+    const answer = sizeTraining({ ...run, model: "llama-3-8b", acceleratorCount, globalBatch });
+    if (answer.kind !== "impossible") throw new Error("a prime of accelerators shares no batch");
+    const count = Number(/^(\d+) accelerators/.exec(answer.nearest)?.[1]);
+    if (expected !== undefined) expect(count).toBe(expected);
+    expect(trained({ model: "llama-3-8b", acceleratorCount: count, globalBatch }).plan).toBeDefined();
+  });
+
   it("saves adapters alone when only they are trained", () => {
     const bytes = (part: Partial<TrainingSizing>): number =>
       trained(part).storage.demand.parts.find(({ name }) => name === "checkpoint")?.capacityBytes ?? 0;

@@ -85,3 +85,16 @@ export function smallestThatFits(job: TrainingJob, system: TrainingSystem): numb
   }
   return undefined;
 }
+
+/** Counts right below the one that was asked for, one by one; a prime has a neighbour that divides a usual batch. */
+const neighbourMax = 64;
+
+/** The most accelerators, fewer than so many, over which some plan divides the batch: a neighbour, else a power of two. */
+export function nearestCountBelow(job: TrainingJob, system: TrainingSystem, count: number): number | undefined {
+  const candidates: number[] = [];
+  for (let below = count - 1; below >= 1 && below >= count - neighbourMax; below -= 1) candidates.push(below);
+  for (let power = 2 ** Math.floor(Math.log2(count)); power >= 1; power /= 2) {
+    if (power < count - neighbourMax) candidates.push(power);
+  }
+  return candidates.find((each) => searchBestPlan(job, system, wholeSpace(job, system, each)).kind === "found");
+}
