@@ -3,7 +3,7 @@
  * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
  */
 import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
-import type { Command, Input, JournalGroup, WorkerExit } from "../../src/index.ts";
+import type { Command, Input, JournalGroup, Policy, Team, WorkerExit, WorkloadId } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
@@ -34,6 +34,7 @@ export function recordLife(): RecordedLife {
   };
   suffer(drive);
   govern(drive);
+  plan(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -133,5 +134,63 @@ function govern(drive: Drive): void {
   drive.receive(applied({ teams: [team("forschung/nlp", "原型", { H100: 2 })] }));
   drive.receive(submit("limited", { team: "forschung/nlp", gang: { accelerators: 3 }, acceleratorTypes: ["H100"] }));
   drive.receive(command({ kind: "removeTeam", team: teamName("forschung") }, "key-3"));
+  drive.receive({ kind: "tick" });
+}
+
+/** Holds, conditions, elastic gangs, plans that evict, and places that are promised, kept and withdrawn. */
+function plan(drive: Drive): void {
+  const guaranteed = (name: string, accelerators: number): Team => ({ ...team(name), guarantee: { accelerators } });
+  drive.nowMs += 1_000;
+  drive.receive(
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    applied({ pools: [pool("B200")], teams: [guaranteed("links", 8), guaranteed("rechts", 8)] }),
+    { kind: "nodeSeen", node: node("n5", "B200", { labels: { rack: "r1" } }) },
+    { kind: "nodeSeen", node: node("n6", "B200", { labels: { rack: "r2" }, workersMax: 16 }) },
+  );
+  const acceleratorTypes = ["B200"];
+  const idOf = (name: string): WorkloadId => {
+    const found = [...drive.engine.state.workloads.values()].find(({ spec: each }) => each.name === name);
+    if (found === undefined) throw new Error(`no workload ${name}`);
+    return found.id;
+  };
+  const stopped = (id: string): Input => exited(id, { kind: "signalled", worker: 0, signal: "SIGTERM" });
+  drive.receive(
+    submit("held", { gang: { shareMilli: 500 }, acceleratorTypes, hold: true, restartCostMs: 10 }),
+    submit("follows", { gang: { shareMilli: 250 }, acceleratorTypes, after: [{ workload: "held", on: "ok" }] }),
+    submit("hopeless", { gang: { shareMilli: 250 }, acceleratorTypes, after: [{ workload: "held", on: "failed" }] }),
+  );
+  drive.receive(command({ kind: "releaseWorkload", workloadId: idOf("held") }));
+  drive.receive(command({ kind: "holdWorkload", workloadId: idOf("follows") }));
+  drive.receive(exited(`${idOf("held")}.1`, code(0, 0)));
+  drive.receive(command({ kind: "releaseWorkload", workloadId: idOf("follows") }));
+  drive.receive(exited(`${idOf("follows")}.1`, code(0, 0)));
+  // Two loans are taken back for a guarantee; the second claimant gives up before its place is free.
+  const loan = {
+    team: "links",
+    gang: { accelerators: 8 },
+    acceleratorTypes,
+    preemptible: true,
+    minRuntimeMs: 10,
+  } as const;
+  drive.receive(submit("loan", loan), submit("loan again", loan));
+  drive.nowMs += 1_000;
+  drive.receive(submit("claim", { team: "rechts", gang: { accelerators: 8 }, acceleratorTypes }));
+  drive.receive(stopped(`${idOf("loan again")}.1`));
+  drive.receive(submit("urgent", { team: "links", gang: { accelerators: 8 }, acceleratorTypes, priority: 9 }));
+  drive.receive(command({ kind: "stopWorkload", workloadId: idOf("urgent") }));
+  drive.receive(stopped(`${idOf("loan")}.1`), exited(`${idOf("claim")}.1`, code(0, 0)));
+  shrink(drive, acceleratorTypes);
+}
+
+/** An elastic gang grows, is asked to shrink for somebody, and goes on with what it keeps; work moves to make room. */
+function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
+  for (const workload of drive.engine.state.workloads.values())
+    if (workload.endedAtMs === null) drive.receive(command({ kind: "stopWorkload", workloadId: workload.id }));
+  for (const { id } of drive.engine.state.attempts.values()) drive.receive(exited(id, code(0, 0)));
+  drive.receive(command({ kind: "setPolicy", policy: presets.get("kai") as Policy }));
+  drive.receive(submit("elastic", { team: "links", gang: { workers: 16, minWorkers: 2 }, acceleratorTypes }));
+  drive.receive(submit("partner", { team: "rechts", gang: { workers: 2, accelerators: 2 }, acceleratorTypes }));
+  const elastic = [...drive.engine.state.attempts.values()].find(({ leaving }) => leaving !== undefined);
+  if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
 }
