@@ -139,7 +139,7 @@ const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
   [...missing.values()].reduce((sum, count) => sum + count, 0);
 
 /** Whether the first leaves nobody worse off than the second: neither work outside its shapes nor any team without cells that it had. */
-function isAsGood(first: Layout, second: Layout): boolean {
+export function isAsGood(first: Layout, second: Layout): boolean {
   if (first.outside > second.outside) return false;
   return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
 }

@@ -15,7 +15,17 @@ import type { World } from "../../state/world.ts";
 import type { Where } from "../place.ts";
 import type { Candidate, DomainBudget } from "../place-wishes.ts";
 import { growingAttempt } from "../request.ts";
-import { bestOf, guaranteedWorkers, isOpenTo, layouts, ownerOf, shapesOn, staysAsGood, workerOf } from "./ownership.ts";
+import {
+  bestOf,
+  guaranteedWorkers,
+  isAsGood,
+  isOpenTo,
+  layouts,
+  ownerOf,
+  shapesOn,
+  staysAsGood,
+  workerOf,
+} from "./ownership.ts";
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
@@ -56,19 +66,19 @@ export function placeInCells(
   if (owner === null) return null;
   const owning = owningOn(world, tree, request);
   const before = bestOf(owning.layouts);
-  const unsafe: Own[] = [];
-  for (const layout of owning.layouts) {
-    const own: Own = { owner, ...owning, layout, before, checksSteps: false };
-    if (roomLeft(own) < found.workers * found.gang.accelerators) continue;
-    const placed = new Placing(world, found, { ...request, tree, own }).place();
-    if (placed === null) continue;
-    if (isSafe(tree, own, placed)) return placed;
-    unsafe.push(own);
-  }
-  // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked.
-  for (const own of unsafe) {
-    const placed = new Placing(world, found, { ...request, tree, own: { ...own, checksSteps: true } }).place();
-    if (placed !== null && isSafe(tree, own, placed)) return placed;
+  const ways = owning.layouts
+    .map((layout): Own => ({ owner, ...owning, layout, before, choice: "free" }))
+    .filter((own) => roomLeft(own) >= found.workers * found.gang.accelerators);
+  // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked. What was set aside
+  // for the team holds all that its shapes hold, and takes nothing from anybody.
+  const unsafe = new Set<Own>();
+  for (const choice of ["free", "checked", "setAside"] as const) {
+    for (const own of ways) {
+      if (choice === "checked" ? !unsafe.has(own) : choice === "setAside" && !isAsGood(own.layout, before)) continue;
+      const placed = new Placing(world, found, { ...request, tree, own: { ...own, choice } }).place();
+      if (placed !== null && isSafe(tree, own, placed)) return placed;
+      if (placed !== null) unsafe.add(own);
+    }
   }
   return null;
 }
@@ -109,8 +119,8 @@ interface Own {
   /** One that is looked at, and the best as it was before. */
   readonly layout: Layout;
   readonly before: Layout;
-  /** Whether each new cell is checked against what the others own, as it is chosen. */
-  readonly checksSteps: boolean;
+  /** Any open cell; any that the others can spare, checked one by one; or what the layout sets aside. */
+  readonly choice: "free" | "checked" | "setAside";
 }
 
 interface PlacingRequest extends CellRequest {
@@ -274,7 +284,7 @@ class Placing {
 
   #isAllowed({ region, leaves }: Spot): boolean {
     const own = this.#own;
-    if (own === null || region.isBound || !own.checksSteps) return true;
+    if (own === null || region.isBound || own.choice !== "checked") return true;
     const added = [
       ...this.#placed.map((worker) => workerOf(this.#tree, own.owner, worker)),
       { owner: own.owner, leaves, cell: this.#tree.enclosing(leaves) },
@@ -298,7 +308,7 @@ class Placing {
 }
 
 /** Cells of the team's shapes that hold its work, and those that could. */
-function regionsOf(tree: CellTree, { owner, shapes, workers, layout }: Own): Region[] {
+function regionsOf(tree: CellTree, { owner, shapes, workers, layout, choice }: Own): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
   const taken = new Uint8Array(tree.leaves.length);
@@ -310,6 +320,7 @@ function regionsOf(tree: CellTree, { owner, shapes, workers, layout }: Own): Reg
     const spare = new Set(layout.spare.get(owned));
     for (const cell of owned.cells) {
       const isBound = bound.has(cell);
+      if (choice === "setAside" && !isBound && !spare.has(cell)) continue;
       if (isBound || (bound.size < owned.shape.count && isOpenTo(cell, owner, { holder, taken })))
         regions.push({ cell, owned, isBound, isSpare: spare.has(cell) });
     }
