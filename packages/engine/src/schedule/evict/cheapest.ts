@@ -4,9 +4,11 @@
  * starting again takes, times the accelerators held.
  */
 import type { Batch } from "../../batch.ts";
+import type { NodeId } from "../../model/ids.ts";
 import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { Ledger } from "../../state/ledger.ts";
+import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
@@ -30,7 +32,12 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
   const ledger = new Ledger(world);
   try {
-    return search(batch, { beneficiary, reason, standings, ledger });
+    const asked: Search = { beneficiary, reason, standings, ledger };
+    const plan = search(batch, asked);
+    // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
+    if (plan !== null || reason !== "reclaimed" || beneficiary.workers !== 1) return plan;
+    ledger.rollback();
+    return searchByNode(batch, asked);
   } finally {
     ledger.rollback();
   }
@@ -59,6 +66,51 @@ function search(batch: Batch, { beneficiary, reason, standings, ledger }: Search
   }
   if (placement === null) return null;
   return giveBack(batch, { beneficiary, ledger, victims, placement });
+}
+
+/** One worker lies on one node: of the nodes that those with too much would leave far enough, the one that costs least. */
+function searchByNode(batch: Batch, asked: Search): Plan | null {
+  const { world, nowMs } = batch;
+  const { beneficiary, reason, ledger } = asked;
+  const byNode = new Map<NodeId, Attempt[]>();
+  for (const attempt of candidates(batch, beneficiary, reason)) {
+    for (const node of new Set(attempt.workers.map((worker) => worker.node))) {
+      const there = byNode.get(node);
+      if (there === undefined) byNode.set(node, [attempt]);
+      else there.push(attempt);
+    }
+  }
+  const costOf = ({ attempt }: Victim): number => evictionCost(workloadOf(world, attempt.workloadId), attempt, nowMs);
+  const options: { readonly victims: Victim[]; readonly cost: number }[] = [];
+  for (const [node, there] of byNode) {
+    const victims = vacateUntilItFits(batch, asked, { slot: world.capacity.slot(node), there });
+    ledger.rollback();
+    if (victims !== null) options.push({ victims, cost: victims.reduce((sum, victim) => sum + costOf(victim), 0) });
+  }
+  for (const { victims } of options.toSorted((left, right) => left.cost - right.cost)) {
+    for (const { attempt } of victims) ledger.vacate(attempt, 0);
+    const placement = findPlacement(world, beneficiary, "coming");
+    if (placement !== null) return giveBack(batch, { beneficiary, ledger, victims, placement });
+    ledger.rollback();
+  }
+  return null;
+}
+
+interface OnNode {
+  readonly slot: NodeSlot;
+  readonly there: readonly Attempt[];
+}
+
+function vacateUntilItFits(batch: Batch, { beneficiary, standings, ledger }: Search, { slot, there }: OnNode): Victim[] | null {
+  const victims: Victim[] = [];
+  for (const attempt of there) {
+    const workload = workloadOf(batch.world, attempt.workloadId);
+    if (!isAboveClaim(batch, standings, beneficiary, workload)) continue;
+    ledger.vacate(attempt, 0);
+    victims.push({ attempt, keeps: 0 });
+    if (slot.workersThatFit(beneficiary.gang, 1, "coming") > 0) return victims;
+  }
+  return null;
 }
 
 /** Accelerators in sum: a plain count saves most looks at the nodes. */
