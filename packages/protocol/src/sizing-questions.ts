@@ -188,6 +188,7 @@ export const trainingQuestion = z
         })
         .optional()
         .meta({ description: "The network between nodes; non-blocking where it is left out." }),
+      fabricName: label.optional().meta({ description: "A fabric of `catalogue` by its name, instead of `fabric`." }),
       sequenceLength: integer(1, 100_000_000),
       globalBatch: integer(1, 10_000_000).meta({ description: "Sequences per optimizer step." }),
       tokens: positive.optional().meta({ description: "Tokens of the whole run." }),

@@ -1,5 +1,6 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
+import type { CatalogueOptions } from "../size/size-catalogue.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
 import type { NetworkOptions } from "../size/size-network.ts";
 import type { ServingOptions } from "../size/size-serving.ts";
@@ -19,7 +20,11 @@ const modelOptions: readonly OptionDefinition[] = [
   { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
   { flags: "--accelerator <name>", description: "as the catalogue or people call it: H100, B200-SXM, MI300X …" },
   { flags: "--profile <file>", description: "what `headroom calibrate` wrote for it", complete: "file" },
-  { flags: "--catalogue <file>", description: "YAML with accelerators that the catalogue lacks", complete: "file" },
+  {
+    flags: "--catalogue <file>",
+    description: "YAML with accelerators and fabrics that the catalogue lacks",
+    complete: "file",
+  },
   { flags: "--price <USD>", description: "per accelerator and hour" },
 ];
 
@@ -27,7 +32,11 @@ const trainingOptions: readonly OptionDefinition[] = [
   ...modelOptions,
   { flags: "--gpus <count>", description: "accelerators" },
   { flags: "--gpus-per-node <count>", description: "accelerators per node (default: of the usual server)" },
-  { flags: "--node-network <GB/s>", description: "all network ports of a node together, per direction" },
+  {
+    flags: "--node-network <GB/s>",
+    description: "all network ports of a node together, per direction, or a server's network by name (size catalogue)",
+  },
+  { flags: "--fabric <name>", description: "a fabric of the catalogue file, instead of --oversubscription" },
   { flags: "--oversubscription <ratio>", description: "down to up at the leaves (default: non-blocking)" },
   { flags: "--sequence <tokens>", description: "tokens per sequence (default: 4096)" },
   { flags: "--batch <sequences>", description: "sequences per optimizer step" },
@@ -217,13 +226,31 @@ Examples:
   },
 });
 
+const catalogueCommand = defineCommand<CatalogueOptions>({
+  name: "catalogue",
+  summary: "Accelerators, links and models that are known by name, with their figures and where these come from",
+  options: [{ flags: "--catalogue <file>", description: "YAML with more of them", complete: "file" }, jsonOption],
+  async run(context, { options }) {
+    const { runSizeCatalogue } = await import("../size/size-catalogue.ts");
+    return runSizeCatalogue(context, options);
+  },
+});
+
 export const sizeCommand = defineCommand({
   name: "size",
   summary: "What will it take: time, memory, network, storage, failures, before anyone buys or waits",
-  commands: [trainCommand, finetuneCommand, serveCommand, networkCommand, storageCommand, failuresCommand],
+  commands: [
+    trainCommand,
+    finetuneCommand,
+    serveCommand,
+    networkCommand,
+    storageCommand,
+    failuresCommand,
+    catalogueCommand,
+  ],
   run(context) {
     context.note(
-      "Say what to size: train, finetune, serve, network, storage or failures. `headroom size --help` says more.",
+      "Say what to size: train, finetune, serve, network, storage, failures or catalogue. `headroom size --help` says more.",
     );
     return Promise.resolve(exitCode.usage);
   },

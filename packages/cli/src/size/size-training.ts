@@ -16,6 +16,7 @@ export interface TrainingOptions {
   readonly gpusPerNode?: string;
   readonly nodeNetwork?: string;
   readonly oversubscription?: string;
+  readonly fabric?: string;
   readonly sequence?: string;
   readonly batch?: string;
   readonly tokens?: string;
@@ -73,8 +74,9 @@ async function questionOf(
     catalogue: await catalogueFile(context, options.catalogue),
     acceleratorCount: count(needed(options.gpus, "--gpus", "64"), "--gpus", acceleratorsMax),
     acceleratorsPerNode: given(options.gpusPerNode, (text) => count(text, "--gpus-per-node", 1024), undefined),
-    nodeNetworkGbPerS: given(options.nodeNetwork, (text) => positive(text, "--node-network"), undefined),
+    nodeNetworkGbPerS: await nodeNetwork(options.nodeNetwork),
     fabric: oversubscription === undefined ? undefined : { leafOversubscription: oversubscription },
+    fabricName: options.fabric,
     sequenceLength: given(options.sequence, (text) => count(text, "--sequence", sequenceMax), 4096),
     globalBatch: count(needed(options.batch, "--batch", "512"), "--batch", batchMax),
     tokens: given(options.tokens, (text) => quantity(text, "--tokens"), undefined),
@@ -92,6 +94,17 @@ async function questionOf(
     checkpointGbPerS: given(options.checkpointRate, (text) => positive(text, "--checkpoint-rate"), 100),
     tiers: await storageTiers(options),
   };
+}
+
+/** GB/s, or the network of a known server by its name. */
+async function nodeNetwork(text: string | undefined): Promise<number | undefined> {
+  if (text === undefined) return undefined;
+  const { findLink, links } = await import("@headroom/perf");
+  if (/^[0-9.]/.test(text)) return positive(text, "--node-network");
+  const link = findLink(text);
+  if (link?.kind === "server") return link.gbPerS;
+  const servers = links.filter(({ kind }) => kind === "server").map(({ name }) => name);
+  throw new CliError(`--node-network: expected GB/s or one of ${servers.join(", ")}`, exitCode.usage);
 }
 
 /** Rank of the adapters where nothing else is said: what most published recipes take. */

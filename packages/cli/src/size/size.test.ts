@@ -142,6 +142,31 @@ describe("size train and finetune", () => {
     expect([code, stderr.includes(message) ? message : stderr]).toEqual([3, message]);
   });
 
+  it("runs on a fabric and a server's network that are known by name", async () => {
+    const fabric = `fabrics:
+  - name: ours
+    kind: fat-tree
+    source: cabling plan
+    tiers: [{ name: leaf, nodeCount: 2, oversubscription: 15 }]
+`;
+    writeFileSync(path.join(folder, "fabrics.yaml"), fabric);
+    const job = [...small, "--gpus", "64", "--batch", "64", "--plan", "mb=1,zero=3", "--json"];
+    const seconds = async (...network: string[]): Promise<number> =>
+      (JSON.parse((await size("train", ...job, ...network)).stdout) as TrainingReport).step.seconds;
+    const ours = ["--catalogue", "fabrics.yaml", "--fabric", "ours"];
+    expect(await seconds(...ours)).toBeGreaterThan(await seconds());
+    expect(await seconds("--node-network", "GCP A3 High TCPX")).toBe(await seconds("--node-network", "100"));
+    const unknown = await size("train", ...job, "--catalogue", "fabrics.yaml", "--fabric", "theirs");
+    expect(JSON.parse(unknown.stdout)).toMatchObject({ kind: "impossible", nearest: "ours" });
+    expect((await size("train", ...job, "--node-network", "fast")).stderr).toContain("expected GB/s or one of DGX");
+  });
+
+  it("lists what is known by name, with sources", async () => {
+    const { code, stdout } = await size("catalogue");
+    expect(code).toBe(0);
+    for (const name of ["H100-SXM-80GB", "MI300X", "AWS EFA v2 P5", "llama-3-70b"]) expect(stdout).toContain(name);
+  });
+
   it("refuses a profile of another accelerator", async () => {
     const other = ["--model", "llama-3-8b", "--gpus", "8", "--batch", "64", "--profile", example];
     const { code, stderr } = await size("train", ...other, "--accelerator", "B200");

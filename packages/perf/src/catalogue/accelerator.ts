@@ -35,8 +35,3 @@ export interface ScaleUp {
   /** Accelerators that reach each other over it at that rate. */
   readonly domainCount: number;
 }
-
-/** Peak of one rate class, TFLOP/s; undefined where the accelerator has no matrix unit for it. */
-export function peakTflops(accelerator: Accelerator, matrixClass: MatrixClass): number | undefined {
-  return accelerator.denseTflops[matrixClass];
-}

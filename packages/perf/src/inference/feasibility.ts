@@ -2,7 +2,7 @@ import type { ModelArchitecture } from "../catalogue/model.ts";
 import { bytesPerElement } from "../catalogue/number-format.ts";
 import type { RequestShape } from "./batching.ts";
 import { sequenceKvBytes, servingMemory } from "./kv-cache.ts";
-import { acceleratorCount, buildReplica, weightBytesPerAccelerator } from "./replica.ts";
+import { buildReplica, weightBytesPerAccelerator } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingLayout } from "./replica.ts";
 
 /** Why a replica cannot run, with the nearest plan that would where there is one. */
@@ -119,16 +119,4 @@ export function obstacles(replica: Replica, request: RequestShape): readonly Obs
   if (found.length > 0) return found;
   const memory = memoryObstacle(buildReplica(replica), request);
   return memory === undefined ? [] : [memory];
-}
-
-/** Accelerators of one replica, as people count them. */
-export function describeLayout(layout: ServingLayout): string {
-  const parts = [
-    ["tensor", layout.tensor],
-    ["pipeline", layout.pipeline],
-    ["attention data", layout.attentionData],
-    ["expert", layout.expert],
-  ] as const;
-  const named = parts.filter(([, value]) => value > 1).map(([name, value]) => `${name} ${value}`);
-  return `${acceleratorCount(layout)} accelerators${named.length > 0 ? ` (${named.join(", ")})` : ""}`;
 }

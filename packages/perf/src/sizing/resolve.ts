@@ -2,6 +2,7 @@ import { acceleratorOfDevice } from "../calibration/device-names.ts";
 import type { CalibrationProfile } from "../calibration/profile.ts";
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { accelerators, findAccelerator } from "../catalogue/accelerators.ts";
+import type { Fabric } from "../catalogue/fabric.ts";
 import { readModelConfig } from "../catalogue/hugging-face.ts";
 import type { ModelArchitecture } from "../catalogue/model.ts";
 import { findModel, modelNames } from "../catalogue/models.ts";
@@ -54,6 +55,17 @@ export function resolveAccelerator(name: string, entries?: unknown): Accelerator
   const known = knownAccelerators(entries);
   if (isImpossible(known)) return known;
   return findAccelerator(name, known) ?? unknownAccelerator(name, known);
+}
+
+/** A fabric that the user describes: the catalogue itself has none, since no two sites are cabled alike. */
+export function resolveFabric(name: string, entries?: unknown): Fabric | Impossible {
+  const reading = entries === undefined ? undefined : readCatalogueEntries(entries);
+  if (reading?.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
+  const fabrics = reading?.fabrics ?? [];
+  const found = fabrics.find((fabric) => fabric.name === name);
+  if (found !== undefined) return found;
+  const known = fabrics.map((fabric) => fabric.name).join(", ");
+  return impossible(`the catalogue file has no fabric ${name}`, known === "" ? "a file with `fabrics`" : known);
 }
 
 export function unknownAccelerator(name: string, known: readonly Accelerator[]): Impossible {

@@ -16,6 +16,7 @@ import {
   isImpossible,
   otherDevice,
   resolveAccelerator,
+  resolveFabric,
   resolveModel,
   stated,
   type Given,
@@ -35,6 +36,8 @@ export interface TrainingSizing {
   /** The network between nodes; non-blocking if left out. */
   readonly fabric?: Given<Omit<FabricRequest, "nodeCount">> | undefined;
   readonly sequenceLength: number;
+  /** A fabric of the catalogue file by its name, instead of one by its ratios. */
+  readonly fabricName?: string | undefined;
   /** Sequences per optimizer step. */
   readonly globalBatch: number;
   /** Tokens of the whole run. */
@@ -94,9 +97,11 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
 }
 
 function fabricFor(question: TrainingSizing, nodeCount: number): Fabric | Impossible {
-  if (question.fabric === undefined || nodeCount === 1) return nonBlockingFabric;
+  if (question.fabricName !== undefined) return resolveFabric(question.fabricName, question.catalogue);
+  if (question.fabric === undefined) return nonBlockingFabric;
   const counts = fabricCounts(fabricRequest({ ...stated(question.fabric), nodeCount }));
-  return counts.kind === "impossible" ? counts : fabricOf(counts);
+  if (counts.kind === "impossible") return counts;
+  return nodeCount === 1 ? nonBlockingFabric : fabricOf(counts);
 }
 
 function calibrationOf(
