@@ -95,6 +95,9 @@ export class Capacity {
   /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
   fleetEpoch = 0;
 
+  /** Told of every change of what a node has free; for the scores, if the policy has any. */
+  watch: ((slot: NodeSlot) => void) | null = null;
+
   /** Grows whenever a node joins or changes: where nodes lie in the fabric may have changed. */
   nodesEpoch = 0;
 
@@ -165,11 +168,8 @@ export class Capacity {
       slot.hold(accelerators, gang, 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
-      const { bookedCount, bookedOver, workersFree } = slot;
-      // A promise may wait for more cores or memory than are free: that is no matter for who asks for none.
-      const lacksCores = gang.coresMilli > 0 && slot.coresFreeMilli < 0;
-      const lacksMemory = gang.memoryMib > 0 && slot.memoryFreeMib < 0;
-      const isOver = bookedOver || lacksCores || lacksMemory || workersFree < 0;
+      const { bookedCount, bookedOver } = slot;
+      const isOver = bookedOver || slot.isOverHeld;
       if (isOver || bookedCount !== gang.accelerators) throw wrongBooking(attempt, slot, accelerators);
     }
   }
@@ -211,6 +211,7 @@ export class Capacity {
 
   #refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
     this.#typeOf(slot).refile(slot, freeBefore, comingBefore);
+    this.watch?.(slot);
   }
 
   #typeOf(slot: NodeSlot): TypeCapacity {

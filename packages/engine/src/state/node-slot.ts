@@ -34,6 +34,9 @@ export class NodeSlot {
   readonly held: Int32Array;
   readonly #leaving: Int32Array;
   readonly #promised: Int32Array;
+  #coresPromisedMilli = 0;
+  #memoryPromisedMib = 0;
+  #workersPromised = 0;
   freeCount: number;
   comingCount = 0;
   /** Negative while a promise waits for what its place still holds. */
@@ -73,6 +76,15 @@ export class NodeSlot {
   /** Whether anybody on it was asked to leave. */
   get hasComing(): boolean {
     return this.workersComing > 0;
+  }
+
+  /** Whether more cores, memory or workers are held than there are; what is promised waits for what is held. */
+  get isOverHeld(): boolean {
+    return (
+      this.coresFreeMilli + this.#coresPromisedMilli < 0 ||
+      this.memoryFreeMib + this.#memoryPromisedMib < 0 ||
+      this.workersFree + this.#workersPromised < 0
+    );
   }
 
   /** Thousandths of an accelerator that a share could have. */
@@ -127,6 +139,9 @@ export class NodeSlot {
   /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
   promise(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
+    this.#coresPromisedMilli += sign * gang.coresMilli;
+    this.#memoryPromisedMib += sign * gang.memoryMib;
+    this.#workersPromised += sign;
     this.#book(this.#promised, set, sign * milliOf(gang));
   }
 

@@ -55,7 +55,7 @@ export interface SeedOptions {
 }
 
 /** Far more rounds than any world needs, so that one that never comes to rest is told from one that is long. */
-const roundsMax = 20_000;
+const roundsMax = 3_000;
 
 const emptyScript: Script = {
   length: 0,

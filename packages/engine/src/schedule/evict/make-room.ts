@@ -32,6 +32,8 @@ interface Clearing {
 }
 
 export function findRoomByMoving(batch: Batch, beneficiary: PlacementClass): Plan | null {
+  // A further worker is worth no move: the gang that moved would ask for it again.
+  if (beneficiary.isGrowth) return null;
   const { world } = batch;
   const { gang, workers } = beneficiary;
   if (world.evictable.size === 0 || gang.accelerators === 0 || gang.shareMilli !== undefined) return null;
