@@ -48,6 +48,8 @@ export const LABELS_MAX = 64;
 export const SLICES_MAX = 4;
 /** Workloads that one may wait for. */
 export const PREDECESSORS_MAX = 64;
+/** Kinds of worker that a policy calls typical: the published lists have a few hundred. */
+export const TYPICAL_DEMAND_MAX = 2_000;
 /** A million dollars an hour. */
 export const PRICE_MICRO_USD_MAX = 1_000_000_000_000;
 

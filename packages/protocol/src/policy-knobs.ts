@@ -52,6 +52,7 @@ function resolved(schema: Schema, { $defs = {} }: Definitions): Schema {
 function valuesOf({ type, items, anyOf, minimum, maximum, ...schema }: Schema): string {
   if (anyOf !== undefined) return anyOf.map(valuesOf).join(" or ");
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
+  if (schema.properties !== undefined) return `{${Object.keys(schema.properties).join(", ")}}`;
   if (items !== undefined) return `list of ${valuesOf(items)}`;
   if (type === "boolean") return "`true`, `false`";
   if (type === "null") return "`null`";

@@ -142,8 +142,24 @@ export const policy = z
     }),
     placement: z.enum(["pack", "spread", "random", "best-fit", "fragmentation", "balanced"]).meta({
       description:
-        "Which of the nodes that fit a worker goes to. `pack`: the one with the fewest free accelerators. `spread`: the one with the most. `random`: any, drawn by lot. `best-fit`: where least of cores and accelerators is left. `fragmentation`: where least becomes useless for what is typically asked. `balanced`: fragmentation and fit together.",
+        "Which of the nodes that fit a worker goes to. `pack`: the one with the fewest free accelerators. `spread`: the one with the most. `random`: any, drawn by lot. `best-fit`: where least of cores and accelerators is left. `fragmentation`: where least becomes useless for what is typically asked. `balanced`: where what has lately been asked for loses least; untouched nodes are kept for work that wants all of one. Who asks `balanced` for nothing but whole accelerators is packed.",
     }),
+    typicalDemand: z
+      .array(
+        z.strictObject({
+          accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX),
+          milli: integer(1, 1000),
+          coresMilli: integer(0, limits.CORES_MILLI_MAX),
+          count: integer(1, limits.TASKS_MAX),
+        }),
+      )
+      .min(1)
+      .max(limits.TYPICAL_DEMAND_MAX)
+      .optional()
+      .meta({
+        description:
+          "For `fragmentation`: the kinds of worker that are typically asked for: accelerators, thousandths of each, cores, and how often. Left out, it is learned from what is submitted, as it always is for `balanced`.",
+      }),
     exceedsFleet: z.enum(["hold", "reject"]).meta({
       description:
         "What becomes of work that the fleet could not hold if it were empty. `hold`: it waits, and lets others pass. `reject`: it is refused.",

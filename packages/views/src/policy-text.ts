@@ -47,7 +47,7 @@ const placementWords: Words<Rules["placement"]> = {
   random: "on any nodes that have room, drawn by lot",
   "best-fit": "where least of cores and accelerators is left over",
   fragmentation: "where least becomes useless for what is typically asked",
-  balanced: "where the fleet stays most useful for what is typically asked",
+  balanced: "where what has lately been asked for loses least",
 };
 
 function orderLines({ order, whenHeadBlocked, placement, exceedsFleet, backfill }: Rules): PolicyLine[] {

@@ -1,6 +1,8 @@
 import type { WorkloadEvent } from "../events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
+import { learnsDemand } from "../policy/rules.ts";
+import { DemandMix } from "../state/demand-mix.ts";
 import { invariant } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../state/entities.ts";
@@ -78,6 +80,7 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
   if (event.spec.hold === true) workload.held = true;
   if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
+  if (learnsDemand(world.rules)) (state.demand ??= new DemandMix()).count(event.spec);
   waitForOthers(world, workload);
   if (!isWaitingForTime(workload, event.atMs)) queue.add(workload);
   waitForTime(world, workload, event.atMs);

@@ -15,6 +15,11 @@ export interface Policy {
   readonly whenHeadBlocked: "stop" | "skip";
   /** Which of the nodes that fit a worker goes to: see `NodeOrder`. */
   readonly placement: NodeOrder;
+  /**
+   * For `fragmentation`: what is typically asked for, kind by kind and how often. Absent: it is learned from what is submitted,
+   * as it always is for `balanced`.
+   */
+  readonly typicalDemand?: readonly TypicalDemand[];
   /** Work that the fleet could not hold even if it were empty: `hold` keeps it waiting and lets others pass; `reject` refuses it. */
   readonly exceedsFleet: "hold" | "reject";
   readonly phases?: readonly Phase[];
@@ -27,12 +32,21 @@ export interface Policy {
   readonly waives?: readonly number[];
 }
 
+/** A kind of worker: accelerators and thousandths of each (1000, or less of one), cores, and how many of what is asked are such. */
+export interface TypicalDemand {
+  readonly accelerators: number;
+  readonly milli: number;
+  readonly coresMilli: number;
+  readonly count: number;
+}
+
 export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "running" | "user" | "deadline";
 
 /**
  * `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. `random`: any, drawn by seed and
  * sequence. `best-fit`: what is left of cores and accelerators after placing, as parts of the largest node, is least.
- * `fragmentation`: least becomes useless for what is typically asked. `balanced`: the product's own: see `schedule/scores`.
+ * `fragmentation`: least becomes useless for what is typically asked (`typicalDemand`). `balanced`: what has lately been asked for
+ * loses least by it; untouched nodes are kept for those who want all of one, and who asks for whole accelerators alone is packed: see `schedule/scores`.
  * Ties: the node that joined first.
  */
 export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentation" | "balanced";

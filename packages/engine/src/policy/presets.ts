@@ -6,7 +6,7 @@ const presetList = [
     name: "default",
     order: ["priority", "submitted"],
     whenHeadBlocked: "skip",
-    placement: "pack",
+    placement: "balanced",
     exceedsFleet: "hold",
     phases: ["place", "consolidate", "reclaim", "preempt", "grow"],
     teams: {
@@ -53,6 +53,12 @@ const presetList = [
   },
   /** Shortest walltime first; the head blocks. */
   { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
+  /** Placement alone, to compare with: whatever fits starts in order of submission, on any node that has room. */
+  { name: "random", order: ["submitted"], whenHeadBlocked: "skip", placement: "random", exceedsFleet: "hold" },
+  /** The same where least of cores and accelerators is left. */
+  { name: "best-fit", order: ["submitted"], whenHeadBlocked: "skip", placement: "best-fit", exceedsFleet: "hold" },
+  /** The same by Fragmentation Gradient Descent (Weng et al., USENIX ATC '23). */
+  { name: "fgd", order: ["submitted"], whenHeadBlocked: "skip", placement: "fragmentation", exceedsFleet: "hold" },
   /** KAI-Scheduler's rounds: allocate, consolidation, reclaim, preempt, stale-gang eviction. */
   {
     name: "kai",

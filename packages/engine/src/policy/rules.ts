@@ -1,7 +1,7 @@
 /** What a policy leaves out, filled in: the form in which the phases of a round read it. */
 import type { Policy } from "./policy.ts";
 
-export type Rules = Required<Policy>;
+export type Rules = Required<Omit<Policy, "typicalDemand">> & Pick<Policy, "typicalDemand">;
 
 /** What holds where a policy says nothing: whatever fits is started, and nothing is taken from anybody. */
 const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
@@ -20,5 +20,9 @@ const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "e
   elastic: { grow: "never" },
   waives: [],
 };
+
+/** Whether the policy's scores want to know what has lately been asked for. */
+export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
+  placement === "balanced" || (placement === "fragmentation" && typicalDemand === undefined);
 
 export const rulesOf = (policy: Policy): Rules => ({ ...plain, ...policy });

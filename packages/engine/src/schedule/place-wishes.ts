@@ -3,12 +3,14 @@
  * count on what will be free. Looks at every usable node of the type once.
  */
 import type { WorkerAllocation } from "../model/workload.ts";
+import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf } from "../state/node-slot.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
+import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
@@ -90,28 +92,39 @@ function assign(world: World, found: PlacementClass, { candidates, layer }: Assi
   for (const { slot, fits } of nodeOrder(world, found, { candidates, layer })) {
     const most = Math.min(fits, count - workers.length, spread.left(slot));
     spread.take(slot, most);
-    workers.push(...workersOn(slot, found, { count: most, layer }));
+    workers.push(...workersOn(world, found, { slot, count: most, layer }));
     if (workers.length === count) return workers;
   }
   return null;
 }
 
 /** Workers of a gang on one node, each with its own accelerators or its share of one. */
-function workersOn(slot: NodeSlot, { gang }: PlacementClass, { count, layer }: { readonly count: number; readonly layer: Layer }): WorkerAllocation[] {
+function workersOn(world: World, { gang }: PlacementClass, { slot, count, layer }: OnNode): WorkerAllocation[] {
   const node = slot.node.id;
-  if (gang.shareMilli !== undefined) return sharesOn(slot, gang.shareMilli, { count, layer }).map((accelerators) => ({ node, accelerators }));
+  if (gang.shareMilli !== undefined) {
+    const byScore = layer === "idle" && isScored(world, gang);
+    const first = byScore ? world.scores.acceleratorOf(world, slot, workerAsk(gang)) : -1;
+    return sharesOn(gang.shareMilli, { slot, count, layer }, first).map((accelerators) => ({ node, accelerators }));
+  }
   return Array.from({ length: count }, (_, index) => ({
     node,
     accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators, layer),
   }));
 }
 
-/** A share goes to the fullest accelerator that has room for it, ties to the lowest. */
-function sharesOn(slot: NodeSlot, milli: number, { count, layer }: { readonly count: number; readonly layer: Layer }): string[] {
+interface OnNode {
+  readonly slot: NodeSlot;
+  readonly count: number;
+  readonly layer: Layer;
+}
+
+/** A share goes to the fullest accelerator that has room for it, ties to the lowest; the first to where the scores want it (-1: alike). */
+function sharesOn(milli: number, { slot, count, layer }: OnNode, first: number): string[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
-  return Array.from({ length: count }, () => {
-    let best = -1;
+  return Array.from({ length: count }, (_, position) => {
+    let best = position === 0 ? first : -1;
     rooms.forEach((room, index) => {
+      if (position === 0 && first >= 0) return;
       if (room >= milli && (best < 0 || room < (rooms[best] as number))) best = index;
     });
     rooms[best] = (rooms[best] as number) - milli;

@@ -9,6 +9,7 @@ import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { NodeSet } from "../state/node-set.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { isPlacedByScore, isScored, placeByScore } from "./scores/place-by-score.ts";
 import { placeWithWishes } from "./place-wishes.ts";
 import { windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "./request.ts";
@@ -16,6 +17,7 @@ import type { Placement } from "./request.ts";
 
 /** The most preferred type that holds all workers asked for and whose quotas allow it; `null` if none does. */
 export function findPlacement(world: World, found: PlacementClass, layer: Layer = "idle"): Placement | null {
+  if (layer === "idle" && isPlacedByScore(world, found)) return placeByScore(world, found);
   const { gang } = found;
   // A share may fit where no whole accelerator is free.
   const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
@@ -36,20 +38,21 @@ export interface Where {
 }
 
 /** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoWishes({ rules }: World, { spec, gang, isGrowth }: PlacementClass): boolean {
-  const { placement, fabric } = rules;
+function hasNoWishes(world: World, { spec, gang, isGrowth }: PlacementClass): boolean {
+  const { rules } = world;
+  const { fabric } = rules;
   const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
   // Cells count more than free accelerators do.
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
-  return !isGrowth && gang.shareMilli === undefined && (placement === "pack" || placement === "spread");
+  return !isGrowth && gang.shareMilli === undefined && !isScored(world, gang);
 }
 
 export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
   if (where.layer !== "idle" || !hasNoWishes(world, found) || windowsInTheWay(world, found).length > 0)
     return placeWithWishes(world, found, where);
   const { gang, workers: count } = found;
-  const isPacking = world.rules.placement === "pack";
+  const isPacking = world.rules.placement !== "spread";
   if (count === 1) return placeOne(where.type, gang, isPacking);
   const workers: WorkerAllocation[] = [];
   visitNodes(where.type, gang, isPacking, (slot) => {

@@ -15,6 +15,7 @@ export function copyLiveState(state: State): State {
     calendar: new Map(state.calendar),
     accounts: new Map(state.accounts),
     answers: new Map(),
+    demand: state.demand?.copy() ?? null,
     nodes: copied(state.nodes),
     attempts: copied(state.attempts),
     workloads: liveWorkloads(state),

@@ -24,6 +24,7 @@ export function stateDigest(state: State): string {
       ...(state.promises.size === 0 ? {} : { promises: state.promises }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
+      ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // A retained answer never changes, so its key stands for it.
       answers: hashText([...state.answers.keys()].join("\n")),
       scalars: { nowMs, sequence, chain, policy, submittedCount, endedCount },

@@ -6,6 +6,8 @@ import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { PromisedPlace } from "../model/workload.ts";
+import { DemandMix } from "./demand-mix.ts";
+import type { StoredDemand } from "./demand-mix.ts";
 import { InvariantError } from "./invariant.ts";
 import { utf8Decode, utf8Encode } from "./utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
@@ -35,6 +37,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       promises: [...state.promises.values()],
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
+      ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       answers: [...state.answers],
     }),
   );
@@ -54,6 +57,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly calendar?: readonly CalendarItem[];
   /** Absent while no team has a budget. */
   readonly accounts?: readonly (readonly [TeamName, Account])[];
+  /** Absent where no policy's scores wanted to know it. */
+  readonly demand?: StoredDemand;
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
@@ -109,5 +114,6 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
     accounts: new Map(stored.accounts ?? []),
     answers: new Map(stored.answers),
+    demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),
   };
 }

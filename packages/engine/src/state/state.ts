@@ -9,6 +9,7 @@ import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../replies.ts";
 
 export interface ReadonlyState {
@@ -35,9 +36,13 @@ export interface ReadonlyState {
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
+  /** What has lately been asked for, from the first submission on under a policy whose scores want to know it. */
+  readonly demand: ReadonlyDemand | null;
   readonly submittedCount: number;
   readonly endedCount: number;
 }
+
+export type ReadonlyDemand = Pick<DemandMix, "renewals" | "sample" | "countedMilli" | "countedMilliBySize">;
 
 export interface Answer {
   readonly fingerprint: string;

@@ -15,8 +15,10 @@ import { CalendarIndex } from "./calendar-index.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
+import type { DemandMix } from "./demand-mix.ts";
 import { Endings } from "./endings.ts";
 import { FabricIndex } from "./fabric-index.ts";
+import { ScoreIndex } from "../schedule/scores/score-index.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
@@ -64,6 +66,7 @@ export interface State extends ReadonlyState {
   readonly calendar: Map<string, CalendarItem>;
   readonly accounts: Map<TeamName, Account>;
   readonly answers: Map<string, Answer>;
+  demand: DemandMix | null;
   submittedCount: number;
   endedCount: number;
 }
@@ -81,6 +84,7 @@ export interface World {
   readonly fabric: FabricIndex;
   readonly cells: CellIndex;
   readonly endings: Endings;
+  readonly scores: ScoreIndex;
   /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
   readonly evictable: Map<TeamName, Set<Attempt>>;
   /** Standings of the teams as of a sequence and of what waits then (`schedule/order/standing.ts`). */
@@ -118,6 +122,7 @@ export function emptyState(): State {
     calendar: new Map(),
     accounts: new Map(),
     answers: new Map(),
+    demand: null,
     submittedCount: 0,
     endedCount: 0,
   };
@@ -143,6 +148,7 @@ export function indexState(state: State): World {
     fabric: new FabricIndex(state),
     cells: new CellIndex(state),
     endings: new Endings(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs),
+    scores: new ScoreIndex(),
     evictable: new Map(),
     standings: null,
     reservations: [],

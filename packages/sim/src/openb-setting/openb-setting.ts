@@ -7,6 +7,7 @@ import { commandId, createEngine, teamName, type Engine, type Input, type Policy
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { drawDemand } from "./drawn-demand.ts";
+import { withTypicalDemand } from "./typical-demand.ts";
 
 export interface SettingOptions {
   /** What is drawn from; only what it asks for counts. */
@@ -54,7 +55,11 @@ export class SettingRun {
     this.#pendingMarksMilli = [...usualMarksMilli.filter((mark) => mark < demandMilli), demandMilli];
     this.#round([
       { ...operator("fleet"), kind: "apply", sites: fleet.sites, pools: fleet.pools, teams: [theTeam], workloads: [] },
-      { ...operator("policy"), kind: "setPolicy", policy: { ...policy, exceedsFleet: "reject" } },
+      {
+        ...operator("policy"),
+        kind: "setPolicy",
+        policy: { ...withTypicalDemand(policy, population), exceedsFleet: "reject" },
+      },
     ]);
     this.#round(fleet.nodes.map((node) => ({ kind: "nodeSeen", node })));
   }

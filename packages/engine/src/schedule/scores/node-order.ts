@@ -2,8 +2,10 @@
 import type { Layer, NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
+import { workerAsk } from "../../state/demand-mix.ts";
 import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";
+import { isScored } from "./place-by-score.ts";
 
 export interface Candidates {
   readonly candidates: readonly Candidate[];
@@ -20,11 +22,14 @@ export function nodeOrder(
 ): readonly Candidate[] {
   const isPacking = world.rules.placement !== "spread";
   const share = found.gang.shareMilli;
+  const byScore = layer === "idle" && isScored(world, found.gang);
+  const ask = workerAsk(found.gang);
   const preferred = preferredRanks(world, found, candidates);
   const keysOf = ({ slot }: Candidate): Keys => {
     const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
     return [
       preferred.get(slot.node.id) ?? 0,
+      byScore ? -world.scores.scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
       layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
       // Later, what is idle now is left to others until the plan's time comes.

@@ -1,0 +1,37 @@
+/** What is typical of a list of jobs, as FGD's evaluation takes it: the most frequent kinds until they make up 95% of the list. */
+import type { Policy } from "@headroom/engine";
+import type { TraceJob } from "../trace/trace.ts";
+
+type TypicalDemand = NonNullable<Policy["typicalDemand"]>;
+
+/** The kind that passes this share is still among them. */
+const TYPICAL_PERCENT = 95;
+
+export function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
+  const kinds = new Map<string, TypicalDemand[number]>();
+  for (const { accelerators, shareMilli, coresMilli } of population) {
+    const milli = shareMilli ?? 1000;
+    const key = `${accelerators}|${milli}|${coresMilli}`;
+    kinds.set(key, { accelerators, milli, coresMilli, count: (kinds.get(key)?.count ?? 0) + 1 });
+  }
+  const sorted = [...kinds.values()].toSorted(
+    (left, right) =>
+      right.count - left.count ||
+      left.coresMilli - right.coresMilli ||
+      left.accelerators - right.accelerators ||
+      left.milli - right.milli,
+  );
+  let counted = 0;
+  return sorted.filter(({ count }) => {
+    const isTypical = counted * 100 < population.length * TYPICAL_PERCENT;
+    counted += count;
+    return isTypical;
+  });
+}
+
+/** A policy that wants to know what is typical and does not say is told; what learns it from the work that comes learns it. */
+export function withTypicalDemand(policy: Policy, population: readonly TraceJob[]): Policy {
+  if (policy.placement !== "fragmentation" || policy.typicalDemand !== undefined || population.length === 0)
+    return policy;
+  return { ...policy, typicalDemand: typicalDemandOf(population) };
+}
