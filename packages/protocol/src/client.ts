@@ -7,7 +7,13 @@ import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
-import type { StartEstimate, StartingChanges, SubmissionForecast } from "./outlook.ts";
+import type {
+  StartEstimate,
+  StartingChanges,
+  SubmissionForecast,
+  WhatIfAnswer,
+  WhatIfQuestionInput,
+} from "./outlook.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
@@ -75,6 +81,8 @@ export interface HeadroomClient {
   estimateStart(id: string, options?: CallOptions): Promise<StartEstimate>;
   /** What would become of it if it were submitted now; nothing is recorded. */
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
+  /** The next hours beside what they would be; nothing is recorded. */
+  whatIf(question: WhatIfQuestionInput, options?: CallOptions): Promise<WhatIfAnswer>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
   apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;

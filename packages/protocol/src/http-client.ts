@@ -176,6 +176,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     startingChanges: (id, options) => http.call(o.startingChanges, { params: { id }, options }),
     estimateStart: (id, options) => http.call(o.estimateStart, { params: { id }, options }),
     forecastWorkload: (body, options) => http.call(o.forecastWorkload, { body, options }),
+    whatIf: (body, options) => http.call(o.whatIf, { body, options }),
     queue: (page, options) => http.call(o.queue, { query: { ...page }, options }),
     apply: (body, options) => http.call(o.apply, { body, query: { dryRun: options?.dryRun }, options }),
     fleet: (options) => http.call(o.fleet, { options }),

@@ -9,7 +9,7 @@ import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
-import { startEstimate, startingChanges, submissionForecast } from "./outlook.ts";
+import { startEstimate, startingChanges, submissionForecast, whatIfAnswer, whatIfQuestion } from "./outlook.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
@@ -183,6 +183,12 @@ export const operations = {
     body: applyRequest,
     problems: [...admission, "teamCycle", "unknownSite", "poolInUse", ...planning, ...commandProblems],
   }),
+  whatIf: operation(
+    "POST /v1/what-if",
+    "The next hours beside what they would be with other nodes, teams or another policy; nothing is recorded",
+    whatIfAnswer,
+    { body: whatIfQuestion, problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded"] },
+  ),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
   getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),

@@ -4,6 +4,9 @@
  */
 import { z } from "zod";
 import { count, instantMs } from "./limits.ts";
+import { opaqueId } from "./names.ts";
+import { policyChoice } from "./policy.ts";
+import { teamSpec } from "./team.ts";
 import { verdict } from "./verdict.ts";
 
 const sentence = z.string().meta({ description: "The same for people, in plain English." });
@@ -109,6 +112,74 @@ export const startEstimate = z
   })
   .meta({ id: "StartEstimate" });
 
+const HOUR_MS = 3_600_000;
+/** A week: beyond it what is submitted meanwhile matters more than what waits now. */
+const WHAT_IF_HORIZON_MAX_MS = 168 * HOUR_MS;
+const WHAT_IF_NODES_MAX = 10_000;
+
+export const whatIfQuestion = z
+  .strictObject({
+    horizonMs: z
+      .int()
+      .min(60_000)
+      .max(WHAT_IF_HORIZON_MAX_MS)
+      .default(12 * HOUR_MS),
+    loseNodes: z.array(opaqueId).max(WHAT_IF_NODES_MAX).default([]),
+    addNodes: z
+      .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))
+      .max(100)
+      .default([])
+      .meta({ description: "Nodes in every way like one that is there." }),
+    teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Teams as they would be defined." }),
+    policy: policyChoice.optional().meta({ description: "Left out: the one in force." }),
+  })
+  .meta({ id: "WhatIfQuestion", description: "What would be otherwise. Nothing of it is recorded." });
+
+const courseSample = z
+  .object({
+    atMs: instantMs,
+    heldAccelerators: z.number(),
+    usableAccelerators: count,
+    waitingWorkloads: count,
+    waitingAccelerators: z.number(),
+    heldByTeam: z.record(z.string(), z.number()),
+  })
+  .meta({ id: "CourseSample" });
+
+const course = z
+  .object({
+    samples: z.array(courseSample),
+    evictions: count.meta({ description: "Attempts asked to leave, or to shrink, for others." }),
+  })
+  .meta({ id: "Course" });
+
+export const whatIfAnswer = z
+  .object({
+    fromMs: instantMs,
+    horizonMs: count,
+    stepMs: count,
+    present: course.meta({ description: "The next hours as things are; nobody submits anything more." }),
+    changed: course,
+    earlierCount: count,
+    laterCount: count,
+    moved: z
+      .array(
+        z.object({
+          workloadId: z.string(),
+          name: z.string(),
+          team: z.string(),
+          presentAtMs: instantMs.nullable().meta({ description: "Its start as things are; null: beyond the horizon." }),
+          changedAtMs: instantMs.nullable(),
+        }),
+      )
+      .meta({ description: "Waiting work whose start differs, in the order of submission; at most 500." }),
+    sentence,
+  })
+  .meta({ id: "WhatIfAnswer" });
+
+export type WhatIfQuestion = z.output<typeof whatIfQuestion>;
+export type WhatIfQuestionInput = z.input<typeof whatIfQuestion>;
+export type WhatIfAnswer = z.output<typeof whatIfAnswer>;
 export type Change = z.output<typeof change>;
 export type WouldStart = z.output<typeof wouldStart>;
 export type StartingChange = z.output<typeof startingChange>;

@@ -2,7 +2,8 @@
  * The simulator: a virtual clock and a simulated executor around the same engine that runs live, traces to feed it, faults
  * to trouble it, and checkers to judge it. It must not read a clock or files, draw random numbers of its own, or decide
  * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
- * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants), `estimate/` (when what waits will start).
+ * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants), `estimate/` (when what waits will start),
+ * `what-if/` (the next hours beside what they would be).
  */
 export * from "./clock/event-queue.ts";
 export * from "./estimate/calibration.ts";
@@ -26,5 +27,7 @@ export * from "./trace/sacct.ts";
 export * from "./trace/swf.ts";
 export * from "./trace/trace.ts";
 export type { AttemptLives } from "./checkers/attempt-lives.ts";
+export * from "./what-if/course.ts";
+export * from "./what-if/what-if.ts";
 export * from "./checkers/checker.ts";
 export { Violation } from "./checkers/violation.ts";

@@ -18,6 +18,7 @@ export * from "./status-view.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";
+export * from "./what-if-view.ts";
 export * from "./wire-forms.ts";
 export { workloadList } from "./workload-list.ts";
 export { Story, type StoryLine } from "./workload-story.ts";

@@ -27,6 +27,7 @@ import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
+import { whatIfCommand } from "./what-if.ts";
 import { whyCommand } from "./why.ts";
 
 export const commands: readonly CommandDefinition[] = [
@@ -39,6 +40,7 @@ export const commands: readonly CommandDefinition[] = [
   logsCommand,
   whyCommand,
   etaCommand,
+  whatIfCommand,
   stopCommand,
   holdCommand,
   releaseCommand,

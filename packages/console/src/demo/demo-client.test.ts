@@ -44,6 +44,7 @@ describe("the demo's control plane", () => {
     checked("estimateStart", await client.estimateStart(waiting));
     const spec = { kind: "train", name: "a", run: "true", gang: { accelerators: 1 } } as const;
     checked("forecastWorkload", await client.forecastWorkload(spec));
+    checked("whatIf", await client.whatIf({ horizonMs: 3_600_000, loseNodes: ["h100-01"] }));
     const listed = checked("listWorkloads", await client.listWorkloads({ limit: 500 }));
     for (const { id } of listed.items.slice(0, 50)) checked("getWorkload", await client.getWorkload(id));
     let count = 0;

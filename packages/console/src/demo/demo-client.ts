@@ -2,9 +2,17 @@
 import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { answerSizing } from "@headroom/perf";
-import { ProblemError, applyRequest, policyChoice, refuse, sizingQuestion, workloadSpec } from "@headroom/protocol";
-import type { Abort, HeadroomClient, StartEstimate } from "@headroom/protocol";
-import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
+import {
+  ProblemError,
+  applyRequest,
+  policyChoice,
+  refuse,
+  sizingQuestion,
+  whatIfQuestion,
+  workloadSpec,
+} from "@headroom/protocol";
+import type { Abort, HeadroomClient, StartEstimate, WhatIfAnswer, WhatIfQuestion } from "@headroom/protocol";
+import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
 import * as views from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
 
@@ -63,6 +71,7 @@ type Reading = Pick<
   | "startingChanges"
   | "estimateStart"
   | "forecastWorkload"
+  | "whatIf"
   | "queue"
   | "fleet"
   | "listNodes"
@@ -85,6 +94,22 @@ function estimateOf(engine: Engine, id: string): StartEstimate {
   return views.estimateView({ ...estimate, atMs: nowMs });
 }
 
+/** Enough for a chart across a page. */
+const WHAT_IF_SAMPLES = 96;
+
+function whatIfOf(engine: Engine, { horizonMs, loseNodes, addNodes, teams, policy }: WhatIfQuestion): WhatIfAnswer {
+  for (const id of [...loseNodes, ...addNodes.map(({ like }) => like)])
+    found(engine.state.nodes.get(nodeId(id)) ?? null, unknownNode(id));
+  const documents = views.engineDocuments({ sites: [], pools: [], teams, workloads: [] });
+  const forecast = planApply(engine, documents);
+  if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
+  const chosen = policy === undefined ? null : views.chosenPolicy(policy);
+  if (policy !== undefined && chosen === null) throw refuse("unknownPreset", "There is no such preset.");
+  const options = { nowMs: engine.state.nowMs, horizonMs, stepMs: Math.ceil(horizonMs / WHAT_IF_SAMPLES), seed: 1 };
+  const change = { loseNodes, addNodes, teams: documents.teams, policy: chosen };
+  return views.whatIfView(engine, whatIf(engine, change, options), options);
+}
+
 function reading(world: DemoWorld, startedAtMs: number): Reading {
   const { engine } = world;
   const { state } = engine;
@@ -99,6 +124,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
     },
+    whatIf: async (question) => whatIfOf(engine, accepted(whatIfQuestion.safeParse(question))),
     queue: async (page = {}) => views.queueView(engine, page),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),

@@ -91,6 +91,11 @@ const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
+function noPreset(): ProblemError {
+  const names = presetsView().items.map((preset) => preset.name);
+  return refuse("unknownPreset", `There is no such preset. There are: ${names.join(", ")}.`);
+}
+
 /** "No such team" is 404 where the team is what the request is about. */
 function aboutTeam(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
@@ -137,6 +142,19 @@ export const handlers: Handlers = {
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
+  whatIf: async ({ driver, outlook }, { body }) => {
+    const policy = body.policy === undefined ? null : chosenPolicy(body.policy);
+    if (body.policy !== undefined && policy === null) throw noPreset();
+    const documents = engineDocuments({ sites: [], pools: [], teams: body.teams, workloads: [] });
+    const change = { loseNodes: body.loseNodes, addNodes: body.addNodes, teams: documents.teams, policy };
+    const missing = await driver.read(({ state }) =>
+      [...body.loseNodes, ...body.addNodes.map(({ like }) => like)].find((id) => !state.nodes.has(id as NodeId)),
+    );
+    if (missing !== undefined) throw noNode(missing);
+    const forecast = await driver.read((engine) => planApply(engine, documents));
+    if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
+    return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs });
+  },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call) => {
@@ -181,10 +199,7 @@ export const handlers: Handlers = {
   policy: ({ driver }) => driver.read(policyView),
   setPolicy: async (plane, call) => {
     const policy = chosenPolicy(call.body);
-    if (policy === null) {
-      const names = presetsView().items.map((preset) => preset.name);
-      throw refuse("unknownPreset", `There is no such preset. There are: ${names.join(", ")}.`);
-    }
+    if (policy === null) throw noPreset();
     const { name } = await command(plane, call, { kind: "setPolicy", policy }, "policySet");
     return { name };
   },

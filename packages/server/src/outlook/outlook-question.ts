@@ -1,12 +1,14 @@
 /** What is asked about the time to come, and what the answer to each kind of question is. */
 import type { WorkloadSpec } from "@headroom/engine";
-import type { StartEstimate, StartingChanges } from "@headroom/protocol";
+import type { StartEstimate, StartingChanges, WhatIfAnswer } from "@headroom/protocol";
+import type { WhatIfChange } from "@headroom/sim";
 import type { ForecastView } from "@headroom/views";
 
 export type OutlookQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
-  | { readonly kind: "forecast"; readonly spec: WorkloadSpec };
+  | { readonly kind: "forecast"; readonly spec: WorkloadSpec }
+  | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
 export interface OutlookAnswers {
   /** `null`: there is no such workload. */
@@ -14,6 +16,7 @@ export interface OutlookAnswers {
   /** `null`: it does not wait to start. */
   readonly estimate: StartEstimate | null;
   readonly forecast: ForecastView;
+  readonly whatIf: WhatIfAnswer;
 }
 
 /** A question with the state that it is about. */

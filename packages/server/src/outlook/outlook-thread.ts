@@ -2,9 +2,12 @@
 import { parentPort } from "node:worker_threads";
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
-import { estimateView, forecastView, startingChangesView } from "@headroom/views";
+import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
+import { estimateView, forecastView, startingChangesView, whatIfView } from "@headroom/views";
 import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
+
+/** Enough for a chart across a page. */
+const SAMPLES = 96;
 
 /** The engine as of the snapshot; time has passed since its last event. */
 function fork({ snapshot, nowMs }: OutlookRequest): Engine {
@@ -29,6 +32,15 @@ function answer(engine: Engine, question: OutlookQuestion, nowMs: number): Outlo
       return estimate(engine, question.id, nowMs);
     case "forecast":
       return forecastView(engine, question.spec);
+    case "whatIf": {
+      const options = {
+        nowMs,
+        horizonMs: question.horizonMs,
+        stepMs: Math.ceil(question.horizonMs / SAMPLES),
+        seed: 1,
+      };
+      return whatIfView(engine, whatIf(engine, question.change, options), options);
+    }
   }
 }
 

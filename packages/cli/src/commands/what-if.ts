@@ -1,0 +1,70 @@
+import type { TeamSpec } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { printable, type Terminal } from "../terminal.ts";
+
+interface Options {
+  readonly lose?: readonly string[];
+  readonly add?: readonly string[];
+  readonly policy?: string;
+  readonly file?: string;
+  readonly hours?: string;
+  readonly json?: boolean;
+}
+
+export const whatIfCommand = defineCommand<Options>({
+  name: "what-if",
+  summary: "Show the next hours beside what they would be",
+  details:
+    "Plays the scheduler forward twice on copies of its present state, as things are and with the change; nothing is recorded.\n" +
+    "Examples:\n  headroom what-if --lose n1 --lose n2\n  headroom what-if --add n1:4 --hours 24\n  headroom what-if --policy fifo\n" +
+    "  headroom what-if -f teams.yaml",
+  options: [
+    { flags: "--lose <node>", description: "without this node; repeatable", repeatable: true },
+    { flags: "--add <node:count>", description: "with so many more nodes like this one; repeatable", repeatable: true },
+    { flags: "--policy <preset>", description: "under another policy", complete: "preset" },
+    { flags: "-f, --file <file>", description: "with the teams of a file defined as they stand there" },
+    { flags: "--hours <count>", description: "how far to look ahead (default 12)" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const client = await context.connect();
+    const hours = Number(options.hours ?? "12");
+    if (!(hours > 0 && hours <= 168)) throw new CliError("--hours must be a number up to 168", exitCode.usage);
+    const answer = await client.whatIf({
+      teams: options.file === undefined ? [] : await teamsOf(options.file, context.terminal),
+      horizonMs: Math.round(hours * 3_600_000),
+      loseNodes: [...(options.lose ?? [])],
+      addNodes: (options.add ?? []).map(addition),
+      ...(options.policy === undefined ? {} : { policy: { preset: options.policy } }),
+    });
+    if (options.json === true) {
+      context.print(JSON.stringify(answer, null, 2));
+      return exitCode.ok;
+    }
+    context.print(printable(answer.sentence));
+    for (const { name, team, presentAtMs, changedAtMs } of answer.moved.slice(0, 20)) {
+      const when = (atMs: number | null): string => (atMs === null ? "beyond" : new Date(atMs).toISOString());
+      context.print(`  ${printable(team)}/${printable(name)}: ${when(presentAtMs)} -> ${when(changedAtMs)}`);
+    }
+    if (answer.moved.length > 20) context.print(`  … and ${answer.moved.length - 20} more (--json has them)`);
+    return exitCode.ok;
+  },
+});
+
+async function teamsOf(file: string, terminal: Terminal): Promise<TeamSpec[]> {
+  const { loadDocuments } = await import("../documents/load-documents.ts");
+  const documents = await loadDocuments([file], terminal);
+  return documents.map(({ document }) => {
+    if (document.kind !== "team") throw new CliError(`${file}: only teams can be tried`, exitCode.usage);
+    return document.team;
+  });
+}
+
+function addition(text: string): { readonly like: string; readonly count: number } {
+  const at = text.lastIndexOf(":");
+  const count = at < 0 ? 1 : Number(text.slice(at + 1));
+  if (!Number.isSafeInteger(count) || count < 1)
+    throw new CliError(`--add ${text}: write NODE:COUNT, like n1:4`, exitCode.usage);
+  return { like: at < 0 ? text : text.slice(0, at), count };
+}

@@ -1,0 +1,66 @@
+/** Two courses of the next hours side by side, with names and a sentence. */
+import type { Engine, WorkloadId } from "@headroom/engine";
+import type { WhatIfAnswer } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
+
+type Course = WhatIfAnswer["present"];
+
+/** What the simulator gives; it is not imported, because views stand below it. */
+export interface PlayedWhatIf {
+  readonly present: PlayedCourse;
+  readonly changed: PlayedCourse;
+  readonly moved: readonly {
+    readonly workloadId: WorkloadId;
+    readonly presentAtMs: number | null;
+    readonly changedAtMs: number | null;
+  }[];
+}
+
+interface PlayedCourse {
+  readonly samples: readonly Readonly<
+    Omit<Course["samples"][number], "heldByTeam"> & { readonly heldByTeam: Readonly<Record<string, number>> }
+  >[];
+  readonly evictions: number;
+}
+
+const MOVED_SHOWN_MAX = 500;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export function whatIfView(
+  { state }: Engine,
+  { present, changed, moved }: PlayedWhatIf,
+  { nowMs, horizonMs, stepMs }: { readonly nowMs: number; readonly horizonMs: number; readonly stepMs: number },
+): WhatIfAnswer {
+  const earlierCount = moved.filter(
+    ({ presentAtMs, changedAtMs }) => (changedAtMs ?? NEVER) < (presentAtMs ?? NEVER),
+  ).length;
+  const laterCount = moved.length - earlierCount;
+  const named = moved.slice(0, MOVED_SHOWN_MAX).map((each) => {
+    const spec = state.workloads.get(each.workloadId)?.spec;
+    return { ...each, name: spec?.name ?? each.workloadId, team: spec?.team ?? "" };
+  });
+  const counts = `${plural(earlierCount, "waiting workload")} would start earlier and ${grouped(laterCount)} later`;
+  const use = `${meanText(present)} accelerators in use on average as things are, ${meanText(changed)} with the change`;
+  const evictions = `${plural(present.evictions, "eviction")} as things are, ${grouped(changed.evictions)} with the change`;
+  return {
+    fromMs: nowMs,
+    horizonMs,
+    stepMs,
+    present: courseView(present),
+    changed: courseView(changed),
+    earlierCount,
+    laterCount,
+    moved: named,
+    sentence: `In the next ${durationText(horizonMs)}, if nobody submits anything more: ${counts}; ${use}; ${evictions}.`,
+  };
+}
+
+const courseView = ({ samples, evictions }: PlayedCourse): Course => ({
+  samples: samples.map((sample) => ({ ...sample, heldByTeam: { ...sample.heldByTeam } })),
+  evictions,
+});
+
+function meanText({ samples }: PlayedCourse): string {
+  const sum = samples.reduce((held, { heldAccelerators }) => held + heldAccelerators, 0);
+  return grouped(Math.round(sum / Math.max(1, samples.length)));
+}
