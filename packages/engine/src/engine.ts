@@ -144,6 +144,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "resumeNode":
     case "setPolicy":
     case "removeCalendarEntry":
+    case "removeSchedule":
       return decideCommand(batch, input);
     case "nodeSeen":
     case "nodeUnreachable":

@@ -18,6 +18,7 @@ import type {
   WorkloadSpec,
 } from "./model/workload.ts";
 import type { CommandResult } from "./replies.ts";
+import type { Schedule } from "./model/schedule.ts";
 import type { CalendarEntry } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
 
@@ -65,6 +66,17 @@ export type CalendarEvent =
   | (Fact<"windowBegan"> & { readonly name: string })
   /** The window's time is over, and it is no longer in the calendar. */
   | (Fact<"windowEnded"> & { readonly name: string });
+
+export type ScheduleEvent =
+  | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })
+  | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
+  /** It was due and submitted this; `null`: nothing, and `left` says why. */
+  | (Fact<"scheduleRan"> & {
+      readonly name: string;
+      readonly dueAtMs: number;
+      readonly submittedId: WorkloadId | null;
+      readonly left: string;
+    });
 
 export type WorkloadEvent =
   | (Fact<"workloadSubmitted", 2> & {
@@ -142,7 +154,7 @@ export interface PlannedVictim {
   readonly right?: EvictionRight;
 }
 
-export type Event = FleetEvent | GovernanceEvent | CalendarEvent | WorkloadEvent | AttemptEvent;
+export type Event = FleetEvent | GovernanceEvent | CalendarEvent | ScheduleEvent | WorkloadEvent | AttemptEvent;
 export type EventKind = Event["kind"];
 
 /** The newest version of every kind that this engine writes; it reads all from 1 on. */
@@ -165,6 +177,9 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   calendarRemoved: 1,
   windowBegan: 1,
   windowEnded: 1,
+  scheduleSet: 1,
+  scheduleRemoved: 1,
+  scheduleRan: 1,
   workloadSubmitted: 2,
   workloadHeld: 1,
   workloadReleased: 1,

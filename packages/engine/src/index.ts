@@ -10,6 +10,8 @@ export * from "./model/fleet.ts";
 export * from "./model/team.ts";
 export * from "./model/calendar.ts";
 export * from "./model/budget.ts";
+export * from "./model/schedule.ts";
+export { nextDueMs } from "./recurrence/due.ts";
 export { accountOf } from "./explain/account.ts";
 export type { AccountView } from "./explain/account.ts";
 export * from "./model/workload.ts";

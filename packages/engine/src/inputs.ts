@@ -6,6 +6,7 @@ import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "./model
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
 import type { WorkerExit, WorkloadSpec } from "./model/workload.ts";
+import type { Schedule } from "./model/schedule.ts";
 import type { CalendarEntry } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
 
@@ -30,7 +31,9 @@ export type Command =
       readonly teams: readonly Team[];
       readonly workloads: readonly WorkloadSpec[];
       readonly calendar?: readonly CalendarEntry[] | undefined;
+      readonly schedules?: readonly Schedule[] | undefined;
     })
+  | (CommandCommon & { readonly kind: "removeSchedule"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeCalendarEntry"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
   /** `requeue` stops what runs there (with its grace) and puts it back in the queue; `wait` lets it finish. */

@@ -2,7 +2,7 @@
 import type { CommandId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
 
 export type ApplyChange = {
-  readonly kind: "site" | "pool" | "team" | "workload" | "calendar";
+  readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
   readonly name: string;
   readonly action: "created" | "changed" | "unchanged";
   readonly workloadId: WorkloadId | null;
@@ -17,6 +17,7 @@ export type CommandResult =
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "scheduleRemoved"; readonly name: string }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "policySet"; readonly name: string };
 
@@ -32,6 +33,9 @@ export type Rejection =
   | { readonly code: "unknownNode"; readonly nodeId: string }
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
+  | { readonly code: "unknownSchedule"; readonly name: string }
+  /** No day of the calendar is among its times. */
+  | { readonly code: "neverDue"; readonly name: string }
   /** Fewer accelerators than asked for are on nodes that nothing else is planned for in that time. */
   | {
       readonly code: "reservationTooLarge";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
+import { schedule } from "./schedule.ts";
 import { teamSpec, type TeamSpec } from "./team.ts";
 import { workloadSpec } from "./workload-spec.ts";
 
@@ -33,6 +34,7 @@ export const applyRequest = z
     pools: z.array(pool).max(limits.APPLY_POOLS_MAX).default([]),
     teams: z.array(teamSpec).max(limits.APPLY_TEAMS_MAX).default([]),
     workloads: z.array(workloadSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
+    schedules: z.array(schedule).max(limits.APPLY_CALENDAR_MAX).optional(),
     calendar: z.array(calendarEntry).max(limits.APPLY_CALENDAR_MAX).optional(),
   })
   .check(({ value, issues }) => {
@@ -44,7 +46,7 @@ export const applyRequest = z
 
 export const applyChange = z
   .object({
-    kind: z.enum(["site", "pool", "team", "workload", "calendar"]),
+    kind: z.enum(["site", "pool", "team", "workload", "calendar", "schedule"]),
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "For workloads; null where a dry run would create one." }),

@@ -17,6 +17,7 @@ import type {
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
@@ -93,6 +94,8 @@ export interface HeadroomClient {
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   teams(page?: PageRequest, options?: CallOptions): Promise<Page<Team>>;
   removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
+  schedules(options?: CallOptions): Promise<ScheduleList>;
+  removeSchedule(name: string, options?: CommandOptions): Promise<ScheduleRemoved>;
   /** What is planned, the next first. */
   calendar(options?: CallOptions): Promise<CalendarList>;
   removeCalendarEntry(name: string, options?: CommandOptions): Promise<CalendarRemoved>;

@@ -6,6 +6,7 @@ import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import { count, instantMs } from "./limits.ts";
 import { policy } from "./policy.ts";
+import { schedule } from "./schedule.ts";
 import { teamSpec } from "./team.ts";
 import { workloadSpec } from "./workload-spec.ts";
 import { endReason } from "./workload.ts";
@@ -57,6 +58,7 @@ const commandResult = z
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
     z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
+    z.object({ kind: z.literal("scheduleRemoved"), name: z.string() }),
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),
   ])
@@ -79,6 +81,9 @@ export const event = z
     fact("calendarRemoved", { name: z.string(), actor: z.string() }),
     fact("windowBegan", { name: z.string() }),
     fact("windowEnded", { name: z.string() }),
+    fact("scheduleSet", { schedule, actor: z.string() }),
+    fact("scheduleRemoved", { name: z.string(), actor: z.string() }),
+    fact("scheduleRan", { name: z.string(), dueAtMs: instantMs, submittedId: z.string().nullable(), left: z.string() }),
     fact("budgetCrossed", {
       team: z.string(),
       percent: count,

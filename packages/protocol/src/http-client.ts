@@ -187,6 +187,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
     teams: (page, options) => http.call(o.teams, { query: { ...page }, options }),
     removeTeam: (name, options) => http.call(o.removeTeam, { params: { name }, options }),
+    schedules: (options) => http.call(o.schedules, { options }),
+    removeSchedule: (name, options) => http.call(o.removeSchedule, { params: { name }, options }),
     calendar: (options) => http.call(o.calendar, { options }),
     removeCalendarEntry: (name, options) => http.call(o.removeCalendarEntry, { params: { name }, options }),
     policy: (options) => http.call(o.policy, { options }),

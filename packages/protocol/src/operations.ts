@@ -14,6 +14,7 @@ import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
 import type { ProblemCode } from "./problems.ts";
+import { scheduleList, scheduleRemoved } from "./schedule.ts";
 import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
@@ -117,7 +118,7 @@ function operation<Response extends z.ZodType, Given extends Shape>(
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
 const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
-const planning = ["unknownPool", "unknownNode", "reservationTooLarge"] as const;
+const planning = ["unknownPool", "unknownNode", "reservationTooLarge", "neverDue"] as const;
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),
@@ -212,6 +213,11 @@ export const operations = {
   removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Take an entry out of the calendar", calendarRemoved, {
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownCalendarEntry", ...commandProblems],
+  }),
+  schedules: operation("GET /v1/schedules", "Schedules, the next due first", scheduleList, {}),
+  removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs go on", scheduleRemoved, {
+    params: z.strictObject({ name: names.calendarName }),
+    problems: ["unknownSchedule", ...commandProblems],
   }),
   policy: operation("GET /v1/policy", "The policy in force", policy, {}),
   setPolicy: operation("PUT /v1/policy", "Put a preset or a policy of your own in force", policySet, {

@@ -39,6 +39,8 @@ export const problemKinds = {
   unknownNode: kind(404, failed, "There is no such node"),
   unknownPool: kind(422, usage, "There is no such pool"),
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
+  unknownSchedule: kind(404, failed, "There is no such schedule"),
+  neverDue: kind(422, usage, "The schedule is never due"),
   reservationTooLarge: kind(422, unsatisfied, "Not enough is free to be reserved then"),
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),

@@ -1,5 +1,6 @@
 /** Every event in one plain sentence, for lists of events; the whole record stands behind it. */
 import type { Event } from "@headroom/protocol";
+import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { planSentence, stopReasonText } from "./eviction-text.ts";
@@ -54,6 +55,14 @@ function sentenceOf(event: Event): string {
       return `The time of ${event.name} has begun.`;
     case "windowEnded":
       return `The time of ${event.name} is over.`;
+    case "scheduleSet":
+      return `${event.actor} declared schedule ${event.schedule.name}: ${event.schedule.spec.name} at ${writeCron(event.schedule.times)}.`;
+    case "scheduleRemoved":
+      return `${event.actor} removed schedule ${event.name}.`;
+    case "scheduleRan":
+      return event.submittedId === null
+        ? `Schedule ${event.name} was due and submitted nothing: ${event.left}.`
+        : `Schedule ${event.name} was due and submitted workload ${event.submittedId}.`;
     case "budgetCrossed":
       return `Team ${event.team} has used up ${event.percent}% of its budget: ${spentText(event.resource, event.spent)} of ${spentText(event.resource, event.limit)}.`;
     case "budgetRenewed":

@@ -34,6 +34,10 @@ function rejectionSentence(rejection: Rejection): string {
       return `There is no pool ${rejection.pool}. Apply its fleet first.`;
     case "unknownCalendarEntry":
       return `The calendar has no entry ${rejection.name}; it may be over.`;
+    case "unknownSchedule":
+      return `There is no schedule ${rejection.name}.`;
+    case "neverDue":
+      return `The schedule ${rejection.name} is never due: no day of the calendar is among its times.`;
     case "reservationTooLarge":
       return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":

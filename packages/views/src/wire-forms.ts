@@ -7,6 +7,7 @@ import type {
   CalendarEntry as EngineEntry,
   Event,
   Policy as EnginePolicy,
+  Schedule as EngineSchedule,
   Pool as EnginePool,
   Team as EngineTeam,
   WorkloadSpec as EngineSpec,
@@ -17,6 +18,7 @@ import type {
   Event as WireEvent,
   EventEnvelope,
   Policy,
+  Schedule,
   Pool,
   TeamSpec,
   WorkloadSpec,
@@ -47,6 +49,10 @@ export function engineSpec(spec: WorkloadSpec): EngineSpec {
 export function calendarEntryResource(entry: EngineEntry): CalendarEntry {
   const plain: Plain<EngineEntry> = JSON.parse(JSON.stringify(entry)) as Plain<EngineEntry>;
   return plain;
+}
+
+export function scheduleResource(schedule: EngineSchedule): Schedule {
+  return JSON.parse(JSON.stringify(schedule)) as Plain<EngineSchedule>;
 }
 
 export function engineDocuments(request: ApplyRequest): ApplyDocuments {

@@ -18,6 +18,7 @@ import { nodesCommand } from "./nodes.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
 import { runCommand } from "./run.ts";
+import { schedulesCommand } from "./schedules.ts";
 import { schemaCommand } from "./schema.ts";
 import { showCommand } from "./show.ts";
 import { simulateCommand } from "./simulate.ts";
@@ -52,6 +53,7 @@ export const commands: readonly CommandDefinition[] = [
   nodesCommand,
   teamsCommand,
   calendarCommand,
+  schedulesCommand,
   policyCommand,
   loginCommand,
   schemaCommand,

@@ -13,6 +13,9 @@ export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
       case "workload":
         request.workloads.push(document.spec);
         break;
+      case "schedule":
+        request.schedules = [...(request.schedules ?? []), document.schedule];
+        break;
       case "calendar":
         request.calendar = [...(request.calendar ?? []), document.entry];
         break;

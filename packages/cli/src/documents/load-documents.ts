@@ -11,6 +11,7 @@ import {
   readDocument,
   type HeadroomDocument,
   type ModelWish,
+  type WorkloadSpec,
 } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
@@ -112,12 +113,20 @@ function fieldText(steps: readonly (string | number)[]): string {
 
 /** Relative paths become absolute, seen from the file; work without a directory runs where its file lies. */
 function located(document: HeadroomDocument, directory: string): HeadroomDocument {
+  if (document.kind === "schedule") {
+    const { schedule } = document;
+    return { kind: "schedule", schedule: { ...schedule, spec: locatedSpec(schedule.spec, directory) } };
+  }
   if (document.kind !== "workload") return document;
   const { spec, model } = document;
+  const locatedModel = model === undefined ? {} : { model: locatedFiles(model, directory) };
+  return { kind: "workload", spec: locatedSpec(spec, directory), ...locatedModel };
+}
+
+function locatedSpec(spec: WorkloadSpec, directory: string): WorkloadSpec {
   const dir = spec.dir === null ? directory : absolute(spec.dir, directory);
   const checkpointDir = spec.checkpointDir === null ? null : absolute(spec.checkpointDir, directory);
-  const locatedModel = model === undefined ? {} : { model: locatedFiles(model, directory) };
-  return { kind: "workload", spec: { ...spec, dir, checkpointDir }, ...locatedModel };
+  return { ...spec, dir, checkpointDir };
 }
 
 function locatedFiles(model: ModelWish, directory: string): ModelWish {

@@ -78,6 +78,7 @@ type Reading = Pick<
   | "getNode"
   | "teams"
   | "calendar"
+  | "schedules"
   | "policy"
   | "presets"
   | "size"
@@ -130,6 +131,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     listNodes: async (page = {}) => views.nodeList(engine, page),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     teams: async (page = {}) => views.teamList(engine, page),
+    schedules: async () => views.scheduleList(engine),
     calendar: async () => views.calendarList(engine),
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
@@ -173,6 +175,10 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       const forecast = planApply(world.engine, documents);
       if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
       return { dryRun: true, changes: [...forecast.changes] };
+    },
+    removeSchedule: async (name) => {
+      run({ kind: "removeSchedule", name });
+      return { name };
     },
     removeCalendarEntry: async (name) => {
       run({ kind: "removeCalendarEntry", name });

@@ -10,6 +10,7 @@ import { applyAttemptEvent } from "./attempt-events.ts";
 import { applyCalendarEvent } from "./calendar-events.ts";
 import { applyFleetEvent } from "./fleet-events.ts";
 import { applyGovernanceEvent } from "./governance-events.ts";
+import { applyScheduleEvent } from "./schedule-events.ts";
 import { applyWorkloadEvent } from "./workload-events.ts";
 
 export function applyEvent(world: World, event: Event): void {
@@ -41,6 +42,10 @@ export function applyEvent(world: World, event: Event): void {
     case "progressRecorded":
     case "checkpointRecorded":
       return applyAttemptEvent(world, event);
+    case "scheduleSet":
+    case "scheduleRemoved":
+    case "scheduleRan":
+      return applyScheduleEvent(world, event);
     case "calendarSet":
     case "calendarRemoved":
     case "windowBegan":

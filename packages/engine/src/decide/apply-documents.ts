@@ -13,10 +13,11 @@ import type { World } from "../state/world.ts";
 import { calendarObjection, recordEntry } from "./calendar.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
+import { recordSchedule, scheduleObjection } from "./schedules.ts";
 import { recordSubmission, submissionObjection } from "./submit.ts";
 
 type Apply = Command & { readonly kind: "apply" };
-export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar">;
+export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
 
 export function apply(batch: Batch, command: Apply): Decision {
   const objection = firstObjection(batch.world, command);
@@ -25,7 +26,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   const fact = { version: 1, atMs: batch.nowMs } as const;
   const changes: ApplyChange[] = [];
   const define = (
-    kind: "site" | "pool" | "team" | "calendar",
+    kind: "site" | "pool" | "team" | "calendar" | "schedule",
     wanted: { readonly name: string },
     known: unknown,
     emit: () => void,
@@ -42,6 +43,10 @@ export function apply(batch: Batch, command: Apply): Decision {
     define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, version: 2, team }));
   for (const entry of command.calendar ?? [])
     define("calendar", entry, state.calendar.get(entry.name)?.entry, () => recordEntry(batch, entry, command.actor));
+  for (const schedule of command.schedules ?? [])
+    define("schedule", schedule, state.schedules.get(schedule.name)?.schedule, () =>
+      recordSchedule(batch, schedule, command.actor),
+    );
   const newest = newestNamed(batch.world, command.workloads);
   for (const spec of command.workloads)
     changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
@@ -80,6 +85,9 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
       ),
       ...(documents.calendar ?? []).map((entry) =>
         plan("calendar", entry.name, actionOf(state.calendar.get(entry.name)?.entry, entry)),
+      ),
+      ...(documents.schedules ?? []).map((schedule) =>
+        plan("schedule", schedule.name, actionOf(state.schedules.get(schedule.name)?.schedule, schedule)),
       ),
       ...workloads,
     ],
@@ -130,12 +138,13 @@ function firstObjection(world: World, command: ApplyDocuments): Rejection | null
   );
 }
 
-function duplicateName({ sites, pools, teams, workloads, calendar = [] }: ApplyDocuments): Rejection | null {
+function duplicateName({ sites, pools, teams, workloads, calendar = [], schedules = [] }: ApplyDocuments): Rejection | null {
   const named = [
     ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
     ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),
     ...teams.map(({ name }) => ({ kind: "team", name: String(name) })),
     ...calendar.map(({ name }) => ({ kind: "calendar", name })),
+    ...schedules.map(({ name }) => ({ kind: "schedule", name })),
     ...workloads.map(({ team, name }) => ({ kind: "workload", name: `${team} ${name}` })),
   ];
   const seen = new Set<string>();
@@ -164,6 +173,10 @@ function calendarObjections(world: World, documents: ApplyDocuments): Rejection 
   for (const entry of documents.calendar ?? []) {
     const isThere = actionOf(world.state.calendar.get(entry.name)?.entry, entry) === "unchanged";
     const objection = isThere ? null : calendarObjection(world, entry, documents);
+    if (objection !== null) return objection;
+  }
+  for (const schedule of documents.schedules ?? []) {
+    const objection = scheduleObjection(world, schedule, documents);
     if (objection !== null) return objection;
   }
   return null;

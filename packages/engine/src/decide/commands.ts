@@ -9,6 +9,7 @@ import { apply } from "./apply-documents.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload } from "./hold.ts";
+import { removeSchedule } from "./schedules.ts";
 import { stopWorkload, submitWorkload } from "./submit.ts";
 
 export function decideCommand(batch: Batch, command: Command): void {
@@ -56,6 +57,8 @@ function decide(batch: Batch, command: Command): Decision {
       return drainNode(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
+    case "removeSchedule":
+      return removeSchedule(batch, command);
     case "removeCalendarEntry":
       return removeCalendarEntry(batch, command);
     case "setPolicy":

@@ -5,6 +5,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
+import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./calendar/keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
 
@@ -14,10 +15,12 @@ export function expire(batch: Batch): void {
   const overrun: Attempt[] = [];
   let isCalendarDue = false;
   let isBudgetDue = false;
+  let isScheduleDue = false;
   for (let timer = timers.takeDue(batch.nowMs); timer !== null; timer = timers.takeDue(batch.nowMs)) {
     if (timer.kind === "retry") requeue(batch, timer.workloadId);
     else if (timer.kind === "calendar") isCalendarDue = true;
     else if (timer.kind === "budget") isBudgetDue = true;
+    else if (timer.kind === "schedule") isScheduleDue = true;
     else {
       const attempt = activeAttempt(batch.world, timer.attemptId);
       if (attempt?.phase === "running") overrun.push(attempt);
@@ -28,6 +31,7 @@ export function expire(batch: Batch): void {
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
+  if (isScheduleDue) keepSchedules(batch);
 }
 
 function requeue({ world, nowMs }: Batch, id: WorkloadId): void {

@@ -4,6 +4,7 @@
  */
 import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
+import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { DemandMix } from "./demand-mix.ts";
@@ -36,6 +37,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       attempts: [...state.attempts.values()].map(store),
       promises: [...state.promises.values()],
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
+      ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       answers: [...state.answers],
@@ -59,6 +61,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly accounts?: readonly (readonly [TeamName, Account])[];
   /** Absent where no policy's scores wanted to know it. */
   readonly demand?: StoredDemand;
+  /** Absent while there are none. */
+  readonly schedules?: readonly ScheduleItem[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
@@ -113,6 +117,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
     accounts: new Map(stored.accounts ?? []),
+    schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),
   };

@@ -3,6 +3,7 @@
  * everybody else sees `ReadonlyState`. Indexes that can be rebuilt from it live beside it (`indexes.ts`).
  */
 import type { Account } from "../model/budget.ts";
+import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
@@ -34,6 +35,8 @@ export interface ReadonlyState {
   readonly calendar: ReadonlyMap<string, CalendarItem>;
   /** What the teams that have a budget have used up. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
+  /** By name, in the order of definition. */
+  readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
   /** What has lately been asked for, from the first submission on under a policy whose scores want to know it. */

@@ -9,6 +9,8 @@ export type Timer =
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
   /** Something that the calendar says is due. */
   | { readonly kind: "calendar"; readonly atMs: number }
+  /** A schedule is due. */
+  | { readonly kind: "schedule"; readonly atMs: number }
   /** Part of a budget may be used up, or a budget is renewed. */
   | { readonly kind: "budget"; readonly atMs: number };
 

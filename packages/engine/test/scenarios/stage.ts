@@ -22,6 +22,7 @@ import type {
   CalendarEntry,
   Input,
   Ready,
+  Schedule,
   Team,
   WorkerExit,
   Workload,
@@ -74,6 +75,12 @@ export class Stage {
     wake: () => {
       const wake = this.#drive.engine.nextWakeAtMs();
       return [`next wake-up: ${wake === null ? "none" : durationText(wake)}`];
+    },
+    // Time passes, and nobody is there to notice.
+    down: (rest) => {
+      this.#drive.nowMs = durationMs(rest);
+      this.#drive.restart();
+      return [];
     },
     restart: () => {
       const before = this.#drive.engine.digest();
@@ -157,6 +164,8 @@ export class Stage {
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
     maintenance: (rest) => [applied({ calendar: [maintenanceOf(rest)] })],
     reservation: (rest) => [applied({ calendar: [reservationOf(rest)] })],
+    schedule: (rest) => [applied({ schedules: [this.#schedule(rest)] })],
+    unschedule: (rest) => [command({ kind: "removeSchedule", name: rest })],
     unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
     price: (rest) => {
       const [type = "", usd] = rest.split(/\s+/);
@@ -231,6 +240,24 @@ export class Stage {
       else throw new Error(`unknown document "${kind}"`);
     }
     return documents;
+  }
+
+  /** `nightly at=3:00 concurrency=forbid | a gpus=2`; `at=:30` is every hour, `days=1,15` of the month, `weekdays=0`. */
+  #schedule(rest: string): Schedule {
+    const [head = "", body = ""] = rest.split("|").map((each) => each.trim());
+    const { plain, fields } = wordsOf(head);
+    const [hour = "", minute = "0"] = (fields.get("at") ?? "").split(":");
+    const list = (field: string, from: number, to: number): number[] =>
+      fields.get(field)?.split(",").map(Number) ?? range(from, to);
+    const times = {
+      minutes: [Number(minute)],
+      hours: hour === "" ? range(0, 23) : [Number(hour)],
+      daysOfMonth: list("days", 1, 31),
+      months: range(1, 12),
+      daysOfWeek: list("weekdays", 0, 6),
+    };
+    const concurrency = (fields.get("concurrency") ?? "allow") as Schedule["concurrency"];
+    return { name: plain[0] ?? "", times, spec: this.#spec(body), concurrency };
   }
 
   /** `a again` is the spec under which `a` was written down last. */
@@ -351,3 +378,6 @@ function exitOf({ fields }: Words): WorkerExit {
   if (signal !== undefined) return { kind: "signalled", worker, signal };
   return { kind: "exited", worker, code: Number(fields.get("code") ?? 0) };
 }
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);

@@ -66,6 +66,10 @@ function namesIn(document: HeadroomDocument): Named[] {
       const { team, name } = document.spec;
       return [{ key: `workload ${team} ${name}`, noun: `the workload ${name} of team ${team}`, path: ["name"] }];
     }
+    case "schedule": {
+      const { name } = document.schedule;
+      return [{ key: `schedule ${name}`, noun: `the schedule ${name}`, path: ["name"] }];
+    }
     case "calendar": {
       const { name } = document.entry;
       return [{ key: `calendar ${name}`, noun: `the calendar entry ${name}`, path: ["name"] }];

@@ -12,6 +12,8 @@ export type { ModelWish } from "./model-fields.ts";
 export { nearestName } from "./nearest.ts";
 export { writeInstant } from "./instants.ts";
 export { readDuration, readMemory, writeDuration, writeMemory, writePrice } from "./quantities.ts";
+export { writeCron } from "./cron.ts";
+export { scheduleDocument } from "./schedule-document.ts";
 export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-document.ts";
 export { teamDocument } from "./team-document.ts";
 export { workloadDocument } from "./workload-document.ts";

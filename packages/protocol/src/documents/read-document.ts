@@ -8,13 +8,15 @@ import { problemsOf, type DocumentProblem } from "./document-problem.ts";
 import { fleetOf, fleetSchema, type FleetFromDocument } from "./fleet-document.ts";
 import type { ModelWish } from "./model-fields.ts";
 import { shown } from "./reading.ts";
+import type { Schedule } from "../schedule.ts";
+import { scheduleOf, scheduleProblems, scheduleSchema } from "./schedule-document.ts";
 import { teamOf, teamSchema } from "./team-document.ts";
 import { batchSchema, trainSchema, workloadOf, workloadProblems } from "./workload-document.ts";
 
 /** Every kind of document. `z.toJSONSchema` makes the editors' schema out of the same definitions. */
 export const documentSchema = z.discriminatedUnion(
   "kind",
-  [trainSchema, batchSchema, fleetSchema, teamSchema, maintenanceSchema, reservationSchema],
+  [trainSchema, batchSchema, fleetSchema, teamSchema, maintenanceSchema, reservationSchema, scheduleSchema],
   {
     error: (issue) =>
       issue.code === "invalid_union"
@@ -30,6 +32,7 @@ export type HeadroomDocument =
       /** What it trains, for a check before it is submitted; no part of what is submitted. */
       readonly model?: ModelWish | undefined;
     }
+  | { readonly kind: "schedule"; readonly schedule: Schedule }
   | { readonly kind: "calendar"; readonly entry: CalendarEntry }
   | { readonly kind: "team"; readonly team: TeamSpec }
   | { readonly kind: "fleet"; readonly fleet: FleetFromDocument };
@@ -56,6 +59,11 @@ export function readDocument(value: unknown): DocumentReading {
     case "reservation": {
       const problems = calendarProblems(written);
       if (problems.length === 0) return { ok: true, document: { kind: "calendar", entry: calendarEntryOf(written) } };
+      return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
+    }
+    case "schedule": {
+      const problems = scheduleProblems(written);
+      if (problems.length === 0) return { ok: true, document: { kind: "schedule", schedule: scheduleOf(written) } };
       return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
     }
     case "team": {

@@ -16,6 +16,7 @@ import {
   presetsView,
   queueView,
   rejectionProblem,
+  scheduleList,
   statusView,
   teamList,
   verdictView,
@@ -189,6 +190,11 @@ export const handlers: Handlers = {
     } catch (error) {
       throw aboutTeam(error);
     }
+  },
+  schedules: ({ driver }) => driver.read(scheduleList),
+  removeSchedule: async (plane, call) => {
+    const { name } = await command(plane, call, { kind: "removeSchedule", name: call.params.name }, "scheduleRemoved");
+    return { name };
   },
   calendar: ({ driver }) => driver.read(calendarList),
   removeCalendarEntry: async (plane, call) => {

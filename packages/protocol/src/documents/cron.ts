@@ -1,0 +1,101 @@
+/**
+ * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as POSIX's crontab has them with steps and
+ * names besides: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
+ */
+import type { ScheduleTimes } from "../schedule.ts";
+import { read, refuse, shown, type Reading } from "./reading.ts";
+
+interface Field {
+  readonly key: keyof ScheduleTimes;
+  readonly noun: string;
+  readonly min: number;
+  readonly max: number;
+  /** Names from `min` on. */
+  readonly names: readonly string[];
+}
+
+const NO_NAMES: readonly string[] = [];
+const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+const cronFields: readonly Field[] = [
+  { key: "minutes", noun: "minute", min: 0, max: 59, names: NO_NAMES },
+  { key: "hours", noun: "hour", min: 0, max: 23, names: NO_NAMES },
+  { key: "daysOfMonth", noun: "day of the month", min: 1, max: 31, names: NO_NAMES },
+  { key: "months", noun: "month", min: 1, max: 12, names: monthNames },
+  { key: "daysOfWeek", noun: "day of the week", min: 0, max: 6, names: dayNames },
+];
+
+const nicknames: Readonly<Record<string, string>> = {
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+};
+
+export function readCron(value: unknown): Reading<ScheduleTimes> {
+  const text = typeof value === "string" ? (nicknames[value.trim()] ?? value.trim()) : "";
+  const parts = text.split(/\s+/);
+  if (parts.length !== cronFields.length)
+    return refuse(`must be a cron expression of five fields in UTC, like "0 3 * * 1-5", got ${shown(value)}`);
+  const times: Partial<Record<keyof ScheduleTimes, number[]>> = {};
+  for (const [index, field] of cronFields.entries()) {
+    const reading = readField(parts[index] ?? "", field);
+    if (!reading.ok) return reading;
+    times[field.key] = reading.value;
+  }
+  return read(times as ScheduleTimes);
+}
+
+function readField(text: string, field: Field): Reading<number[]> {
+  const found = new Set<number>();
+  for (const part of text.split(",")) {
+    const reading = readPart(part, field);
+    if (!reading.ok) return reading;
+    for (const each of reading.value) found.add(each);
+  }
+  return read([...found].toSorted((left, right) => left - right));
+}
+
+/** A star, `5` or `1-5`, each with a step as in `8-18/2`; `5/10` goes on to the end. */
+function readPart(part: string, field: Field): Reading<number[]> {
+  const { noun, min, max } = field;
+  const [range = "", step] = part.split("/");
+  const every = step === undefined ? 1 : Number(step);
+  const [first = "", last] = range.split("-");
+  const from = range === "*" ? min : valueOf(first, field);
+  const to = range === "*" ? max : last !== undefined ? valueOf(last, field) : step === undefined ? from : max;
+  // Sunday is 7, too.
+  const isSunday = field.key === "daysOfWeek" && to === max + 1;
+  if (from === null || to === null || from < min || (to > max && !isSunday) || from > to)
+    return refuse(`must have a ${noun} from ${min} to ${max}, got ${shown(part)}`);
+  if (!Number.isInteger(every) || every < 1) return refuse(`must have a whole step after the /, got ${shown(part)}`);
+  const values: number[] = [];
+  for (let at = from; at <= to; at += every) values.push(at > max ? 0 : at);
+  return read(values);
+}
+
+function valueOf(text: string, { names, min }: Field): number | null {
+  const named = names.indexOf(text.toLowerCase());
+  if (named >= 0) return min + named;
+  return /^\d{1,2}$/.test(text) ? Number(text) : null;
+}
+
+/** The shortest of what reads back as these times. */
+export function writeCron(times: ScheduleTimes): string {
+  return cronFields
+    .map(({ key, min, max }) => (times[key].length === max - min + 1 ? "*" : rangesText(times[key])))
+    .join(" ");
+}
+
+function rangesText(list: readonly number[]): string {
+  const ranges: string[] = [];
+  for (let index = 0; index < list.length; index++) {
+    const first = list[index] as number;
+    let last = first;
+    while (list[index + 1] === last + 1) last = list[++index] as number;
+    ranges.push(last === first ? String(first) : last === first + 1 ? `${first},${last}` : `${first}-${last}`);
+  }
+  return ranges.join(",");
+}

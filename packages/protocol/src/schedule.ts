@@ -1,0 +1,56 @@
+/** Schedules: work that is submitted again and again. Declared with `apply`. */
+import { z } from "zod";
+import { instantMs, integer } from "./limits.ts";
+import * as names from "./names.ts";
+import { workloadSpec } from "./workload-spec.ts";
+
+const ascending = (from: number, to: number) =>
+  z
+    .array(integer(from, to))
+    .min(1)
+    .refine((list) => list.every((each, index) => index === 0 || each > (list[index - 1] ?? each)), {
+      message: "must be in ascending order, each once",
+    });
+
+export const scheduleTimes = z
+  .strictObject({
+    minutes: ascending(0, 59),
+    hours: ascending(0, 23),
+    daysOfMonth: ascending(1, 31),
+    months: ascending(1, 12),
+    daysOfWeek: ascending(0, 6).meta({ description: "0 is Sunday." }),
+  })
+  .meta({
+    id: "ScheduleTimes",
+    description:
+      "A cron expression, read, in UTC. Where days of the month and of the week both leave something out, either counts.",
+  });
+
+export const schedule = z
+  .strictObject({
+    name: names.calendarName,
+    times: scheduleTimes,
+    spec: workloadSpec,
+    concurrency: z.enum(["allow", "forbid", "replace"]).meta({
+      description: "While its last run has not ended: another beside it, none, or another after stopping that one.",
+    }),
+  })
+  .meta({ id: "Schedule" });
+
+export const scheduleItem = z
+  .object({
+    schedule,
+    cron: z.string(),
+    actor: z.string().meta({ description: "Who declared it: the runs are theirs." }),
+    nextAtMs: instantMs.nullable(),
+    lastWorkloadId: z.string().optional(),
+  })
+  .meta({ id: "ScheduleItem" });
+
+export const scheduleList = z.object({ items: z.array(scheduleItem) }).meta({ id: "ScheduleList" });
+export const scheduleRemoved = z.object({ name: z.string() }).meta({ id: "ScheduleRemoved" });
+
+export type ScheduleTimes = z.output<typeof scheduleTimes>;
+export type Schedule = z.output<typeof schedule>;
+export type ScheduleList = z.output<typeof scheduleList>;
+export type ScheduleRemoved = z.output<typeof scheduleRemoved>;
