@@ -7,6 +7,9 @@ import type { NodeId, PoolName, SiteName } from "./ids.ts";
 /** Who runs what is placed on a pool's nodes. `simulated` exists only under the simulator's driver. */
 export type ExecutorKind = "local" | "simulated";
 
+/** Executors that can give a gang that runs further workers, or take some away. Under the others it keeps the workers that it started with. */
+export const RESIZING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["simulated"]);
+
 export interface Site {
   readonly name: SiteName;
   /** Names of the levels of the placement tree below the site, widest first, without the node itself: `["spine", "leaf"]`. */

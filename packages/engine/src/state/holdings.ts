@@ -2,6 +2,8 @@
  * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
  * and for tentative plans. Every booking here has its exact reverse.
  */
+import { RESIZING_EXECUTORS } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -101,7 +103,14 @@ export function growthOf({ rules, state }: Pick<World, "rules" | "state">, { spe
   if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return 0;
   if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
-  return length >= spec.gang.workers ? 0 : Math.max(1, minWorkersOf(spec.gang) - length);
+  if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
+  return Math.max(1, minWorkersOf(spec.gang) - length);
+}
+
+function canResize({ nodes, pools }: World["state"], { workers }: Attempt): boolean {
+  const node = nodes.get(workers[0]?.node as NodeId);
+  const pool = node === undefined ? undefined : pools.get(node.pool);
+  return pool !== undefined && RESIZING_EXECUTORS.has(pool.executor);
 }
 
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
