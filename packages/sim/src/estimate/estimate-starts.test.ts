@@ -86,7 +86,7 @@ describe("a forward run that knows everything", () => {
       expect(lean).toEqual(whole);
       while (simulation.step());
       for (const id of targets) {
-        expect(lean!.get(id)?.atMs).toBe(simulation.observer.startedAtMs[job(id)]);
+        expect(lean!.get(id)?.atMs ?? -1).toBe(simulation.observer.startedAtMs[job(id)]);
         compared++;
       }
     }
