@@ -62,6 +62,7 @@ export const wouldStart = z
   .object({
     acceleratorType: z.string(),
     nodes: z.array(z.string()),
+    atOnce: z.boolean().meta({ description: "false: as soon as those who are asked to leave have left." }),
     displaced: z
       .array(
         z.object({
@@ -73,7 +74,7 @@ export const wouldStart = z
             .meta({ description: "Work lost: since the last checkpoint, and starting again, times accelerators." }),
         }),
       )
-      .meta({ description: "Empty: it would start at once; else as soon as these have left." }),
+      .meta({ description: "Who would be asked to leave for it." }),
     sentence,
   })
   .meta({ id: "WouldStart" });

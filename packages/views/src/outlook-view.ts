@@ -54,18 +54,26 @@ function startingChangeView(engine: Engine, { change, start }: EngineStartingCha
   return { change: changeView(engine, change), start: startView(engine, start) };
 }
 
-function startView({ state }: Engine, { acceleratorType, nodes, displaced }: EngineStart): WouldStart {
+function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displaced }: EngineStart): WouldStart {
   const others = displaced.map((each) => ({
     ...each,
     name: state.workloads.get(each.workloadId)?.spec.name ?? each.workloadId,
   }));
   const where = `on ${nodes.slice(0, 3).join(", ")}${nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""}`;
   const lostMs = displaced.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
+  if (!atOnce && others.length === 0)
+    return {
+      acceleratorType,
+      nodes: [...nodes],
+      atOnce,
+      displaced: others,
+      sentence: `It would start ${where} as soon as those who are leaving have left.`,
+    };
   const sentence =
     others.length === 0
       ? `It would start at once, ${where}.`
       : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${hoursText(lostMs)} of work.`;
-  return { acceleratorType, nodes: [...nodes], displaced: others, sentence };
+  return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
 }
 
 function nameList(names: readonly string[]): string {

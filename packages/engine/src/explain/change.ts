@@ -82,7 +82,9 @@ export interface Displaced {
 export interface WouldStart {
   readonly acceleratorType: string;
   readonly nodes: readonly NodeId[];
-  /** Empty: at once; else as soon as these have left. */
+  /** False: as soon as those who are asked to leave, for it or for others, have left. */
+  readonly atOnce: boolean;
+  /** Who is asked to leave for it. */
   readonly displaced: readonly Displaced[];
 }
 

@@ -14,9 +14,10 @@ import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { evictionCost } from "../schedule/evict/eviction-cost.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
+import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Displaced, WouldStart } from "./change.ts";
-import { couldStart } from "./probe.ts";
+import { couldStart, couldStartAmongOthers } from "./probe.ts";
 
 /** A fork with the work in question in it. */
 export interface Stage {
@@ -71,24 +72,21 @@ export class Trials {
   /** Whether other work in place of the work in question could start at all (`probe.ts`); no round is decided. */
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
     const batch = this.#takeIn(stage, this.#inPlaceOf(stage, spec));
-    return this.#couldStart(stage, batch, reservations);
+    const found = classOf(stage, batch);
+    return found !== null && couldStart(batch, found, reservations);
   }
 
   /** The same of the work in question after these inputs, which may move every protected start. */
   couldRun(stage: Stage, inputs: readonly Input[]): boolean {
-    return this.#couldStart(stage, this.#takeIn(stage, inputs), []);
+    const batch = this.#takeIn(stage, inputs);
+    const found = classOf(stage, batch);
+    return found !== null && couldStartAmongOthers(batch, found);
   }
 
   #takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
     return batch;
-  }
-
-  #couldStart({ target }: Stage, batch: Batch, reservations: readonly Reservation[]): boolean {
-    const workload = target === null ? undefined : batch.world.state.workloads.get(target);
-    if (workload === undefined || workload.endedAtMs !== null || workload.placementClass === null) return false;
-    return couldStart(batch, workload.placementClass, reservations);
   }
 
   /** Whether the work in question starts in a round with these inputs. */
@@ -130,7 +128,12 @@ export class Trials {
     const victims = plan?.kind === "evictionPlanned" ? plan.victims : [];
     const { acceleratorType, workers } = found;
     const displaced = victims.map((victim) => this.#displaced(worldOf(engine), victim));
-    return { acceleratorType, nodes: [...new Set(workers.map(({ node }) => node))], displaced };
+    return {
+      acceleratorType,
+      nodes: [...new Set(workers.map(({ node }) => node))],
+      atOnce: place?.kind === "gangPlaced",
+      displaced,
+    };
   }
 
   /** Read off the fork, where it was asked to leave and is still there. */
@@ -144,6 +147,12 @@ export class Trials {
       keeps === 0 ? evictionCost(workload, attempt, this.nowMs) : (restartCostMs ?? 0) * workers * gang.accelerators;
     return { workloadId: workload.id, workers, lostAcceleratorMs };
   }
+}
+
+/** `null`: the work in question does not wait to be asked. */
+function classOf({ target }: Stage, { world }: Batch): PlacementClass | null {
+  const workload = target === null ? undefined : world.state.workloads.get(target);
+  return workload === undefined || workload.endedAtMs !== null ? null : workload.placementClass;
 }
 
 const submittedIn = (events: readonly Event[]): WorkloadId | null =>

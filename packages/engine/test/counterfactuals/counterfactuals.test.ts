@@ -39,7 +39,7 @@ describe("the smallest change", () => {
       const before = found.engine.digest();
       for (const { change, start } of smallestChanges(found.engine, found.workloadId)) {
         counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
-        const wanted = start.displaced.length === 0 ? ["starts"] : ["starts", "startsAfterOthersLeft"];
+        const wanted = start.atOnce ? ["starts"] : ["starts", "startsAfterOthersLeft"];
         expect(wanted, `seed ${found.seed}: ${JSON.stringify(change)}`).toContain(madeReal(found, change));
       }
       expect(found.engine.digest(), `seed ${found.seed}: the live state was touched`).toBe(before);
