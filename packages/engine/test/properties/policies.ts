@@ -88,7 +88,7 @@ export const policies: fc.Arbitrary<Policy> = fc
     name: fc.constant("random"),
     order: fc.uniqueArray(keys),
     whenHeadBlocked: fc.constantFrom<Policy["whenHeadBlocked"]>("stop", "skip", "skip"),
-    placement: fc.constantFrom<Policy["placement"]>("pack", "spread"),
+    placement: fc.constantFrom<Policy["placement"]>("pack", "spread", "random", "best-fit", "fragmentation", "balanced"),
     exceedsFleet: fc.constantFrom<Policy["exceedsFleet"]>("hold", "hold", "reject"),
     phases: fc.option(phases, { nil: undefined, freq: 4 }),
     teams: fc.option(teams, { nil: undefined, freq: 4 }),
