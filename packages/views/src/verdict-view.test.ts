@@ -19,6 +19,22 @@ describe("the sentence of a verdict", () => {
     );
   });
 
+  it("warns of a deadline that can no longer be kept, and of no other", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.submit("first", { gang: { accelerators: 8 } });
+    const nowMs = fleet.engine.state.nowMs;
+    const gang = { accelerators: 1 };
+    const late = fleet.submit("late", { gang, walltimeMs: 3_600_000, deadlineMs: nowMs + 3_599_000 });
+    const inTime = fleet.submit("in time", { gang, walltimeMs: 3_600_000, deadlineMs: nowMs + 3_700_000 });
+    const later = fleet.submit("later", { gang, walltimeMs: 1, deadlineMs: nowMs + 2_000, notBeforeMs: nowMs + 2_000 });
+    expect(sentence(fleet, late)).toMatch(
+      /It will miss its deadline of .*: with its walltime it ends at .* at the earliest\.$/,
+    );
+    expect(verdictView(fleet.engine, late)).toMatchObject({ deadline: { deadlineMs: nowMs + 3_599_000 } });
+    expect(sentence(fleet, inTime)).not.toContain("deadline");
+    expect(sentence(fleet, later)).toContain("miss its deadline");
+  });
+
   it("counts what is free", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     fleet.submit("first", { gang: { accelerators: 8 } });

@@ -27,8 +27,11 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
   switch (verdict.kind) {
     case "blocked": {
       const reasons = verdict.reasons.map((reason) => reasonView(engine, workload, reason));
-      const sentence = reasons.map((reason) => reason.sentence).join(" ");
-      return { kind: "blocked", sentence, reasons, wakeOn: [...verdict.wakeOn] };
+      const missed = missedDeadline(engine, workload);
+      const late = missed === null ? [] : [missedSentence(missed)];
+      const sentence = [...reasons.map((reason) => reason.sentence), ...late].join(" ");
+      const deadline = missed === null ? {} : { deadline: missed };
+      return { kind: "blocked", sentence, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
     }
     case "placeable":
       return { kind: "placeable", sentence: "It fits and starts within a moment." };
@@ -38,6 +41,22 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
       return unreachable(verdict);
   }
 }
+
+interface MissedDeadline {
+  readonly deadlineMs: number;
+  readonly earliestEndMs: number;
+}
+
+/** The deadline that the work will miss even if it starts as soon as it may; `null`: none, or it may be kept. */
+function missedDeadline({ state }: Engine, { spec }: Waiting): MissedDeadline | null {
+  const { deadlineMs, walltimeMs, notBeforeMs = 0 } = spec;
+  if (deadlineMs === undefined || walltimeMs === null) return null;
+  const earliestEndMs = Math.max(state.nowMs, notBeforeMs) + walltimeMs;
+  return earliestEndMs > deadlineMs ? { deadlineMs, earliestEndMs } : null;
+}
+
+const missedSentence = ({ deadlineMs, earliestEndMs }: MissedDeadline): string =>
+  `It will miss its deadline of ${writeInstant(deadlineMs)}: with its walltime it ends at ${writeInstant(earliestEndMs)} at the earliest.`;
 
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
