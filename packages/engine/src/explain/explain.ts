@@ -146,7 +146,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
   const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
   // What a plan evicts stops counting for its team at once.
-  const quotaMoves: readonly EventKind[] = ["teamDefined", "attemptStopRequested", "gangShrinkRequested"];
+  const quotaMoves: readonly EventKind[] = ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"];
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quotaMoves];
   const open = able.filter((type) => limitReason(world, found, type) === null);
   if (open.length === 0) return result(limits, wakeOn);

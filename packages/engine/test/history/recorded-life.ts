@@ -6,6 +6,7 @@ import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/inde
 import type { Command, Input, JournalGroup, Policy, Team, WorkerExit, WorkloadId } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+import { shapePolicy } from "../shapes/shape-policy.ts";
 
 export interface RecordedLife {
   readonly groups: readonly JournalGroup[];
@@ -35,6 +36,8 @@ export function recordLife(): RecordedLife {
   suffer(drive);
   govern(drive);
   plan(drive);
+  keepTime(drive);
+  relabel(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -193,4 +196,54 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   const elastic = [...drive.engine.state.attempts.values()].find(({ leaving }) => leaving !== undefined);
   if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
+}
+
+/** Windows come and go, schedules run, budgets are used up and renewed. */
+function keepTime(drive: Drive): void {
+  const hour = 3_600_000;
+  const window = (name: string) => ({ name, startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour });
+  drive.receive(
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    applied({
+      pools: [pool("D400")],
+      teams: [{ ...team("haushalt"), budget: { gpuHours: 10, microUsd: 1_000_000, period: "month", over: "warn" } }],
+      calendar: [
+        { kind: "maintenance", ...window("cooling"), nodes: [nodeId("n5")] },
+        { kind: "reservation", ...window("demo"), team: teamName("rechts"), accelerators: 8, acceleratorType: "B200" },
+        { kind: "maintenance", name: "called off", startMs: drive.nowMs + 9 * hour, endMs: drive.nowMs + 10 * hour, nodes: [nodeId("n6")] },
+      ],
+      schedules: [
+        {
+          name: "hourly",
+          times: { minutes: [30], hours: hoursOfDay, daysOfMonth: range(1, 31), months: range(1, 12), daysOfWeek: range(0, 6) },
+          spec: spec("hourly", { gang: { accelerators: 0 } }),
+          concurrency: "forbid",
+        },
+      ],
+    }),
+  );
+  drive.receive(command({ kind: "removeCalendarEntry", name: "called off" }), { kind: "nodeSeen", node: node("n9", "D400") });
+  drive.receive(submit("spender", { team: "haushalt", gang: { accelerators: 8 }, acceleratorTypes: ["D400"] }));
+  for (const { id, startedAtMs } of drive.engine.state.attempts.values()) if (startedAtMs === null) drive.receive(running(id));
+  drive.passTo(drive.nowMs + 3 * hour);
+  drive.receive(command({ kind: "removeSchedule", name: "hourly" }));
+  drive.passTo(drive.nowMs + 32 * 24 * hour);
+}
+
+const range = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const hoursOfDay = range(0, 23);
+
+/** Of two pieces of work in one team's cells the lesser goes on as a loan of what others leave idle. */
+function relabel(drive: Drive): void {
+  const owner: Team = { ...team("zellen"), shapes: [{ within: "node", accelerators: 8, count: 1, acceleratorType: "C300" }] };
+  drive.receive(
+    command({ kind: "setPolicy", policy: shapePolicy(true) }),
+    applied({ pools: [pool("C300")], teams: [owner] }),
+    { kind: "nodeSeen", node: node("n7", "C300") },
+    { kind: "nodeSeen", node: node("n8", "C300") },
+  );
+  const ask = { team: "zellen", gang: { accelerators: 8 }, acceleratorTypes: ["C300"] } as const;
+  drive.receive(submit("lesser", { ...ask, preemptible: true }));
+  drive.receive(submit("greater", { ...ask, priority: 5 }));
 }
