@@ -15,7 +15,7 @@ export const VALUE_PER_MILLI: number = 16 * SAMPLE_QUEUES;
 const PARTS_MAX = 4096;
 
 export class RefillValue {
-  readonly #cores: Int32Array | Float64Array;
+  readonly #cores: Float64Array;
   readonly #memory: Float64Array;
   readonly #accelerators: Int32Array;
   readonly #milli: Int32Array;
@@ -34,8 +34,8 @@ export class RefillValue {
     const queues = queuesOf(sample);
     this.#cores = Float64Array.from(kinds, ({ coresMilli }) => coresMilli);
     this.#memory = Float64Array.from(kinds, ({ memoryMib }) => memoryMib);
-    // More accelerators than any node has.
     const goesThere = ({ types }: DemandKind): boolean => types.length === 0 || types.includes(type);
+    // What would not go there asks for more accelerators than any node has.
     this.#accelerators = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.accelerators : 1 << 30));
     this.#milli = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.milli : WHOLE_MILLI));
     this.#order = Uint16Array.from(queues.flat(), (kind) => positions.get(kind) as number);
