@@ -21,7 +21,8 @@ export function playVector({ id, name, total, queues, expectedGpuShare, expected
   queues.forEach((queue, index) => {
     const expected = expectedGpuShare[queue.name];
     const share = (shares[index] as number) / MILLI;
-    if (expected !== undefined && expected !== share) differences.push(`${queue.name}: expected ${expected}, got ${share}`);
+    if (expected !== undefined && expected !== share)
+      differences.push(`${queue.name}: expected ${expected}, got ${share}`);
   });
   const remaining = Math.max(0, total - shares.reduce((sum, share) => sum + share, 0) / MILLI);
   if (expectedRemaining !== undefined && expectedRemaining !== remaining)

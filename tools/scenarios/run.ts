@@ -20,14 +20,20 @@ function play(scenario: Scenario): Outcome {
   try {
     return { id, dialect, name, differences: player(scenario) };
   } catch (error) {
-    return { id, dialect, name, differences: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+    return {
+      id,
+      dialect,
+      name,
+      differences: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
+    };
   }
 }
 
 function outcomesOf(file: string): readonly Outcome[] {
   const { scenarios = [], fairShareVectors = [] } = JSON.parse(readFileSync(file, "utf8")) as ScenarioFile;
   const isWanted = ({ id, dialect }: { readonly id: string; readonly dialect: string }): boolean =>
-    (options.dialect === undefined || dialect === options.dialect) && (options.only === undefined || id === options.only);
+    (options.dialect === undefined || dialect === options.dialect) &&
+    (options.only === undefined || id === options.only);
   return [
     ...scenarios.filter(isWanted).map(play),
     ...fairShareVectors.filter(({ id }) => isWanted({ id, dialect: "fair-share" })).map(playVector),

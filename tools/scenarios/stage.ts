@@ -30,8 +30,14 @@ import type {
 } from "@headroom/engine";
 
 /** What a scenario says of a node; what it leaves out is nothing. */
-export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & { readonly name: string; readonly acceleratorType?: string };
-export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & { readonly name: string; readonly team: string };
+export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & {
+  readonly name: string;
+  readonly acceleratorType?: string;
+};
+export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & {
+  readonly name: string;
+  readonly team: string;
+};
 
 const MINUTE_MS = 60_000;
 /** Rounds lie far enough from the start for everything to have been submitted before. */
@@ -76,21 +82,43 @@ export class Stage {
     this.#fact({ kind: "nodeLost", version: 1, atMs: 0, nodeId: nodeId(name), detail: "not ready" });
   }
 
-  addTeam(team: Omit<Team, "name" | "parent" | "limit"> & { readonly name: string; readonly parent: string | null; readonly limit?: Team["limit"] }): void {
+  addTeam(
+    team: Omit<Team, "name" | "parent" | "limit"> & {
+      readonly name: string;
+      readonly parent: string | null;
+      readonly limit?: Team["limit"];
+    },
+  ): void {
     const { name, parent, limit, ...rest } = team;
-    const defined: Team = { ...rest, name: teamName(name), parent: parent === null ? null : teamName(parent), limit: limit ?? {} };
+    const defined: Team = {
+      ...rest,
+      name: teamName(name),
+      parent: parent === null ? null : teamName(parent),
+      limit: limit ?? {},
+    };
     this.#fact({ kind: "teamDefined", version: 2, atMs: 0, team: defined });
   }
 
   /** Returns the id that the workload gets. Work is submitted in the order of these calls. */
   submit(spec: StagedSpec): string {
     const id = `w${++this.#workloads}`;
-    this.#fact({ kind: "workloadSubmitted", version: 2, atMs: 0, workloadId: workloadId(id), spec: specOf(spec), actor: "scenario" });
+    this.#fact({
+      kind: "workloadSubmitted",
+      version: 2,
+      atMs: 0,
+      workloadId: workloadId(id),
+      spec: specOf(spec),
+      actor: "scenario",
+    });
     return id;
   }
 
   /** The workload runs with these workers. */
-  run(id: string, acceleratorType: string, workers: readonly { readonly node: string; readonly accelerators: string }[]): void {
+  run(
+    id: string,
+    acceleratorType: string,
+    workers: readonly { readonly node: string; readonly accelerators: string }[],
+  ): void {
     const attempt = attemptId(`${id}.1`);
     const placed: readonly WorkerAllocation[] = workers.map((worker) => ({ ...worker, node: nodeId(worker.node) }));
     this.#fact({

@@ -19,7 +19,11 @@ export class Bench {
   readonly engine: Engine = createEngine();
   nowMs = 0;
 
-  constructor(policy: Policy, { nodes, perNode, leafNodes = 32, coresMilli = 128_000 }: FleetSize, teams: readonly Team[] = []) {
+  constructor(
+    policy: Policy,
+    { nodes, perNode, leafNodes = 32, coresMilli = 128_000 }: FleetSize,
+    teams: readonly Team[] = [],
+  ) {
     const site = siteName("dc");
     const pool = poolName("pool");
     this.receive(
@@ -34,20 +38,17 @@ export class Bench {
       },
     );
     this.receive(
-      ...Array.from(
-        { length: nodes },
-        (_, index): Input => ({
-          kind: "nodeSeen",
-          node: {
-            id: nodeId(`n${String(index).padStart(5, "0")}`),
-            pool,
-            fabric: [`leaf${String(Math.floor(index / leafNodes)).padStart(4, "0")}`],
-            acceleratorCount: perNode,
-            coresMilli,
-            memoryMib: 1_048_576,
-          },
-        }),
-      ),
+      ...Array.from({ length: nodes }, (_, index): Input => ({
+        kind: "nodeSeen",
+        node: {
+          id: nodeId(`n${String(index).padStart(5, "0")}`),
+          pool,
+          fabric: [`leaf${String(Math.floor(index / leafNodes)).padStart(4, "0")}`],
+          acceleratorCount: perNode,
+          coresMilli,
+          memoryMib: 1_048_576,
+        },
+      })),
     );
   }
 
@@ -97,14 +98,23 @@ export class Bench {
     return this.receive(
       ...effects.flatMap((effect): Input[] => {
         if (effect.kind === "stopGang")
-          return [{ kind: "attemptExited", attemptId: effect.attemptId, exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }] }];
+          return [
+            {
+              kind: "attemptExited",
+              attemptId: effect.attemptId,
+              exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }],
+            },
+          ];
         return effect.kind === "launchGang" ? [{ kind: "attemptRunning", attemptId: effect.attemptId }] : [];
       }),
     );
   }
 }
 
-export const team = (name: string, amounts: Omit<Team, "name" | "parent" | "limit"> & { readonly limit?: Team["limit"] } = {}): Team => ({
+export const team = (
+  name: string,
+  amounts: Omit<Team, "name" | "parent" | "limit"> & { readonly limit?: Team["limit"] } = {},
+): Team => ({
   limit: {},
   ...amounts,
   name: teamName(name),
@@ -128,7 +138,8 @@ export function measured<T>(work: () => T): Measured<T> {
 }
 
 export const placedCount = ({ events }: Ready): number => events.filter(({ kind }) => kind === "gangPlaced").length;
-export const promisedCount = ({ events }: Ready): number => events.filter(({ kind }) => kind === "placePromised").length;
+export const promisedCount = ({ events }: Ready): number =>
+  events.filter(({ kind }) => kind === "placePromised").length;
 
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((left, right) => left - right);

@@ -100,14 +100,14 @@ function queues(cohorts: number, perCohort: number, kinds: readonly Kind[]): Rec
   const bench = new Bench(policy, { nodes: (names.length * 20) / 8, perNode: 8 }, teams);
   const arrivals = names.flatMap((name) =>
     kinds.flatMap(({ n, everyMs, units, runMs, priority }) =>
-      Array.from(
-        { length: n },
-        (_, index): Arrival => ({
-          atMs: (index + 1) * everyMs,
-          durationMs: runMs,
-          command: bench.submission({ workers: units }, { team: name, priority, walltimeMs: runMs, preemptible: true, minRuntimeMs: runMs }),
-        }),
-      ),
+      Array.from({ length: n }, (_, index): Arrival => ({
+        atMs: (index + 1) * everyMs,
+        durationMs: runMs,
+        command: bench.submission(
+          { workers: units },
+          { team: name, priority, walltimeMs: runMs, preemptible: true, minRuntimeMs: runMs },
+        ),
+      })),
     ),
   );
   const workMs = kinds.reduce((sum, { n, units, runMs }) => sum + n * units * runMs, 0) / 20;
@@ -160,7 +160,14 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
     });
     const run = measured(() => play(bench, arrivals));
     const { makespanMs, started, rounds } = run.value;
-    return { workloads: arrivals.length, started, rounds, cpu_s: rounded(run.cpuMs / 1000), wall_s: rounded(run.wallMs / 1000), makespan_s: makespanMs / 1000 };
+    return {
+      workloads: arrivals.length,
+      started,
+      rounds,
+      cpu_s: rounded(run.cpuMs / 1000),
+      wall_s: rounded(run.wallMs / 1000),
+      makespan_s: makespanMs / 1000,
+    };
   },
   /** 1,000 nodes x 32, 32,000 jobs of one queue in one round of refilling. Published: Armada 1.27 to 1.34 s. */
   armada: () => {
@@ -176,13 +183,23 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
   consolidate: () => {
     const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), movesMax: 10_000 };
     const bench = new Bench({ ...policy, eviction, placement: "spread" }, { nodes: 500, perNode: 8 });
-    bench.started(bench.receive(...Array.from({ length: 360 }, () => bench.submission({ accelerators: 2 }, { preemptible: true }))));
+    bench.started(
+      bench.receive(...Array.from({ length: 360 }, () => bench.submission({ accelerators: 2 }, { preemptible: true }))),
+    );
     bench.setPolicy({ ...policy, eviction });
     const gangs = Array.from({ length: 41 }, () => bench.submission({ workers: 10, accelerators: 8 }));
     const run = measured(() => bench.receive(...gangs));
     const moved = run.value.events.filter(({ kind }) => kind === "attemptStopRequested").length;
-    const promised = run.value.events.filter((event) => event.kind === "placePromised" && event.promise.afterAttempt === undefined).length;
-    return { cpu_ms: rounded(run.cpuMs), wall_ms: rounded(run.wallMs), placed: placedCount(run.value), promised, moved };
+    const promised = run.value.events.filter(
+      (event) => event.kind === "placePromised" && event.promise.afterAttempt === undefined,
+    ).length;
+    return {
+      cpu_ms: rounded(run.cpuMs),
+      wall_ms: rounded(run.wallMs),
+      placed: placedCount(run.value),
+      promised,
+      moved,
+    };
   },
 };
 

@@ -40,7 +40,10 @@ const cases: Readonly<Record<string, () => Facts>> = {
       if (reply?.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") throw new Error("not taken in");
       return explain(bench.engine, reply.result.workloadId);
     });
-    return { ...times(run), verdict: run.value.kind === "blocked" ? (run.value.reasons[0]?.kind ?? "") : run.value.kind };
+    return {
+      ...times(run),
+      verdict: run.value.kind === "blocked" ? (run.value.reasons[0]?.kind ?? "") : run.value.kind,
+    };
   },
   "reclaim-1": () => reclaim({ workers: 1, accelerators: 1 }, 1),
   "reclaim-2000": () => reclaim({ workers: 250, accelerators: 8 }, 1),
@@ -53,17 +56,22 @@ const cases: Readonly<Record<string, () => Facts>> = {
     const jobs = Array.from({ length: 40_000 }, () => bench.submission({}));
     const run = measured(() => bench.receive(...jobs));
     const placed = placedCount(run.value);
-    return { ...times(run), placed, placed_per_s: Math.round((placed / run.wallMs) * 1000), placed_per_cpu_s: Math.round((placed / run.cpuMs) * 1000) };
+    return {
+      ...times(run),
+      placed,
+      placed_per_s: Math.round((placed / run.wallMs) * 1000),
+      placed_per_cpu_s: Math.round((placed / run.cpuMs) * 1000),
+    };
   },
   "rounds-1000": () => rounds(1000, 1000),
   "rounds-5000": () => rounds(5000, 50_000),
-  "slope": () => {
+  slope: () => {
     const small = perPlacement(1000, 1000);
     const large = perPlacement(10_000, 100_000);
     return { small_us: rounded(small * 1000), large_us: rounded(large * 1000), ratio: rounded(large / small) };
   },
   /** 5,000 nodes and 87,000 workloads: from the snapshot's bytes to the first decision. Published: Volcano 497 s. */
-  "restart": () => {
+  restart: () => {
     const bench = waiting(5000, 87_000);
     const bytes = bench.engine.snapshot();
     const run = measured(() => {
@@ -73,11 +81,15 @@ const cases: Readonly<Record<string, () => Facts>> = {
     return { ...times(run), bytes: bytes.length };
   },
   /** 10,000 nodes and 100,000 workloads: heap in use after a collection. Published: KAI 7 GiB for 500 nodes. */
-  "memory": () => {
+  memory: () => {
     const bench = waiting(10_000, 100_000);
     globalThis.gc?.();
     const { heapUsed, rss } = process.memoryUsage();
-    return { heap_mib: Math.round(heapUsed / 2 ** 20), rss_mib: Math.round(rss / 2 ** 20), workloads: bench.engine.state.workloads.size };
+    return {
+      heap_mib: Math.round(heapUsed / 2 ** 20),
+      rss_mib: Math.round(rss / 2 ** 20),
+      workloads: bench.engine.state.workloads.size,
+    };
   },
 };
 
@@ -101,7 +113,11 @@ const waitingShapes = [1, 2, 4, 8].flatMap((accelerators) => [1, 2, 4].map((work
 /** A full fleet with so many workloads waiting, in a dozen shapes and eight teams. */
 function waiting(nodes: number, pending: number): Bench {
   const teams = Array.from({ length: 8 }, (_, index) => `team${index}`);
-  const bench = new Bench(policy, { nodes, perNode: 8 }, teams.map((name) => team(name, { weight: 1 })));
+  const bench = new Bench(
+    policy,
+    { nodes, perNode: 8 },
+    teams.map((name) => team(name, { weight: 1 })),
+  );
   const running = Array.from({ length: nodes }, (_, index) =>
     bench.submission({ accelerators: 8 }, { team: teams[index % 8] as string, walltimeMs: 3_600_000 + index * 1000 }),
   );
@@ -128,11 +144,16 @@ function rounds(nodes: number, pending: number): Facts {
     const run = measured(() => bench.receive(ended));
     walls.push(run.wallMs);
     cpus.push(run.cpuMs);
-    for (const effect of run.value.effects)
-      if (effect.kind === "launchGang") running.push(effect.attemptId);
+    for (const effect of run.value.effects) if (effect.kind === "launchGang") running.push(effect.attemptId);
   }
   const steady = walls.slice(50);
-  return { rounds: steady.length, cpu_mean_ms: rounded(cpus.slice(50).reduce((sum, value) => sum + value, 0) / steady.length), p50_ms: rounded(quantile(steady, 0.5)), p99_ms: rounded(quantile(steady, 0.99)), max_ms: rounded(Math.max(...steady)) };
+  return {
+    rounds: steady.length,
+    cpu_mean_ms: rounded(cpus.slice(50).reduce((sum, value) => sum + value, 0) / steady.length),
+    p50_ms: rounded(quantile(steady, 0.5)),
+    p99_ms: rounded(quantile(steady, 0.99)),
+    max_ms: rounded(Math.max(...steady)),
+  };
 }
 
 /** Milliseconds of processor time for a placement, among so many that wait. */
@@ -145,7 +166,9 @@ function perPlacement(nodes: number, pending: number): number {
       bench.nowMs += 1000;
       const attemptId = running[round];
       if (attemptId === undefined) break;
-      placed += placedCount(bench.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] }));
+      placed += placedCount(
+        bench.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] }),
+      );
     }
   });
   return run.cpuMs / Math.max(1, placed);

@@ -54,10 +54,20 @@ export type BlockedReason =
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
   /** Somebody holds it; it starts after it is released. */
   | { readonly kind: "held" }
-  | { readonly kind: "waitsFor"; readonly workloadId: WorkloadId; readonly on: "ok" | "failed" | "any"; readonly othersCount: number }
+  | {
+      readonly kind: "waitsFor";
+      readonly workloadId: WorkloadId;
+      readonly on: "ok" | "failed" | "any";
+      readonly othersCount: number;
+    }
   | { readonly kind: "notBefore"; readonly atMs: number }
   /** It would fit, and would then be in the way of a protected start. */
-  | { readonly kind: "reservation"; readonly workloadId: WorkloadId; readonly startMs: number; readonly expectedEndMs: number }
+  | {
+      readonly kind: "reservation";
+      readonly workloadId: WorkloadId;
+      readonly startMs: number;
+      readonly expectedEndMs: number;
+    }
   /** The budget of its team or of one above it is used up. Money in micro-dollars. */
   | {
       readonly kind: "budget";

@@ -120,10 +120,9 @@ export const verdict = z
       kind: z.literal("blocked"),
       sentence,
       reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
-      deadline: z
-        .object({ deadlineMs: instantMs, earliestEndMs: instantMs })
-        .optional()
-        .meta({ description: "It will miss its deadline, even if it started as soon as it may and took its walltime." }),
+      deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
+        description: "It will miss its deadline, even if it started as soon as it may and took its walltime.",
+      }),
       wakeOn: z.array(z.string()).meta({ description: "Kinds of event that could change this answer." }),
     }),
     z.object({ kind: z.literal("placeable"), sentence }),

@@ -55,7 +55,9 @@ export function playArmada(scenario: Scenario): string[] {
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);
     }
     const wantedScheduled = Object.entries(round.scheduled).flatMap(([queue, range]) => listed(queue, number, range));
-    const wantedPreempted = round.preempted.flatMap(({ queue, submittedInRound, indexes }) => listed(queue, submittedInRound, indexes));
+    const wantedPreempted = round.preempted.flatMap(({ queue, submittedInRound, indexes }) =>
+      listed(queue, submittedInRound, indexes),
+    );
     const same = (what: string, wanted: readonly string[], got: readonly string[]): void => {
       const [left, right] = [wanted.toSorted().join(), got.toSorted().join()];
       if (left !== right) differences.push(`round ${number}: ${what} expected [${left}], got [${right}]`);
@@ -73,7 +75,9 @@ function submissionsOf(submission: Submission, round: number, jobs: Map<string, 
   const { queue, count, gpusPerJob, priority, preemptible, gangSize = 1 } = submission;
   return Array.from({ length: Math.ceil(count / gangSize) }, (_, gang): Command => {
     const id = `w${jobs.size + 1}`;
-    const first = [...jobs.values()].filter((other) => other.queue === queue && other.round === round).flatMap(({ indexes }) => indexes).length;
+    const first = [...jobs.values()]
+      .filter((other) => other.queue === queue && other.round === round)
+      .flatMap(({ indexes }) => indexes).length;
     const workers = Math.min(gangSize, count - gang * gangSize);
     jobs.set(id, { queue, round, indexes: Array.from({ length: workers }, (__, offset) => first + offset) });
     const gangSpec = { workers, accelerators: gpusPerJob, coresMilli: 0, memoryMib: 0 };

@@ -116,7 +116,11 @@ function addNode(stage: Stage, node: Node, levels: readonly string[]): void {
 }
 
 function addTeam(stage: Stage, queue: Queue): void {
-  const amounts = (accelerators: number | null, cores: number | null | undefined, memory: number | null | undefined) => ({
+  const amounts = (
+    accelerators: number | null,
+    cores: number | null | undefined,
+    memory: number | null | undefined,
+  ) => ({
     ...(accelerators === null ? {} : { accelerators }),
     ...(cores == null ? {} : { cores }),
     ...(memory == null ? {} : { memory }),
@@ -182,7 +186,9 @@ function gangOf(job: Job) {
 function fabricOf({ topologyConstraint }: Job) {
   if (topologyConstraint === undefined) return {};
   const { required, preferred } = topologyConstraint;
-  return { fabric: { ...(required == null ? {} : { within: required }), ...(preferred == null ? {} : { prefer: preferred }) } };
+  return {
+    fabric: { ...(required == null ? {} : { within: required }), ...(preferred == null ? {} : { prefer: preferred }) },
+  };
 }
 
 const isRunning = ({ state, node }: Pod): boolean => state === "Running" && node !== undefined;
@@ -203,7 +209,10 @@ function ranksOf({ podList }: Job): readonly number[] {
 
 /** Which accelerators running pods hold: shares of equal index on a node share one, others are packed. */
 class SharedPlaces {
-  readonly #nodes = new Map<string, { next: number; readonly rooms: Map<number, number>; readonly named: Map<string, number> }>();
+  readonly #nodes = new Map<
+    string,
+    { next: number; readonly rooms: Map<number, number>; readonly named: Map<string, number> }
+  >();
 
   place({ gpusPerPod }: Job, pod: Pod): { node: string; accelerators: string } {
     const node = pod.node as string;
@@ -222,7 +231,9 @@ class SharedPlaces {
     const name = pod.gpuIndexes?.[0];
     let index = name === undefined ? undefined : state.named.get(name);
     if (name === undefined) {
-      const fitting = [...state.rooms].filter(([, room]) => room >= milli).toSorted(([, left], [, right]) => left - right);
+      const fitting = [...state.rooms]
+        .filter(([, room]) => room >= milli)
+        .toSorted(([, left], [, right]) => left - right);
       index = fitting[0]?.[0];
     }
     index ??= state.next++;
@@ -272,7 +283,9 @@ function difference({ outcome, node }: Expectation, pod: PodState, isTransitiona
   const state = RUNNING.has(outcome) ? "running" : WAITING.has(outcome) ? "waiting" : "promised";
   // Between rounds a promise is a pod that waits.
   const seen = !isTransitional && pod.state === "promised" ? "waiting" : pod.state;
-  if (seen !== state && !(outcome === "relocated-later" && pod.state === "promised")) return `expected ${outcome}, is ${found}`;
-  if (node !== undefined && state !== "waiting" && pod.node !== node) return `expected ${outcome} on ${node}, is ${found}`;
+  if (seen !== state && !(outcome === "relocated-later" && pod.state === "promised"))
+    return `expected ${outcome}, is ${found}`;
+  if (node !== undefined && state !== "waiting" && pod.node !== node)
+    return `expected ${outcome} on ${node}, is ${found}`;
   return null;
 }

@@ -53,7 +53,8 @@ export function playKueueQuota(scenario: Scenario): string[] {
   const flavors = [...new Set([FLAVOR, ...world.queues.flatMap((queue) => Object.keys(queue.quotaByFlavor ?? {}))])];
   // Quotas decide here and nothing else: every flavor is one node that could hold everything twice.
   const total = 2 * jobs.reduce((sum, { pods, gpusPerPod }) => sum + pods * gpusPerPod * unit, 0);
-  for (const flavor of flavors) stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
+  for (const flavor of flavors)
+    stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
   for (const queue of declared(world.queues)) stage.addTeam(teamOf(queue, unit));
   const next = new Map<string, number>();
   const names = new Map<string, string>();
@@ -74,7 +75,10 @@ export function playKueueQuota(scenario: Scenario): string[] {
       const first = next.get(flavor) ?? 0;
       next.set(flavor, first + accelerators);
       const last = first + accelerators - 1;
-      return { node: `node-${flavor}`, accelerators: accelerators === 0 ? "" : last === first ? `${first}` : `${first}-${last}` };
+      return {
+        node: `node-${flavor}`,
+        accelerators: accelerators === 0 ? "" : last === first ? `${first}` : `${first}-${last}`,
+      };
     });
     stage.run(id, flavor, workers);
   }
@@ -108,13 +112,15 @@ function unitOf({ queues, runningJobs, pendingJobs }: QuotaScenario): number {
 
 function teamOf(queue: Queue, unit: number) {
   const amounts = (one: number | null | undefined, byFlavor: Quotas | undefined): Quotas => {
-    if (byFlavor !== undefined) return Object.fromEntries(Object.entries(byFlavor).map(([name, amount]) => [name, amount * unit]));
+    if (byFlavor !== undefined)
+      return Object.fromEntries(Object.entries(byFlavor).map(([name, amount]) => [name, amount * unit]));
     return one == null ? {} : { [FLAVOR]: one * unit };
   };
   const { withinClusterQueue, reclaimWithinCohort, borrowWithinCohort } = queue.preemptionPolicy ?? {};
   const preemption: TeamPreemption = {
     within: withinClusterQueue === "LowerPriority" ? "lowerPriority" : "never",
-    reclaim: reclaimWithinCohort === "Any" ? "any" : reclaimWithinCohort === "LowerPriority" ? "lowerPriority" : "never",
+    reclaim:
+      reclaimWithinCohort === "Any" ? "any" : reclaimWithinCohort === "LowerPriority" ? "lowerPriority" : "never",
     ...(borrowWithinCohort === undefined || borrowWithinCohort.policy === "Never"
       ? {}
       : { whileBorrowing: { priorityMax: borrowWithinCohort.maxPriorityThreshold ?? Number.MAX_SAFE_INTEGER } }),
@@ -145,11 +151,17 @@ function compare(stage: Stage, { expected, pendingJobs }: QuotaScenario, names: 
       victims[names.get(attemptId.split(".")[0] as string) ?? attemptId] = right === undefined ? "?" : reasons[right];
   }
   const text = (record: Readonly<Record<string, string>>): string =>
-    Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([name, reason]) => `${name}: ${reason}`).join(", ");
+    Object.entries(record)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, reason]) => `${name}: ${reason}`)
+      .join(", ");
   const differences: string[] = [];
-  if (text(expected.victims) !== text(victims)) differences.push(`victims: expected {${text(expected.victims)}}, got {${text(victims)}}`);
+  if (text(expected.victims) !== text(victims))
+    differences.push(`victims: expected {${text(expected.victims)}}, got {${text(victims)}}`);
   const proceeds = proceeding.size === pendingJobs.length;
   if (expected.incomingCanProceed !== undefined && expected.incomingCanProceed !== proceeds)
-    differences.push(`incoming can ${expected.incomingCanProceed ? "" : "not "}proceed, and ${proceeds ? "does" : "does not"}`);
+    differences.push(
+      `incoming can ${expected.incomingCanProceed ? "" : "not "}proceed, and ${proceeds ? "does" : "does not"}`,
+    );
   return differences;
 }

@@ -90,7 +90,9 @@ const pathOf = (values: readonly string[]): string => values.join("/");
 
 /** Ready nodes with a value for every level, by the path of their leaf: several nodes may share one. */
 function leavesOf(nodes: readonly Node[], levels: readonly string[]): ReadonlyMap<string, readonly Node[]> {
-  const counting = nodes.filter(({ ready, labels }) => ready !== false && levels.every((level) => labels[level] !== undefined));
+  const counting = nodes.filter(
+    ({ ready, labels }) => ready !== false && levels.every((level) => labels[level] !== undefined),
+  );
   return Map.groupBy(counting, ({ labels }) => pathOf(levels.map((level) => labels[level] as string)));
 }
 
@@ -126,7 +128,10 @@ function fabricOf({ topologyRequest }: PodSet): { readonly fabric?: FabricSpec }
 }
 
 function textOf(byNode: ReadonlyMap<string, readonly unknown[]>): string {
-  return [...byNode].map(([node, workers]) => `${workers.length} at ${node}`).toSorted().join(", ");
+  return [...byNode]
+    .map(([node, workers]) => `${workers.length} at ${node}`)
+    .toSorted()
+    .join(", ");
 }
 
 /** Expected places are named by the last level alone if that is the host's name, else by all levels. */

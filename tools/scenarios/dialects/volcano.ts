@@ -57,7 +57,14 @@ export function playVolcano(scenario: Scenario): string[] {
   const { nodes, queues, runningJobs, pendingJobs, expected } = scenario as VolcanoScenario;
   const stage = new Stage(presets.get("volcano-capacity") as Policy);
   for (const { name, gpus, cpu, memoryGi, maxPods, labels } of nodes)
-    stage.addNode({ name, acceleratorCount: gpus, coresMilli: cpu * CORE, memoryMib: memoryGi * GIB, workersMax: maxPods, labels });
+    stage.addNode({
+      name,
+      acceleratorCount: gpus,
+      coresMilli: cpu * CORE,
+      memoryMib: memoryGi * GIB,
+      workersMax: maxPods,
+      labels,
+    });
   for (const { name, parent, priority, quota, limit } of queues)
     stage.addTeam({
       name,
@@ -73,11 +80,21 @@ export function playVolcano(scenario: Scenario): string[] {
       team: pod.queue,
       priority: pod.priority ?? 0,
       preemptible: pod.preemptible,
-      gang: { workers: pod.pods, accelerators: 0, coresMilli: pod.cpuPerPod * CORE, memoryMib: pod.memoryGiPerPod * GIB },
+      gang: {
+        workers: pod.pods,
+        accelerators: 0,
+        coresMilli: pod.cpuPerPod * CORE,
+        memoryMib: pod.memoryGiPerPod * GIB,
+      },
       ...(pod.nodeSelector === undefined ? {} : { nodeSelector: pod.nodeSelector }),
     });
     ids.set(id, pod.name);
-    if (pod.node !== undefined) stage.run(id, "GPU", Array.from({ length: pod.pods }, () => ({ node: pod.node as string, accelerators: "" })));
+    if (pod.node !== undefined)
+      stage.run(
+        id,
+        "GPU",
+        Array.from({ length: pod.pods }, () => ({ node: pod.node as string, accelerators: "" })),
+      );
   }
   const events = stage.round();
   const binds: Record<string, string> = {};
@@ -86,7 +103,8 @@ export function playVolcano(scenario: Scenario): string[] {
   const nameOf = (id: string): string => ids.get(id) ?? id;
   for (const event of events) {
     if (event.kind === "gangPlaced") binds[nameOf(event.workloadId)] = event.workers[0]?.node ?? "";
-    if (event.kind === "placePromised") promised[nameOf(event.promise.workloadId)] = event.promise.workers[0]?.node ?? "";
+    if (event.kind === "placePromised")
+      promised[nameOf(event.promise.workloadId)] = event.promise.workers[0]?.node ?? "";
     if (event.kind === "attemptStopRequested") evicted.push(nameOf(event.attemptId.split(".")[0] as string));
   }
   const differences: string[] = [];

@@ -38,9 +38,13 @@ export function apply(batch: Batch, command: Apply): Decision {
   for (const site of command.sites)
     define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
   for (const pool of command.pools)
-    define("pool", pool, state.pools.get(pool.name), () => batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }));
+    define("pool", pool, state.pools.get(pool.name), () =>
+      batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }),
+    );
   for (const team of parentsFirst(state, command.teams))
-    define("team", team, state.teams.get(team.name), () => batch.emit({ kind: "teamDefined", ...fact, version: 2, team }));
+    define("team", team, state.teams.get(team.name), () =>
+      batch.emit({ kind: "teamDefined", ...fact, version: 2, team }),
+    );
   for (const entry of command.calendar ?? [])
     define("calendar", entry, state.calendar.get(entry.name)?.entry, () => recordEntry(batch, entry, command.actor));
   for (const schedule of command.schedules ?? [])
@@ -138,7 +142,14 @@ function firstObjection(world: World, command: ApplyDocuments): Rejection | null
   );
 }
 
-function duplicateName({ sites, pools, teams, workloads, calendar = [], schedules = [] }: ApplyDocuments): Rejection | null {
+function duplicateName({
+  sites,
+  pools,
+  teams,
+  workloads,
+  calendar = [],
+  schedules = [],
+}: ApplyDocuments): Rejection | null {
   const named = [
     ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
     ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),

@@ -18,7 +18,10 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
     if (found === null) return { kind: "refused", rejection: { code: "unknownDependency", name } };
     if (found.endedAtMs === null) waitsFor.push({ workloadId: found.id, on });
     else if (!meets(on, found.phase))
-      return { kind: "refused", rejection: { code: "dependencyNotMet", name, workloadId: found.id, on, phase: found.phase } };
+      return {
+        kind: "refused",
+        rejection: { code: "dependencyNotMet", name, workloadId: found.id, on, phase: found.phase },
+      };
   }
   return { kind: "resolved", waitsFor };
 }

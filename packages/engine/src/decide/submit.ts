@@ -44,7 +44,10 @@ export function submissionObjection(
     if (resolved.kind === "refused") return resolved.rejection;
   }
   const { gang, acceleratorTypes } = spec;
-  if (state.policy.exceedsFleet === "reject" && !fitsEmptyFleet(capacity, { gang, acceleratorTypes, workers: minWorkersOf(gang) })) {
+  if (
+    state.policy.exceedsFleet === "reject" &&
+    !fitsEmptyFleet(capacity, { gang, acceleratorTypes, workers: minWorkersOf(gang) })
+  ) {
     const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));
     return {
       code: "tooLarge",

@@ -57,7 +57,10 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   if (timely !== null) return timely;
   const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
   if (promised !== undefined && readyTask(workload, nowMs) === null)
-    return blocked(["attemptEnded", "workersLeft"], { kind: "promised", nodes: promised.workers.map(({ node }) => node) });
+    return blocked(["attemptEnded", "workersLeft"], {
+      kind: "promised",
+      nodes: promised.workers.map(({ node }) => node),
+    });
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const budget = explainBudget(world, workload.spec.team, nowMs);
   if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
@@ -100,14 +103,20 @@ function explainTime({ held, waitsFor, spec }: Workload, nowMs: number): Verdict
   if (wait !== undefined)
     return blocked(["workloadEnded"], { kind: "waitsFor", ...wait, othersCount: (waitsFor?.length ?? 1) - 1 });
   const { notBeforeMs } = spec;
-  return notBeforeMs !== undefined && notBeforeMs > nowMs ? blocked([], { kind: "notBefore", atMs: notBeforeMs }) : null;
+  return notBeforeMs !== undefined && notBeforeMs > nowMs
+    ? blocked([], { kind: "notBefore", atMs: notBeforeMs })
+    : null;
 }
 
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
 function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
   const expectedEndMs = nowMs + expectedDurationMs(world, found.spec);
-  const other = world.reservations.find(({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found);
-  return other === undefined ? null : { kind: "reservation", workloadId: other.workloadId, startMs: other.startMs, expectedEndMs };
+  const other = world.reservations.find(
+    ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
+  );
+  return other === undefined
+    ? null
+    : { kind: "reservation", workloadId: other.workloadId, startMs: other.startMs, expectedEndMs };
 }
 
 function explainBackoff(workload: Workload): Verdict {
@@ -146,7 +155,12 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
   const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
   // What a plan evicts stops counting for its team at once.
-  const quotaMoves: readonly EventKind[] = ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"];
+  const quotaMoves: readonly EventKind[] = [
+    "teamDefined",
+    "teamRemoved",
+    "attemptStopRequested",
+    "gangShrinkRequested",
+  ];
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quotaMoves];
   const open = able.filter((type) => limitReason(world, found, type) === null);
   if (open.length === 0) return result(limits, wakeOn);
@@ -190,7 +204,12 @@ function workerShortfall(world: World, found: PlacementClass, types: readonly Ty
   } as const;
   // There is room for all of them and not as they wish to lie.
   if (best.placeable >= found.workers)
-    return { ...base, placeableWorkers: placeableNow(world, found), binding: "accelerators", neededPerWorker: gang.accelerators };
+    return {
+      ...base,
+      placeableWorkers: placeableNow(world, found),
+      binding: "accelerators",
+      neededPerWorker: gang.accelerators,
+    };
   if (without({ coresMilli: 0 }) > best.placeable)
     return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
   if (without({ memoryMib: 0 }) > best.placeable)

@@ -84,7 +84,7 @@ interface Ending {
 }
 
 /** Running attempts, those that are expected to end first before the others. */
-export function expectedEnds(world: World, nowMs: number): readonly Ending[] {
+function expectedEnds(world: World, nowMs: number): readonly Ending[] {
   return [...world.state.attempts.values()]
     .map((attempt): Ending => ({ attempt, endMs: expectedEndMs(world, attempt, nowMs) }))
     .toSorted((left, right) => left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence);

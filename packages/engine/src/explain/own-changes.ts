@@ -14,7 +14,7 @@ export interface Values<Of> {
   at(index: number): Of;
 }
 
-export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
+const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   count: values.length,
   at: (index) => values[index] as Of,
 });

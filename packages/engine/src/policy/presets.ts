@@ -68,15 +68,7 @@ const presetList = [
     exceedsFleet: "hold",
     phases: ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
     teams: {
-      order: [
-        "above-share-last",
-        "within-guarantee",
-        "priority",
-        "without-claim-last",
-        "share-with",
-        "share",
-        "claim",
-      ],
+      order: ["above-share-last", "within-guarantee", "priority", "without-claim-last", "share-with", "share", "claim"],
       share: "divide",
       nonPreemptible: "guarantee",
       overGuarantee: "idle",

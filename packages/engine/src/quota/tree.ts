@@ -304,7 +304,7 @@ export class QuotaTree {
         byQuota[at] = quota;
         this.#potential[at] = Math.min(quota, lowestLimit[at] as number);
         const kind = node * this.#kindCount + (this.#kinds[resource] as number);
-        this.#lendable[kind] = plus(this.#lendable[kind] as number, this.#potential[at] as number);
+        this.#lendable[kind] = plus(this.#lendable[kind] as number, this.#potential[at]);
       }
     }
   }

@@ -47,8 +47,10 @@ export function placeableAsWished(world: World, found: PlacementClass): number {
 
 function fitsAsWished(world: World, found: PlacementClass, workers: number): boolean {
   const { fabric, spread, nodeSelector } = found.spec;
-  if (fabric === undefined && spread === undefined && nodeSelector === undefined && workers === found.workers) return true;
-  const request = workers === found.workers ? found : Object.assign(Object.create(found) as PlacementClass, { workers });
+  if (fabric === undefined && spread === undefined && nodeSelector === undefined && workers === found.workers)
+    return true;
+  const request =
+    workers === found.workers ? found : Object.assign(Object.create(found) as PlacementClass, { workers });
   return world.capacity.acceptable(found.acceleratorTypes).some((type) => fitsOnType(world, request, type));
 }
 

@@ -33,7 +33,8 @@ function* choicesByLevel(
     if (narrowest < 0 || widest < 0) continue;
     const here = within === undefined ? candidates : pinned(world, { found, site, level: widest, candidates });
     for (let level = narrowest; level >= widest; level--) {
-      for (const domain of fullestFirst(site, here, level)) if (domain.workers >= found.workers) yield domain.candidates;
+      for (const domain of fullestFirst(site, here, level))
+        if (domain.workers >= found.workers) yield domain.candidates;
     }
   }
   if (within === undefined) yield candidates;
@@ -106,7 +107,11 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
 }
 
 /** The order in which nodes are filled by the level that is preferred: the domain's place among its like; empty without such a wish. */
-export function preferredRanks(world: World, found: PlacementClass, candidates: readonly Candidate[]): ReadonlyMap<NodeId, number> {
+export function preferredRanks(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): ReadonlyMap<NodeId, number> {
   const ranks = new Map<NodeId, number>();
   const prefer = found.spec.fabric?.prefer;
   if (prefer === undefined) return ranks;

@@ -9,7 +9,11 @@ import type { Candidate } from "./place-wishes.ts";
 import { growingAttempt } from "./request.ts";
 
 /** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
-export function fewestDomains(world: World, found: PlacementClass, candidates: readonly Candidate[]): readonly Candidate[] | null {
+export function fewestDomains(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): readonly Candidate[] | null {
   const { rules, fabric, capacity } = world;
   const byNode = new Map(candidates.map((candidate) => [candidate.slot.node.id, candidate]));
   for (const site of fabric.sites(capacity.nodesEpoch)) {

@@ -83,7 +83,11 @@ interface Assignment {
 }
 
 /** Fills the candidates in the policy's order; `null` if they do not hold all workers asked for. */
-function assign(world: World, found: PlacementClass, { candidates, layer }: Assignment): readonly WorkerAllocation[] | null {
+function assign(
+  world: World,
+  found: PlacementClass,
+  { candidates, layer }: Assignment,
+): readonly WorkerAllocation[] | null {
   const { workers: count } = found;
   const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
   if (room < count) return null;
@@ -143,7 +147,8 @@ export function domainBudget(world: World, found: PlacementClass): DomainBudget 
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
   const used = new Map<string, number>();
   const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.over] ?? node.id;
-  const take = (slot: NodeSlot, count: number): void => void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
+  const take = (slot: NodeSlot, count: number): void =>
+    void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
   for (const { node } of growingAttempt(world, found)?.workers ?? []) take(world.capacity.slot(node), 1);
   return { left: (slot) => Math.max(0, spread.maxPerDomain - (used.get(valueOf(slot)) ?? 0)), take };
 }

@@ -44,7 +44,8 @@ function hasNoWishes(world: World, { spec, gang, isGrowth }: PlacementClass): bo
   const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
   // Cells count more than free accelerators do.
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
-  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
+  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
+    return false;
   return !isGrowth && gang.shareMilli === undefined && !isScored(world, gang);
 }
 
@@ -123,6 +124,9 @@ export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
 }
 
 /** Whether the usable fleet could hold the least of the gang if it were empty. */
-export function fitsEmptyFleet(capacity: Capacity, { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">): boolean {
+export function fitsEmptyFleet(
+  capacity: Capacity,
+  { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">,
+): boolean {
   return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
 }

@@ -12,9 +12,11 @@ export function keepPromises(batch: Batch): void {
   const { world } = batch;
   if (world.state.promises.size === 0) return;
   for (const promise of Array.from(world.state.promises.values())) {
-    if (world.rules.eviction.promises === "forgotten") withdraw(batch, promise, "the policy forgets promises after a round");
+    if (world.rules.eviction.promises === "forgotten")
+      withdraw(batch, promise, "the policy forgets promises after a round");
     else if (runsIntoWindow(world, promise)) withdraw(batch, promise, "it would run into a window of the calendar");
-    else if (!isStillThere(world, promise)) withdraw(batch, promise, "a node of the promised place is no longer usable");
+    else if (!isStillThere(world, promise))
+      withdraw(batch, promise, "a node of the promised place is no longer usable");
     // Who is to move there has to leave its own place first.
     else if (promise.afterAttempt !== undefined) continue;
     else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
@@ -33,7 +35,10 @@ const isShrinking = ({ state }: World, { attemptId, growth }: PromisedPlace): bo
   growth && state.attempts.get(attemptId)?.leaving !== undefined;
 
 /** The nodes take work, and what is to grow still runs. */
-function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: PromisedPlace): boolean {
+function isStillThere(
+  { capacity, state }: World,
+  { workers, growth, attemptId, afterAttempt }: PromisedPlace,
+): boolean {
   // It ended by itself before it moved, and does not go on.
   if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;
   if (growth && state.attempts.get(attemptId)?.stop !== null) return false;

@@ -64,7 +64,9 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
     const queues = new Map(waiting.map((found) => [found, singles(batch, found)]));
     const order = roundOrder(world, [...returning, ...[...queues.values()].flatMap((line) => line[0] ?? [])]);
-    const lineOf = new Map([...queues].flatMap(([found, line]) => line.map((each) => [each, { found, line }] as const)));
+    const lineOf = new Map(
+      [...queues].flatMap(([found, line]) => line.map((each) => [each, { found, line }] as const)),
+    );
     const served: Served[] = [];
     const back = new Set<Attempt>();
     for (let found = order.first(); found !== null; found = order.first()) {

@@ -29,7 +29,11 @@ export function acceptableTypes(world: World, found: PlacementClass): readonly T
  * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
  * a guarantee; `null` if nothing.
  */
-export function quotaReached({ teamUse, rules, state }: World, found: PlacementClass, type: string): LimitReached | null {
+export function quotaReached(
+  { teamUse, rules, state }: World,
+  found: PlacementClass,
+  type: string,
+): LimitReached | null {
   const spent = spentBudget(state, found.team);
   if (spent !== null) return { team: spent, resource: "budget", limit: 0, used: 0 };
   const amount = teamUse.amountOf(found.gang, found.workers, type);

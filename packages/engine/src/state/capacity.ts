@@ -222,4 +222,6 @@ export class Capacity {
 }
 
 const wrongBooking = (attempt: AttemptId, slot: NodeSlot, set: AcceleratorSet): InvariantError =>
-  new InvariantError(`${attempt} cannot have accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: not as many as it needs, or taken`);
+  new InvariantError(
+    `${attempt} cannot have accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: not as many as it needs, or taken`,
+  );

@@ -114,7 +114,7 @@ export class CellTree {
       const part = this.#add({ level: GROUP_LEVEL, path, parent: cell, slot });
       if (size === 1) {
         this.leaves.push(part);
-        this.indices.push(this.leaves.length - 1 - (this.#nodeOf(cell).first as number));
+        this.indices.push(this.leaves.length - 1 - this.#nodeOf(cell).first);
         part.end = this.leaves.length;
       } else this.#divide(part, smaller, Math.min(size, count - taken));
     }

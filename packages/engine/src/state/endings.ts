@@ -31,7 +31,7 @@ export class Endings {
   /** The first end that is expected after an instant; `null`: none. */
   nextAfter(atMs: number): number | null {
     const next = this.#list.from(this.#list.rank(justAfter(atMs))).next();
-    return next.done === true ? null : (next.value as Ending).endMs;
+    return next.done === true ? null : next.value.endMs;
   }
 
   /** Files an attempt by what is known of it now. */
@@ -65,7 +65,10 @@ export class Endings {
 }
 
 /** Comes after every ending at the instant and before all later ones. */
-const justAfter = (endMs: number): Ending => ({ endMs, attempt: { placedSequence: Number.MAX_SAFE_INTEGER } as Attempt });
+const justAfter = (endMs: number): Ending => ({
+  endMs,
+  attempt: { placedSequence: Number.MAX_SAFE_INTEGER } as Attempt,
+});
 
 const compareEndings = (left: Ending, right: Ending): number =>
   left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence;

@@ -51,7 +51,9 @@ export class FabricIndex {
         here.map(({ fabric, id }) => [...site.fabricLevels.map((_, depth) => fabric[depth] ?? ""), id]),
       );
       const leafOf = new Map(here.map(({ id }, index) => [id, tree.leafOfPath[index] as number]));
-      const byLeaf = here.map(({ id }) => id).toSorted((left, right) => (leafOf.get(left) as number) - (leafOf.get(right) as number));
+      const byLeaf = here
+        .map(({ id }) => id)
+        .toSorted((left, right) => (leafOf.get(left) as number) - (leafOf.get(right) as number));
       return [{ site: site.name, tree, leafOf, nodes: byLeaf }];
     });
   }

@@ -18,9 +18,13 @@ export const isEviction = (reason: StopReason): boolean =>
 const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
 
 /** Adds workers on one type to what their team holds (1), or takes them away (-1). */
-export function countWorkers(
+function countWorkers(
   { teamUse, rules }: World,
-  { workload, acceleratorType, workers }: { readonly workload: Workload; readonly acceleratorType: string; readonly workers: number },
+  {
+    workload,
+    acceleratorType,
+    workers,
+  }: { readonly workload: Workload; readonly acceleratorType: string; readonly workers: number },
   sign: 1 | -1,
 ): void {
   const { spec } = workload;
@@ -38,7 +42,8 @@ export function holdAttempt(world: World, attempt: Attempt): void {
     capacity.take(attempt.id, gang, attempt.leaving);
     capacity.leave(gang, attempt.leaving, 1);
   }
-  if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+  if (countsForTeam(attempt))
+    countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
   fileEvictable(world, attempt);
   world.endings.file(attempt, workload.spec);
   world.budgets.count(attempt, 1);
@@ -63,7 +68,8 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   const { capacity } = world;
   capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
   if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
-  if (countsForTeam(attempt)) countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
+  if (countsForTeam(attempt))
+    countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
   world.endings.remove(attempt);
   world.budgets.count(attempt, -1);
   const filed = world.evictable.get(workload.spec.team);
@@ -77,7 +83,11 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   fileEvictable(world, attempt);
   world.endings.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
-  countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, sign === 1 ? -1 : 1);
+  countWorkers(
+    world,
+    { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length },
+    sign === 1 ? -1 : 1,
+  );
   if (sign === 1) world.teamUse.limitEpoch++;
 }
 
@@ -99,8 +109,13 @@ export function canKeepPromise({ capacity, state }: World, { workers }: Promised
 }
 
 /** How many further workers a gang that runs asks for at once: what its minimum lacks, else one; 0 if it may have none. */
-export function growthOf({ rules, state }: Pick<World, "rules" | "state">, { spec, stopRequested }: Workload, attempt: Attempt): number {
-  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined) return 0;
+export function growthOf(
+  { rules, state }: Pick<World, "rules" | "state">,
+  { spec, stopRequested }: Workload,
+  attempt: Attempt,
+): number {
+  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined)
+    return 0;
   if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;

@@ -73,7 +73,10 @@ export class Ledger {
   }
 
   /** Workers are given a place, which counts for their team. */
-  occupy(found: Pick<PlacementClass, "gang" | "team" | "isPreemptible">, { acceleratorType, workers }: Placement): void {
+  occupy(
+    found: Pick<PlacementClass, "gang" | "team" | "isPreemptible">,
+    { acceleratorType, workers }: Placement,
+  ): void {
     const { capacity, teamUse } = this.#world;
     const amount = teamUse.amountOf(found.gang, workers.length, acceleratorType);
     const isFixed = !found.isPreemptible;

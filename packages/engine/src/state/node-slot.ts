@@ -104,7 +104,8 @@ export class NodeSlot {
     let open = true;
     forEachRange(set, (first, last) => {
       for (let index = first; index <= last; index++)
-        if (gang.shareMilli === undefined ? !this.isWhole(index, layer) : this.room(index, layer) < gang.shareMilli) open = false;
+        if (gang.shareMilli === undefined ? !this.isWhole(index, layer) : this.room(index, layer) < gang.shareMilli)
+          open = false;
     });
     return open;
   }
@@ -244,7 +245,8 @@ export class NodeSlot {
 
   #sharesThatFit(milli: number, layer: Layer): number {
     let count = 0;
-    for (let index = 0; index < this.totalCount; index++) count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
+    for (let index = 0; index < this.totalCount; index++)
+      count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
     return count;
   }
 }
@@ -252,7 +254,8 @@ export class NodeSlot {
 /** Thousandths of each of its accelerators that a worker takes. */
 export const milliOf = (gang: GangSpec): number => gang.shareMilli ?? WHOLE_MILLI;
 
-const hasBit = (mask: Int32Array, index: number): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+const hasBit = (mask: Int32Array, index: number): boolean =>
+  ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
 
 function setBit(mask: Int32Array, index: number): void {
   mask[index >>> 5] = (mask[index >>> 5] as number) | (1 << (index & 31));

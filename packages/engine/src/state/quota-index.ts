@@ -17,7 +17,8 @@ export class QuotaIndex {
 
   constructor(nodes: readonly TeamNode[], position: (resource: string) => number) {
     const named = new Set<number>();
-    for (const { team } of nodes) for (const resource of Object.keys(team.guarantee ?? {})) named.add(position(resource));
+    for (const { team } of nodes)
+      for (const resource of Object.keys(team.guarantee ?? {})) named.add(position(resource));
     this.positions = [...named].toSorted((left, right) => left - right);
     const list: QuotaNode[] = [];
     const indexOf = new Map<TeamNode, number>();
@@ -31,14 +32,22 @@ export class QuotaIndex {
     for (const node of nodes) {
       if (node.children.length === 0) continue;
       this.#leaves.set(node.name, list.length);
-      list.push(this.#quotaOf({ name: node.name, parent: node.name, limit: {}, guarantee: {} }, indexOf.get(node) as number, position));
+      list.push(
+        this.#quotaOf(
+          { name: node.name, parent: node.name, limit: {}, guarantee: {} },
+          indexOf.get(node) as number,
+          position,
+        ),
+      );
     }
     this.tree = new QuotaTree({ kinds: this.positions.map(kindOf), nodes: list });
   }
 
   #quotaOf(team: Team, parent: number, position: (resource: string) => number): QuotaNode {
     const vector = (amounts: Amounts | undefined, missing: number | null): (number | null)[] => {
-      const byPosition = new Map(Object.entries(amounts ?? {}).map(([name, amount]) => [position(name), amount] as const));
+      const byPosition = new Map(
+        Object.entries(amounts ?? {}).map(([name, amount]) => [position(name), amount] as const),
+      );
       return this.positions.map((at) => {
         const amount = byPosition.get(at);
         return amount === undefined ? missing : at >= ACCELERATORS_AT ? Math.round(amount * 1000) : amount;

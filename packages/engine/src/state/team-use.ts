@@ -80,7 +80,8 @@ export class TeamUse {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
       // Not `invariant`: its message would be put together for every placement.
-      if ((at.used[ACCELERATORS_AT] as number) < 0) throw new InvariantError(`team ${at.name} would hold less than nothing`);
+      if ((at.used[ACCELERATORS_AT] as number) < 0)
+        throw new InvariantError(`team ${at.name} would hold less than nothing`);
     }
   }
 
@@ -111,7 +112,8 @@ export class TeamUse {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       if (at.guarantee.length === 0) continue;
       const position = passes(at.fixed, at.guarantee, amount);
-      if (position >= 0) return { ...this.#reached(at, position), limit: this.#stated(position, at.guarantee[position] as number) };
+      if (position >= 0)
+        return { ...this.#reached(at, position), limit: this.#stated(position, at.guarantee[position] as number) };
     }
     return null;
   }
@@ -145,7 +147,10 @@ export class TeamUse {
     const { tree, positions } = this.quota;
     for (const node of nodes) {
       const { used } = ownPart(node);
-      tree.add(this.quota.leaf(node.name), positions.map((at) => used[at] ?? 0));
+      tree.add(
+        this.quota.leaf(node.name),
+        positions.map((at) => used[at] ?? 0),
+      );
     }
   }
 
@@ -184,7 +189,17 @@ export class TeamUse {
       return;
     }
     const ordinal = this.#ordinals++;
-    this.#nodes.set(team.name, { name: team.name, team, parent: null, children: [], ordinal, used: [], fixed: [], limit, guarantee });
+    this.#nodes.set(team.name, {
+      name: team.name,
+      team,
+      parent: null,
+      children: [],
+      ordinal,
+      used: [],
+      fixed: [],
+      limit,
+      guarantee,
+    });
   }
 
   /** Stated amounts by position, in the units of use; what is not stated is `missing`. */

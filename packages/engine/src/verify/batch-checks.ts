@@ -12,7 +12,8 @@ import type { ReadonlyState } from "../state/state.ts";
 import { windowBroken } from "./calendar.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
-import { amountsOf, compareByPolicy, heldByTeam, isUsable, isWithinLimits } from "./recount.ts";
+import { amountsOf, heldByTeam, isWithinLimits } from "./held-by-team.ts";
+import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { brokenWishes } from "./wishes.ts";
 

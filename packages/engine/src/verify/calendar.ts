@@ -4,7 +4,7 @@ import type { Node } from "../model/fleet.ts";
 import type { Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { withAncestors } from "./recount.ts";
+import { withAncestors } from "./held-by-team.ts";
 
 /** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
 export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {

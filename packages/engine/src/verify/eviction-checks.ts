@@ -10,7 +10,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
-import { amountsOf, heldByTeam, withAncestors } from "./recount.ts";
+import { amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 

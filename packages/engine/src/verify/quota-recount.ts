@@ -8,8 +8,8 @@ import { rulesOf } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { heldByTeam, withAncestors } from "./recount.ts";
-import type { TeamAmounts } from "./recount.ts";
+import { heldByTeam, withAncestors } from "./held-by-team.ts";
+import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;

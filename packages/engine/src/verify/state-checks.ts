@@ -7,7 +7,8 @@ import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
 import { Findings } from "./findings.ts";
 import { checkPromise } from "./promise-checks.ts";
-import { heldByNode, specOf, withAncestors } from "./recount.ts";
+import { specOf, withAncestors } from "./held-by-team.ts";
+import { heldByNode } from "./recount.ts";
 import { checkRest } from "./rest.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */

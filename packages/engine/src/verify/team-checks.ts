@@ -3,7 +3,7 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
-import { growthAsked, heldByTeam } from "./recount.ts";
+import { growthAsked, heldByTeam } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 
 export function checkTeamUse(findings: Findings, { state, teamUse, rules }: World): void {

@@ -1,6 +1,13 @@
 /** A journal of every state of the format, replayed for ever; and what is refused, with which words. */
 import { describe, expect, it } from "vitest";
-import { EVENT_VERSIONS, chainAfter, checkInvariants, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import {
+  EVENT_VERSIONS,
+  chainAfter,
+  checkInvariants,
+  createEngine,
+  replayEngine,
+  restoreEngine,
+} from "../../src/index.ts";
 import type { Event, JournalGroup } from "../../src/index.ts";
 import { historyFiles, recordedDigests } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";

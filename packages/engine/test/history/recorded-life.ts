@@ -210,21 +210,37 @@ function keepTime(drive: Drive): void {
       calendar: [
         { kind: "maintenance", ...window("cooling"), nodes: [nodeId("n5")] },
         { kind: "reservation", ...window("demo"), team: teamName("rechts"), accelerators: 8, acceleratorType: "B200" },
-        { kind: "maintenance", name: "called off", startMs: drive.nowMs + 9 * hour, endMs: drive.nowMs + 10 * hour, nodes: [nodeId("n6")] },
+        {
+          kind: "maintenance",
+          name: "called off",
+          startMs: drive.nowMs + 9 * hour,
+          endMs: drive.nowMs + 10 * hour,
+          nodes: [nodeId("n6")],
+        },
       ],
       schedules: [
         {
           name: "hourly",
-          times: { minutes: [30], hours: hoursOfDay, daysOfMonth: range(1, 31), months: range(1, 12), daysOfWeek: range(0, 6) },
+          times: {
+            minutes: [30],
+            hours: hoursOfDay,
+            daysOfMonth: range(1, 31),
+            months: range(1, 12),
+            daysOfWeek: range(0, 6),
+          },
           spec: spec("hourly", { gang: { accelerators: 0 } }),
           concurrency: "forbid",
         },
       ],
     }),
   );
-  drive.receive(command({ kind: "removeCalendarEntry", name: "called off" }), { kind: "nodeSeen", node: node("n9", "D400") });
+  drive.receive(command({ kind: "removeCalendarEntry", name: "called off" }), {
+    kind: "nodeSeen",
+    node: node("n9", "D400"),
+  });
   drive.receive(submit("spender", { team: "haushalt", gang: { accelerators: 8 }, acceleratorTypes: ["D400"] }));
-  for (const { id, startedAtMs } of drive.engine.state.attempts.values()) if (startedAtMs === null) drive.receive(running(id));
+  for (const { id, startedAtMs } of drive.engine.state.attempts.values())
+    if (startedAtMs === null) drive.receive(running(id));
   drive.passTo(drive.nowMs + 3 * hour);
   drive.receive(command({ kind: "removeSchedule", name: "hourly" }));
   drive.passTo(drive.nowMs + 32 * 24 * hour);
@@ -236,7 +252,10 @@ const hoursOfDay = range(0, 23);
 
 /** Of two pieces of work in one team's cells the lesser goes on as a loan of what others leave idle. */
 function relabel(drive: Drive): void {
-  const owner: Team = { ...team("zellen"), shapes: [{ within: "node", accelerators: 8, count: 1, acceleratorType: "C300" }] };
+  const owner: Team = {
+    ...team("zellen"),
+    shapes: [{ within: "node", accelerators: 8, count: 1, acceleratorType: "C300" }],
+  };
   drive.receive(
     command({ kind: "setPolicy", policy: shapePolicy(true) }),
     applied({ pools: [pool("C300")], teams: [owner] }),

@@ -379,5 +379,4 @@ function exitOf({ fields }: Words): WorkerExit {
   return { kind: "exited", worker, code: Number(fields.get("code") ?? 0) };
 }
 
-const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);

@@ -6,7 +6,10 @@ import { documentIn, problemsIn, train } from "./testing/reading.ts";
 
 describe("kinds", () => {
   it.each<[unknown, string]>([
-    [{ kind: "trian" }, 'kind: must be train, batch, fleet, team, maintenance, reservation or schedule, got "trian"; did you mean train?'],
+    [
+      { kind: "trian" },
+      'kind: must be train, batch, fleet, team, maintenance, reservation or schedule, got "trian"; did you mean train?',
+    ],
     [{ kind: "serve" }, "kind: serve is not supported yet"],
     [{}, "kind: is required"],
     [[], ': must be a mapping with a kind, like "kind: train", got a list of 0 entries'],

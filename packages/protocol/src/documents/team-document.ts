@@ -178,7 +178,9 @@ function readHours(value: unknown): Reading<number | null> {
 
 function readDollars(value: unknown): Reading<number | null> {
   const isAmount = typeof value === "number" && value >= 0 && value * MICRO <= limits.BUDGET_MICRO_USD_MAX;
-  return isAmount ? read(Math.round(value * MICRO)) : refuse(`must be a number of dollars from 0 on, got ${shown(value)}`);
+  return isAmount
+    ? read(Math.round(value * MICRO))
+    : refuse(`must be a number of dollars from 0 on, got ${shown(value)}`);
 }
 
 function budgetOf({ gpuHours, usd, period, over }: z.output<typeof budgetFields>): NonNullable<TeamSpec["budget"]> {

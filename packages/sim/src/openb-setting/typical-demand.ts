@@ -7,7 +7,7 @@ type TypicalDemand = NonNullable<Policy["typicalDemand"]>;
 /** The kind that passes this share is still among them. */
 const TYPICAL_PERCENT = 95;
 
-export function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
+function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
   const kinds = new Map<string, TypicalDemand[number]>();
   for (const { accelerators, shareMilli, coresMilli } of population) {
     const milli = shareMilli ?? 1000;

@@ -83,7 +83,10 @@ export class Reservations {
   }
 
   /** Lets running work end in the order in which it is expected to, until the request fits for as long as it lasts. */
-  #earliestStart(found: PlacementClass, durationMs: number): { readonly placement: Placement; readonly startMs: number } | null {
+  #earliestStart(
+    found: PlacementClass,
+    durationMs: number,
+  ): { readonly placement: Placement; readonly startMs: number } | null {
     const endings = this.#world.endings.inOrder();
     const reservedEnds = this.#list.map(({ endMs }) => endMs).toSorted((left, right) => left - right);
     try {
@@ -113,10 +116,12 @@ export class Reservations {
   #placementAt(found: PlacementClass, startMs: number, durationMs: number): Placement | null {
     const world = this.#world;
     const needed = found.gang.shareMilli === undefined ? found.workers * found.gang.accelerators : 0;
-    if (!acceptableTypes(world, found).some(({ freeCount, comingCount }) => freeCount + comingCount >= needed)) return null;
+    if (!acceptableTypes(world, found).some(({ freeCount, comingCount }) => freeCount + comingCount >= needed))
+      return null;
     const mark = this.#ledger.mark();
     for (const other of this.#list)
-      if (other.startMs < startMs + durationMs && other.endMs > startMs) this.#ledger.occupy(other.found, other.placement);
+      if (other.startMs < startMs + durationMs && other.endMs > startMs)
+        this.#ledger.occupy(other.found, other.placement);
     const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
     this.#ledger.rollback(mark);
     return placement;

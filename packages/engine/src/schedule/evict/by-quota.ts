@@ -95,7 +95,11 @@ const victimOf = ({ candidate, reason }: QuotaVictim<Candidate>): Victim => ({
   right: reason.kind,
 });
 
-function candidatesByTeam(batch: Batch, quota: QuotaIndex, order: (left: Candidate, right: Candidate) => number): Map<number, Candidate[]> {
+function candidatesByTeam(
+  batch: Batch,
+  quota: QuotaIndex,
+  order: (left: Candidate, right: Candidate) => number,
+): Map<number, Candidate[]> {
   const { world } = batch;
   const teams = new Map<number, Candidate[]>();
   for (const attempt of world.state.attempts.values()) {

@@ -101,7 +101,11 @@ interface OnNode {
   readonly there: readonly Attempt[];
 }
 
-function vacateUntilItFits(batch: Batch, { beneficiary, standings, ledger }: Search, { slot, there }: OnNode): Victim[] | null {
+function vacateUntilItFits(
+  batch: Batch,
+  { beneficiary, standings, ledger }: Search,
+  { slot, there }: OnNode,
+): Victim[] | null {
   const victims: Victim[] = [];
   for (const attempt of there) {
     const workload = workloadOf(batch.world, attempt.workloadId);

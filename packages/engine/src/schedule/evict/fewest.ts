@@ -97,6 +97,8 @@ function isAboveGuarantee({ teamUse }: World, { gang, workers }: PlacementClass,
   const node = teamUse.node(spec.team);
   const request = teamUse.amountOf(gang, workers, "");
   return COMPARED.some(
-    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > (node.guarantee[position] ?? Number.POSITIVE_INFINITY),
+    (position) =>
+      amountAt(request, position) > 0 &&
+      (node.used[position] ?? 0) > (node.guarantee[position] ?? Number.POSITIVE_INFINITY),
   );
 }

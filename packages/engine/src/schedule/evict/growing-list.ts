@@ -52,7 +52,9 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
 function isHopeless({ world }: Batch, beneficiary: PlacementClass): boolean {
   if (beneficiary.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
   const amount = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
-  return world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null;
+  return (
+    world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null
+  );
 }
 
 function* growingCounts(workers: number): Generator<number> {
@@ -93,7 +95,15 @@ function giversFor(batch: Batch, beneficiary: PlacementClass, reason: EvictionRe
 }
 
 /** Whoever was promised a place, as it will run there. */
-const asAttempt = ({ attemptId: id, workloadId, task, number, acceleratorType, workers, atMs }: PromisedPlace): Attempt => ({
+const asAttempt = ({
+  attemptId: id,
+  workloadId,
+  task,
+  number,
+  acceleratorType,
+  workers,
+  atMs,
+}: PromisedPlace): Attempt => ({
   id,
   workloadId,
   task,

@@ -55,15 +55,13 @@ function planOn(batch: Batch, beneficiary: PlacementClass, slots: readonly NodeS
     .slice(0, Math.max(0, workers - fitting));
   const moved = new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move]));
   if (chosen.length < workers - fitting || moved.size === 0 || moved.size > most) return null;
-  const units = [...moved.values()].map(
-    ({ attempt, workload }): VictimUnit => ({
-      attempt,
-      workload,
-      promise: null,
-      keeps: 0,
-      upTo: attempt.workers.length,
-    }),
-  );
+  const units = [...moved.values()].map(({ attempt, workload }): VictimUnit => ({
+    attempt,
+    workload,
+    promise: null,
+    keeps: 0,
+    upTo: attempt.workers.length,
+  }));
   const found = replace({ batch, beneficiary }, workers, units);
   return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
 }

@@ -36,13 +36,18 @@ interface Returning {
   placement: Placement | null;
 }
 
-export function replace(search: Pick<GrowingSearch, "batch" | "beneficiary">, workers: number, units: readonly VictimUnit[]): Replaced | null {
+export function replace(
+  search: Pick<GrowingSearch, "batch" | "beneficiary">,
+  workers: number,
+  units: readonly VictimUnit[],
+): Replaced | null {
   const { world } = search.batch;
   const ledger = new Ledger(world);
   try {
     for (const unit of units) vacate(ledger, unit);
     const returning = units.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
-    const beneficiary = workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
+    const beneficiary =
+      workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
     const placement = placeAll(world, { ledger, beneficiary, returning });
     if (placement === null) return null;
     return settle(world, { ledger, beneficiary, placement, returning });
@@ -93,7 +98,9 @@ interface Try {
  */
 function placeAll(world: World, { ledger, beneficiary, returning }: Try): Placement | null {
   const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
-  const lines = [...byAttempt.values()].map((line) => line.toSorted((left, right) => left.unit.keeps - right.unit.keeps));
+  const lines = [...byAttempt.values()].map((line) =>
+    line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
+  );
   const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
   const order: RoundOrder = roundOrder(world, [beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
   let placement: Placement | null = null;
@@ -138,7 +145,17 @@ function settle(world: World, { ledger, beneficiary, placement, returning }: Set
     ledger.occupy(found, moved);
     moves.push({ attempt: unit.attempt, found, placement: moved });
   }
-  return { placement: again, moves, lost, victims: victimsOf(leaving.map(({ unit }) => unit), moves), units: leaving.map(({ unit }) => unit), withdrawn: leaving.flatMap(({ unit }) => unit.promise ?? []) };
+  return {
+    placement: again,
+    moves,
+    lost,
+    victims: victimsOf(
+      leaving.map(({ unit }) => unit),
+      moves,
+    ),
+    units: leaving.map(({ unit }) => unit),
+    withdrawn: leaving.flatMap(({ unit }) => unit.promise ?? []),
+  };
 }
 
 /** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a share must get the same one. */
@@ -150,7 +167,11 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
 }
 
 /** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
-export function pickAgain(world: World, { gang }: PlacementClass, { workers }: Placement): readonly WorkerAllocation[] | null {
+export function pickAgain(
+  world: World,
+  { gang }: PlacementClass,
+  { workers }: Placement,
+): readonly WorkerAllocation[] | null {
   const { capacity } = world;
   if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
   if (gang.accelerators === 0) return workers;
@@ -167,7 +188,11 @@ export function pickAgain(world: World, { gang }: PlacementClass, { workers }: P
 }
 
 /** The same accelerators where they still have the room, else the fullest of the same node that has it. */
-function pickShares({ capacity }: World, milli: number, workers: readonly WorkerAllocation[]): readonly WorkerAllocation[] | null {
+function pickShares(
+  { capacity }: World,
+  milli: number,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
   const taken = new Map<string, number>();
   const picked: WorkerAllocation[] = [];
   for (const { node, accelerators } of workers) {
@@ -189,7 +214,8 @@ function pickShares({ capacity }: World, milli: number, workers: readonly Worker
 /** One victim for each attempt, with the fewest workers that any of its units leaves it. */
 function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
-  for (const unit of units) if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+  for (const unit of units)
+    if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
   const moved = new Set(moves.map(({ attempt }) => attempt));
   return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moves: moved.has(attempt) }));
 }

@@ -1,6 +1,6 @@
 /** Who may be evicted for whom, by the product's own rules. */
 import type { Batch } from "../../batch.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { PlacementClass } from "../../state/queue.ts";
@@ -38,10 +38,16 @@ export function mayClaim({ world }: Batch, standings: Standings, beneficiary: Pl
  * Whether work of the team may be taken for another: at the two teams just below the lowest one they share, the victim's
  * holds more than it may claim of something that is asked for.
  */
-export function isAboveClaim({ world }: Batch, standings: Standings, beneficiary: PlacementClass, victim: Workload): boolean {
+export function isAboveClaim(
+  { world }: Batch,
+  standings: Standings,
+  beneficiary: PlacementClass,
+  victim: Workload,
+): boolean {
   const pathOf = (name: Workload["spec"]["team"]): Standing["node"][] => {
     const path: Standing["node"][] = [];
-    for (let node: Standing["node"] | null = world.teamUse.node(name); node !== null; node = node.parent) path.unshift(node);
+    for (let node: Standing["node"] | null = world.teamUse.node(name); node !== null; node = node.parent)
+      path.unshift(node);
     return path;
   };
   const own = pathOf(beneficiary.team);
@@ -56,5 +62,3 @@ export function isAboveClaim({ world }: Batch, standings: Standings, beneficiary
     (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimOf(standing, position),
   );
 }
-
-export const isReason = (reason: EvictionReason, ...reasons: readonly EvictionReason[]): boolean => reasons.includes(reason);

@@ -9,7 +9,8 @@ import type { GrowingSearch } from "./growing-list.ts";
 import type { Replaced } from "./replace.ts";
 import type { VictimUnit } from "./victim-order.ts";
 
-const requestOf = (world: World, { gang, workers }: PlacementClass): Amount => world.teamUse.amountOf(gang, workers, "");
+const requestOf = (world: World, { gang, workers }: PlacementClass): Amount =>
+  world.teamUse.amountOf(gang, workers, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
@@ -34,13 +35,20 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
   const leftPath = pathOf(left);
   const rightPath = pathOf(right);
   let depth = 0;
-  while (leftPath[depth] === rightPath[depth] && leftPath[depth + 1] !== undefined && rightPath[depth + 1] !== undefined)
+  while (
+    leftPath[depth] === rightPath[depth] &&
+    leftPath[depth + 1] !== undefined &&
+    rightPath[depth + 1] !== undefined
+  )
     depth++;
   return [leftPath[depth] as TeamNode, rightPath[depth] as TeamNode];
 }
 
 /** Every unit that is really lost is taken from a team that holds more than it may claim, or against the beneficiary's guarantee. */
-export function acceptsLosses({ batch, beneficiary, standings }: GrowingSearch, { lost }: Pick<Replaced, "lost">): boolean {
+export function acceptsLosses(
+  { batch, beneficiary, standings }: GrowingSearch,
+  { lost }: Pick<Replaced, "lost">,
+): boolean {
   const { world } = batch;
   const { teamUse } = world;
   const own = teamUse.node(beneficiary.team);
@@ -53,7 +61,10 @@ export function acceptsLosses({ batch, beneficiary, standings }: GrowingSearch, 
     const amount = teamUse.amountOf(unit.workload.spec.gang, unit.upTo - unit.keeps, "");
     for (const at of pathOf(node)) {
       const before = taken.get(at) ?? [0, 0, 0];
-      taken.set(at, COMPARED.map((position) => (before[position] as number) + amountAt(amount, position)));
+      taken.set(
+        at,
+        COMPARED.map((position) => (before[position] as number) + amountAt(amount, position)),
+      );
     }
   }
   return keepsBalance(standings, { own, request, taken });
@@ -97,7 +108,7 @@ function keepsBalance(standings: Standings, { own, request, taken }: Balance): b
       const siblingFair = (standings.get(sibling) as Standing).fair;
       const unbalanced = COMPARED.some((position) => {
         if (amountAt(request, position) === 0) return false;
-        const after = (usedAt(at as TeamNode, position) + amountAt(request, position)) / (fair[position] as number);
+        const after = (usedAt(at, position) + amountAt(request, position)) / (fair[position] as number);
         const theirs = (usedAt(sibling, position) - (amounts[position] as number)) / (siblingFair[position] as number);
         return after > 1 && (siblingFair[position] as number) > 0 && after >= theirs;
       });

@@ -125,9 +125,7 @@ function compareHeld({ rules }: World, left: Held, right: Held): number {
   const isAbove = ({ left: workers, workload }: Held): number => Number(workers > minWorkersOf(workload.spec.gang));
   for (const key of rules.order) {
     const difference =
-      key === "starting"
-        ? isAbove(left) - isAbove(right)
-        : (comparisons[key]?.(left.workload, right.workload) ?? 0);
+      key === "starting" ? isAbove(left) - isAbove(right) : (comparisons[key]?.(left.workload, right.workload) ?? 0);
     if (difference !== 0) return difference;
     if (key === "submitted") break;
   }

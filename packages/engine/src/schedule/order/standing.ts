@@ -62,7 +62,7 @@ const finite = (amount: number | undefined): number | null =>
   amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
 
 /** Cores, memory and accelerators of all usable nodes. */
-export function fleetTotal({ capacity }: World): readonly number[] {
+function fleetTotal({ capacity }: World): readonly number[] {
   const total = [0, 0, 0];
   for (const type of capacity.acceptable([])) {
     total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
@@ -102,7 +102,7 @@ function ownRequests({ teamUse, queue, state }: World, nodes: readonly TeamNode[
   return nodes.map((node) => requests.get(node) as number[]);
 }
 
-export const ownUse = (node: TeamNode, position: number): number =>
+const ownUse = (node: TeamNode, position: number): number =>
   node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0);
 
 export const amountAt = (amount: Amount, position: number): number =>
@@ -111,7 +111,10 @@ export const amountAt = (amount: Amount, position: number): number =>
 /** What a team may claim of a resource: the larger of guarantee and fair share, within its limit. */
 export function claimOf({ node, fair, total }: Standing, position: number): number {
   const guarantee = node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
-  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guarantee, fair[position] as number));
+  const claim = Math.min(
+    node.limit[position] ?? Number.POSITIVE_INFINITY,
+    Math.max(guarantee, fair[position] as number),
+  );
   return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
 }
 

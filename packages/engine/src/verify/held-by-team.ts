@@ -1,0 +1,85 @@
+/** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
+import type { TeamName, WorkloadId } from "../model/ids.ts";
+import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+
+export const specOf = (
+  state: ReadonlyState,
+  attempt: { readonly workloadId: WorkloadId },
+): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
+
+/** Thousandths of each of its accelerators that a worker of the gang takes. */
+export const partMilli = (gang: GangSpec): number => gang.shareMilli ?? 1000;
+
+/** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
+export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+  const line: TeamName[] = [];
+  for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
+    line.push(at);
+  return line;
+}
+
+/** A resource's name, as teams state it, to an amount in the unit in which they do. */
+export type TeamAmounts = ReadonlyMap<string, number>;
+
+export function amountsOf(gang: GangSpec, workers: number, type: string): TeamAmounts {
+  const accelerators = (workers * gang.accelerators * partMilli(gang)) / 1000;
+  return new Map([
+    ["cores", workers * gang.coresMilli],
+    ["memory", workers * gang.memoryMib],
+    ["accelerators", accelerators],
+    ...(type === "" ? [] : ([[type, accelerators]] as const)),
+  ]);
+}
+
+/** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
+export function heldByTeam(
+  state: ReadonlyState,
+  counts: (spec: WorkloadSpec) => boolean = () => true,
+): ReadonlyMap<TeamName, TeamAmounts> {
+  const held = new Map<TeamName, Map<string, number>>();
+  const add = (spec: Workload["spec"] | undefined, type: string, workers: number): void => {
+    if (spec === undefined || !counts(spec)) return;
+    for (const team of withAncestors(state, spec.team)) {
+      const amounts = held.get(team) ?? new Map<string, number>();
+      held.set(team, amounts);
+      for (const [resource, amount] of amountsOf(spec.gang, workers, type))
+        amounts.set(resource, (amounts.get(resource) ?? 0) + amount);
+    }
+  };
+  for (const attempt of state.attempts.values()) {
+    if (!isEvicted(attempt)) add(specOf(state, attempt), attempt.acceleratorType, attempt.workers.length);
+  }
+  for (const promise of state.promises.values())
+    add(specOf(state, promise), promise.acceleratorType, promise.workers.length);
+  return held;
+}
+
+const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
+
+/** Whether a plan took from the attempt all that it holds. */
+const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
+
+/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one. */
+export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
+  const workload = state.workloads.get(attempt.workloadId);
+  if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
+  const isChanging = attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
+  const { gang } = workload.spec;
+  if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
+  return Math.max(1, (gang.minWorkers ?? gang.workers) - attempt.workers.length);
+}
+
+/** Whether the team and every team above it hold no more than their limits of what is asked for. */
+export function isWithinLimits(
+  state: ReadonlyState,
+  held: ReadonlyMap<TeamName, TeamAmounts>,
+  { team, asked }: { readonly team: TeamName; readonly asked: TeamAmounts },
+): boolean {
+  return withAncestors(state, team).every((at) =>
+    Object.entries(state.teams.get(at)?.limit ?? {}).every(
+      ([resource, limit]) => (asked.get(resource) ?? 0) === 0 || (held.get(at)?.get(resource) ?? 0) <= limit,
+    ),
+  );
+}
