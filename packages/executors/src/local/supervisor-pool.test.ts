@@ -127,7 +127,10 @@ it("one that dies is told with the attempt that it held, and what it said is fou
 
 it("after an attempt that left somebody with its output, the next has a supervisor of its own", async () => {
   // In a session and with an environment of its own, a process cannot be told to be of this attempt.
-  const first = await ran("setsid env -i sleep 600 & echo $! > pid");
+  // Until it is one, the sweep after the attempt would find it.
+  const first = await ran(
+    'setsid env -i sleep 600 & echo $! > pid; until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
+  );
   const stranger = Number(readFileSync(path.join(first, "pid"), "utf8"));
   process.kill(stranger, "SIGKILL");
   const second = await ran("exit 0");
