@@ -99,9 +99,9 @@ it("two attempts at once have two supervisors, and both are used again", async (
 it("a stop reaches the attempt that a supervisor holds now, and no earlier one", async () => {
   const first = await ran("exit 0");
   writeRecord(first, "stop.json", { version: 1, requestedAtMs: 0, graceTimeoutMs: 0, reason: "cancelled" });
-  const second = recorded("trap 'exit 7' TERM; while :; do sleep 0.02; done");
+  const second = recorded("trap 'exit 7' TERM; touch trapped; while :; do sleep 0.02; done");
   const left = assigned(second);
-  await until(() => isRunning(second));
+  await until(() => isRunning(second) && existsSync(path.join(second, "trapped")));
   const supervisor = supervisorOf(second);
   expect(supervisor).toEqual(supervisorOf(first));
   process.kill(supervisor.pid, "SIGURG");
