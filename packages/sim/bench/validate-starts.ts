@@ -10,8 +10,8 @@ import { importItp, StartValidation, type StartValidationResult, type TraceJob }
 
 const usage = "npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]";
 
-/** Enough for 64 scenarios of queues of 300; the published figures are made with it. */
-const usualEffort = "20000";
+/** Enough for 32 scenarios of queues of 300; the published figures are made with it. */
+const usualEffort = "10000";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
