@@ -1,5 +1,5 @@
 import type { Policy } from "@headroom/protocol";
-import { exitCode } from "../cli-error.ts";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 
@@ -7,14 +7,22 @@ interface Options {
   readonly json?: boolean;
   readonly list?: boolean;
   readonly knobs?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export const policyCommand = defineCommand<Options>({
   name: "policy",
-  summary: "Show the scheduling policy, or take another preset",
-  arguments: [{ syntax: "[preset]", description: "the preset to take from now on", complete: "preset" }],
+  summary: "Show the scheduling policy, or put another in force",
+  details:
+    "A file holds the knobs in YAML or JSON, whole or with `base: PRESET` as what is different from a preset:\n" +
+    "  base: default\n  name: mine\n  backfill: { reserve: all, depth: 4 }\n" +
+    "Before: headroom what-if --policy FILE shows the next hours under it.",
+  arguments: [
+    { syntax: "[preset or file]", description: "what holds from now on: a preset, or FILE.yaml", complete: "preset" },
+  ],
   options: [
     { flags: "--list", description: "list the presets" },
+    { flags: "--dry-run", description: "check it and print it in words, without putting it in force" },
     { flags: "--knobs", description: "list every knob with its values and its meaning" },
     jsonOption,
   ],
@@ -25,25 +33,32 @@ export const policyCommand = defineCommand<Options>({
       return exitCode.ok;
     }
     const client = await context.connect();
-    const [preset] = args;
-    if (preset !== undefined) {
-      const answer = await client.setPolicy({ preset });
+    const [named] = args;
+    if (named !== undefined) {
+      const { namedPolicy } = await import("../documents/policy-file.ts");
+      const chosen = await namedPolicy(named, (await client.presets()).items, context.terminal);
+      if (options.dryRun === true) return show(context, chosen, options);
+      const answer = await client.setPolicy({ policy: chosen });
       if (options.json === true) context.print(JSON.stringify(answer, null, 2));
       else context.print(`policy ${answer.name}`);
       return exitCode.ok;
     }
+    if (options.dryRun === true) throw new CliError("--dry-run goes with a preset or a file", exitCode.usage);
     if (options.list === true) {
       const { items } = await client.presets();
       if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
       else context.print(...tableLines(presetColumns, items.map(presetRow), context.terminal.stdout, context.paint));
       return exitCode.ok;
     }
-    const policy = await client.policy();
-    if (options.json === true) context.print(JSON.stringify(policy, null, 2));
-    else await printPolicy(context, policy);
-    return exitCode.ok;
+    return show(context, await client.policy(), options);
   },
 });
+
+async function show(context: CommandContext, policy: Policy, { json }: Options): Promise<ExitCode> {
+  if (json === true) context.print(JSON.stringify(policy, null, 2));
+  else await printPolicy(context, policy);
+  return exitCode.ok;
+}
 
 const presetColumns = [
   ...["POLICY", "ORDER", "WHEN THE HEAD IS BLOCKED", "PLACEMENT"].map((title) => ({ title })),

@@ -18,8 +18,8 @@ export const simulateCommand = defineCommand<SimulateOptions>({
     { flags: "--trace <name>", description: "the work: FORMAT:FILE (formats below)" },
     { flags: "--gpus <count>", description: "one pool of so many accelerators, without topology" },
     {
-      flags: "--policy <presets>",
-      description: "one preset or several, with commas (default: default)",
+      flags: "--policy <policies>",
+      description: "a preset or FILE.yaml, or several with commas (default: default)",
       complete: "preset",
     },
     { flags: "--seed <number>", description: "seed of generated traces, of faults and of drawn demand (default: 1)" },

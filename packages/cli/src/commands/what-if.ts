@@ -1,6 +1,6 @@
-import type { TeamSpec } from "@headroom/protocol";
+import type { HeadroomClient, Policy, TeamSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { printable, type Terminal } from "../terminal.ts";
 
 interface Options {
@@ -22,7 +22,11 @@ export const whatIfCommand = defineCommand<Options>({
   options: [
     { flags: "--lose <node>", description: "without this node; repeatable", repeatable: true },
     { flags: "--add <node:count>", description: "with so many more nodes like this one; repeatable", repeatable: true },
-    { flags: "--policy <preset>", description: "under another policy", complete: "preset" },
+    {
+      flags: "--policy <preset or file>",
+      description: "under another policy: a preset, or FILE.yaml",
+      complete: "preset",
+    },
     { flags: "-f, --file <file>", description: "with the teams of a file defined as they stand there" },
     { flags: "--hours <count>", description: "how far to look ahead (default 12)" },
     jsonOption,
@@ -36,7 +40,7 @@ export const whatIfCommand = defineCommand<Options>({
       horizonMs: Math.round(hours * 3_600_000),
       loseNodes: [...(options.lose ?? [])],
       addNodes: (options.add ?? []).map(addition),
-      ...(options.policy === undefined ? {} : { policy: { preset: options.policy } }),
+      ...(options.policy === undefined ? {} : { policy: { policy: await policyOf(options.policy, context, client) } }),
     });
     if (options.json === true) {
       context.print(JSON.stringify(answer, null, 2));
@@ -51,6 +55,11 @@ export const whatIfCommand = defineCommand<Options>({
     return exitCode.ok;
   },
 });
+
+async function policyOf(named: string, { terminal }: CommandContext, client: HeadroomClient): Promise<Policy> {
+  const { namedPolicy } = await import("../documents/policy-file.ts");
+  return namedPolicy(named, (await client.presets()).items, terminal);
+}
 
 async function teamsOf(file: string, terminal: Terminal): Promise<TeamSpec[]> {
   const { loadDocuments } = await import("../documents/load-documents.ts");

@@ -1,9 +1,6 @@
 /** Reads the files of `apply -f`: all of them are fine, or every problem is told with its place and nothing happens. */
-import { createReadStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
-import { addAbortSignal } from "node:stream";
 import {
   checkDocuments,
   checkFabricLevels,
@@ -15,11 +12,9 @@ import {
 } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
+import { sourcesOf, type Source } from "./sources.ts";
 import { parseYaml, type YamlDocument } from "./yaml-source.ts";
 
-/** Thousands of workloads fit; whoever has more than that has generated them and can use the API. */
-const FILE_BYTES_MAX = 1_048_576;
-const FILES_MAX = 1_000;
 const PROBLEMS_SHOWN_MAX = 50;
 
 export interface LoadedDocument {
@@ -28,13 +23,6 @@ export interface LoadedDocument {
   readonly file: string;
   /** `train.yaml:7:3` for a path into the document. */
   placeText(path: readonly (string | number)[], isAboutKey?: boolean): string;
-}
-
-interface Source {
-  readonly file: string;
-  /** What relative paths in the file start from. */
-  readonly directory: string;
-  readonly text: string;
 }
 
 /** `targets`: files, directories (their YAML files, not those of directories below) and `-` for stdin. */
@@ -71,7 +59,7 @@ export function checkLevels(loaded: readonly LoadedDocument[], known: readonly s
   if (problems.length > 0) throw new CliError(problemList(problems), exitCode.usage);
 }
 
-function problemList(problems: readonly string[]): string {
+export function problemList(problems: readonly string[]): string {
   const unique = [...new Set(problems)];
   const shown = unique.slice(0, PROBLEMS_SHOWN_MAX);
   const rest = unique.length - shown.length;
@@ -107,7 +95,7 @@ function placeTextOf(source: Source, yaml: YamlDocument): LoadedDocument["placeT
   };
 }
 
-function fieldText(steps: readonly (string | number)[]): string {
+export function fieldText(steps: readonly (string | number)[]): string {
   return steps.length === 0 ? "" : `${pathText(steps)}: `;
 }
 
@@ -137,65 +125,4 @@ function locatedFiles(model: ModelWish, directory: string): ModelWish {
 function absolute(written: string, directory: string): string {
   const isInHome = written === "~" || written.startsWith("~/");
   return path.resolve(directory, isInHome ? path.join(homedir(), written.slice(1)) : written);
-}
-
-async function sourcesOf(target: string, terminal: Terminal): Promise<Source[]> {
-  if (target === "-") return [await stdinSource(terminal)];
-  const place = path.resolve(terminal.workingDirectory, target);
-  const found = await stat(place).catch((error: unknown) => {
-    throw cannotRead(target, error);
-  });
-  if (!found.isDirectory()) return [await fileSource(target, place)];
-  const names = (await readdir(place)).filter((name) => /\.(?:ya?ml|json)$/.test(name)).toSorted();
-  if (names.length === 0)
-    throw new CliError(`${target} is a directory without .yaml, .yml or .json files`, exitCode.usage);
-  if (names.length > FILES_MAX) throw new CliError(`${target} has more than ${FILES_MAX} files`, exitCode.usage);
-  return Promise.all(names.map((name) => fileSource(path.join(target, name), path.join(place, name))));
-}
-
-async function fileSource(file: string, place: string): Promise<Source> {
-  try {
-    // One byte more than is allowed tells whether there is more, whatever sort of file this is.
-    const bytes = await bounded(createReadStream(place, { end: FILE_BYTES_MAX }), file);
-    return { file, directory: path.dirname(place), text: textOf(file, bytes) };
-  } catch (error) {
-    throw error instanceof CliError ? error : cannotRead(file, error);
-  }
-}
-
-async function stdinSource({ stdin, workingDirectory, interrupted }: Terminal): Promise<Source> {
-  addAbortSignal(interrupted, stdin);
-  return { file: "stdin", directory: workingDirectory, text: textOf("stdin", await bounded(stdin, "stdin")) };
-}
-
-async function bounded(stream: AsyncIterable<unknown>, file: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    size += bytes.length;
-    if (size > FILE_BYTES_MAX) {
-      throw new CliError(`${file} is too large: at most ${FILE_BYTES_MAX} bytes are read`, exitCode.usage);
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
-}
-
-function textOf(file: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new CliError(`${file} is not UTF-8 text`, exitCode.usage);
-  }
-}
-
-function cannotRead(file: string, error: unknown): CliError {
-  const code = (error as NodeJS.ErrnoException).code;
-  const reasons: Readonly<Record<string, string>> = {
-    ENOENT: "there is no such file",
-    EACCES: "you may not read it",
-    EISDIR: "it is a directory",
-  };
-  return new CliError(`cannot read ${file}: ${reasons[code ?? ""] ?? String(error)}`, exitCode.usage);
 }

@@ -7,6 +7,8 @@ import type { Policy } from "@headroom/engine";
 import type { FaultOptions, FleetSpec, SimulationResult, Trace } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import { namedPolicy } from "../documents/policy-file.ts";
+import type { Terminal } from "../terminal.ts";
 import { decimal, duration, rate, settings, wholeNumber } from "./amount-options.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
@@ -54,7 +56,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
   const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
-  const policies = chosenPolicies(options.policy ?? "default", engine.presets);
+  const policies = await chosenPolicies(options.policy ?? "default", engine.presets, terminal);
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
   if (page !== undefined) await checkWritable(page, options.html ?? "");
   const skipBroken = options.skipBroken === true;
@@ -93,7 +95,7 @@ async function simulateDemand(
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const count = options.seeds === undefined ? 1 : wholeNumber(options.seeds, "--seeds", { min: 1, max: seedsMax });
   const { presets } = await import("@headroom/engine");
-  const policies = chosenPolicies(options.policy ?? "default", presets);
+  const policies = await chosenPolicies(options.policy ?? "default", presets, context.terminal);
   const loaded = loadTrace({
     sim: await import("@headroom/sim"),
     name: options.trace,
@@ -149,15 +151,17 @@ function countsOf(loaded: LoadedTrace, simulated: Trace): Pick<SimulationReport,
   };
 }
 
-function chosenPolicies(text: string, presets: ReadonlyMap<string, Policy>): Policy[] {
-  return text.split(",").map((name) => {
-    const preset = presets.get(name);
-    if (preset !== undefined) return preset;
-    throw new CliError(
-      `--policy: there is no preset ${JSON.stringify(name)}; there are ${[...presets.keys()].join(", ")}`,
-      exitCode.usage,
-    );
-  });
+/** Presets and files, with commas between them. */
+async function chosenPolicies(
+  text: string,
+  presets: ReadonlyMap<string, Policy>,
+  terminal: Terminal,
+): Promise<readonly Policy[]> {
+  const { enginePolicy, policyResource } = await import("@headroom/views");
+  const known = [...presets.values()].map(policyResource);
+  return Promise.all(
+    text.split(",").map(async (named) => presets.get(named) ?? enginePolicy(await namedPolicy(named, known, terminal))),
+  );
 }
 
 function faultsOf(text: string, seed: number): FaultOptions {

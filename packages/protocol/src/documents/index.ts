@@ -13,6 +13,7 @@ export { nearestName } from "./nearest.ts";
 export { writeInstant } from "./instants.ts";
 export { readDuration, readMemory, writeDuration, writeMemory, writePrice } from "./quantities.ts";
 export { writeCron } from "./cron.ts";
+export { readPolicy, type PolicyReading } from "./policy-document.ts";
 export { scheduleDocument } from "./schedule-document.ts";
 export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-document.ts";
 export { teamDocument } from "./team-document.ts";

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { defaultPolicy, presets } from "@headroom/engine";
+import { policyResource } from "@headroom/views";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { headroom } from "../testing/recorded-terminal.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-policy-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** What `headroom simulate` makes of the policy of a file: its report, or what it says instead. */
+async function simulated(text: string, name = "mine.yaml") {
+  writeFileSync(path.join(folder, name), text);
+  const args = ["simulate", "--gpus", "4", "--trace", "generated:jobs=5,load=1", "--policy", name, "--json"];
+  const { code, stdout, stderr } = await headroom(args, { workingDirectory: folder });
+  return { code, stderr, report: code === 0 ? (JSON.parse(stdout) as { readonly policy: string }) : null };
+}
+
+it("holds the knobs whole, in YAML or JSON", async () => {
+  const whole = { ...policyResource(defaultPolicy), name: "mine" };
+  expect((await simulated(JSON.stringify(whole), "mine.json")).report?.policy).toBe("mine");
+  expect((await simulated(JSON.stringify(whole, null, 2))).report?.policy).toBe("mine");
+});
+
+it("holds what is different from a preset, and takes a section away", async () => {
+  expect((await simulated("base: fifo\nname: mine\nplacement: spread\n")).report?.policy).toBe("mine");
+  const without = await simulated("base: default\nname: mine\nbackfill: null\nteams: { share: weights }\n");
+  expect(without.report?.policy).toBe("mine");
+});
+
+it.each([
+  ["base: defualt\nname: x\n", `mine.yaml:1:7: base: must be`],
+  ["base: default\n", "mine.yaml:1:1: name: must be a name of its own, default is a preset"],
+  ["base: default\nname: x\nplacment: pack\n", "mine.yaml:3:1: placment: unknown knob; did you mean placement?"],
+  [
+    "base: default\nname: x\nbackfill: { reserve: most }\n",
+    "mine.yaml:3:22: backfill.reserve: must be none or head or all",
+  ],
+  [
+    "base: default\nname: x\nbackfill: { depths: 2 }\n",
+    "mine.yaml:3:13: backfill.depths: unknown knob; did you mean depth?",
+  ],
+  ["name: x\n", "mine.yaml:1:1: order: is required"],
+  ["- a\n", "mine.yaml:1:1: must be a mapping of knobs, got a list of 1 entry"],
+  ["base: fifo\nname: x\n---\nname: y\n", "mine.yaml: must hold one policy, has 2"],
+])("refuses %j with its place", async (text, message) => {
+  const { code, stderr } = await simulated(text);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+it("tells a preset's name from a file's", async () => {
+  const { code, stderr } = await headroom(
+    ["simulate", "--gpus", "4", "--trace", "generated:jobs=5,load=1", "--policy", "fifo-skp"],
+    { workingDirectory: folder },
+  );
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    `there is no preset "fifo-skp" (did you mean fifo-skip?); there are ${[...presets.keys()].join(", ")}`,
+  );
+});
