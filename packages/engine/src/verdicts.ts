@@ -4,6 +4,7 @@
  */
 import type { WorkloadId } from "./model/ids.ts";
 import type { EventKind } from "./events.ts";
+import type { QuotaBound } from "./state/team-use.ts";
 
 export type BlockedReason =
   /** The fleet as it is up now could not hold the gang even if it were empty. `fleetCount`: of the type it has most of. */
@@ -34,9 +35,11 @@ export type BlockedReason =
     }
   | {
       readonly kind: "teamLimit";
+      /** Its limit; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget. */
+      readonly bound: QuotaBound;
       readonly team: string;
       readonly acceleratorType: string;
-      /** What the limit is on: the accelerator type, or another resource that teams limit. */
+      /** What is bounded: the accelerator type, or another resource that teams limit. */
       readonly resource: string;
       readonly limitCount: number;
       readonly usedCount: number;

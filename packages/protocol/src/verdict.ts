@@ -44,11 +44,13 @@ export const blockedReason = z
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
     z.object({
       kind: z.literal("teamLimit"),
+      bound: z.enum(["limit", "guarantee", "borrowing", "budget"]).meta({
+        description:
+          "What bounds the team: its limit; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget.",
+      }),
       team: z.string(),
       acceleratorType: z.string(),
-      resource: z
-        .string()
-        .meta({ description: "What the limit is on: the type, or another resource that teams limit." }),
+      resource: z.string().meta({ description: "What is bounded: the type, or another resource that teams limit." }),
       limitCount: z.number(),
       usedCount: z.number(),
       neededCount: z.number(),

@@ -1,4 +1,4 @@
-import { presets } from "@headroom/engine";
+import { defaultPolicy, presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -74,6 +74,23 @@ describe("the sentence of a verdict", () => {
     const id = fleet.submit("second", { team: "nlp", gang: { accelerators: 2 } });
     expect(sentence(fleet, id)).toBe(
       "Team research holds 3 of the 4 H100 accelerators that its limit allows, and this needs 2 more.",
+    );
+  });
+
+  it("says which bound of a team is reached, in the unit of what it bounds", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "cpu", parent: null, limit: { cores: 4_000 } });
+    const cores = fleet.submit("cores", { team: "cpu", gang: { coresMilli: 6_000 } });
+    expect(sentence(fleet, cores)).toBe(
+      "Team cpu holds 0 cores of the 4 cores that its limit allows, and this needs 6 cores more.",
+    );
+    fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 4 } });
+    fleet.submit("firm", { team: "owner", gang: { accelerators: 3 }, preemptible: false });
+    fleet.submit("loan", { team: "owner", gang: { accelerators: 2 }, preemptible: true });
+    const beyond = fleet.submit("beyond", { team: "owner", gang: { accelerators: 2 }, preemptible: false });
+    expect(sentence(fleet, beyond)).toBe(
+      "It may not be preempted, and such work of team owner holds 3 of the 4 H100 accelerators that the team is guaranteed; this needs 2 more. Work that is preemptible may go beyond.",
     );
   });
 

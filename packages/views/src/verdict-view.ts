@@ -7,7 +7,7 @@ import type {
   Workload,
   WorkloadId,
 } from "@headroom/engine";
-import { PAGE_ITEMS_DEFAULT, writeInstant } from "@headroom/protocol";
+import { PAGE_ITEMS_DEFAULT, resourceNames, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
@@ -75,6 +75,39 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
 
 const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 
+type TeamLimit = EngineReason & { readonly kind: "teamLimit" };
+
+function teamLimitSentence({ bound, team, resource, limitCount, usedCount, neededCount }: TeamLimit): string {
+  const held = `${bareAmount(resource, usedCount)} of the ${amountText(resource, limitCount)}`;
+  const more = `this needs ${bareAmount(resource, neededCount)} more`;
+  switch (bound) {
+    case "limit":
+      return `Team ${team} holds ${held} that its limit allows, and ${more}.`;
+    case "guarantee":
+      return `It may not be preempted, and such work of team ${team} holds ${held} that the team is guaranteed; ${more}. Work that is preemptible may go beyond.`;
+    case "borrowing":
+      return `Team ${team} holds ${held} that it can have with what others lend it now, and ${more}.`;
+    case "budget":
+      return `The budget of team ${team} is used up.`;
+    default:
+      return unreachable(bound);
+  }
+}
+
+/** In the unit in which teams state the resource. */
+function amountText(resource: string, amount: number): string {
+  if (resource === resourceNames.cores) return coresText(amount);
+  if (resource === resourceNames.memory) return memoryText(amount);
+  return `${grouped(amount)} ${acceleratorNoun(resource === resourceNames.allAccelerators ? [] : [resource], amount)}`;
+}
+
+/** Without the noun, where the sentence names it beside. */
+function bareAmount(resource: string, amount: number): string {
+  return resource === resourceNames.cores || resource === resourceNames.memory
+    ? amountText(resource, amount)
+    : grouped(amount);
+}
+
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
 function reasonSentence({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
@@ -86,7 +119,7 @@ function reasonSentence({ state }: Engine, { spec }: Waiting, reason: EngineReas
     case "workerShortfall":
       return workerShortfallSentence(spec, reason);
     case "teamLimit":
-      return `Team ${reason.team} holds ${grouped(reason.usedCount)} of the ${grouped(reason.limitCount)} ${acceleratorNoun([reason.acceleratorType], reason.limitCount)} that its limit allows, and this needs ${grouped(reason.neededCount)} more.`;
+      return teamLimitSentence(reason);
     case "teamShapes":
       return reason.team === null
         ? `Work of its priority runs in shapes that its team owns, and no team above it owns any.`

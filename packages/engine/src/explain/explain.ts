@@ -177,9 +177,9 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
 function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
   const reached = quotaReached(world, found, type);
   if (reached === null) return null;
-  const { team, resource, limit: limitCount, used: usedCount } = reached;
+  const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
   const neededCount = neededOf(found, resource);
-  return { kind: "teamLimit", team, acceleratorType: type, resource, neededCount, limitCount, usedCount };
+  return { kind: "teamLimit", bound, team, acceleratorType: type, resource, neededCount, limitCount, usedCount };
 }
 
 /** What the request asks of a resource, in the unit in which teams state it. */

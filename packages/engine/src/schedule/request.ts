@@ -6,7 +6,7 @@ import type { PlacementClass } from "../state/queue.ts";
 import { spentBudget } from "../budget/gate.ts";
 import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
-import type { LimitReached, TeamUse } from "../state/team-use.ts";
+import type { QuotaReached, TeamUse } from "../state/team-use.ts";
 import type { World } from "../state/world.ts";
 
 export interface Placement {
@@ -33,9 +33,9 @@ export function quotaReached(
   { teamUse, rules, state }: World,
   found: PlacementClass,
   type: string,
-): LimitReached | null {
+): QuotaReached | null {
   const spent = spentBudget(state, found.team);
-  if (spent !== null) return { team: spent, resource: "budget", limit: 0, used: 0 };
+  if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
   const amount = teamUse.amountOf(found.gang, found.workers, type);
   const limit = teamUse.limitReached(found.team, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;
@@ -43,7 +43,7 @@ export function quotaReached(
 }
 
 /** Where teams borrow: that nobody lends as much more as this would take. */
-function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): LimitReached | null {
+function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
   const { quota } = teamUse;
   if (quota === null) return null;
   const leaf = quota.leaf(team);
@@ -54,6 +54,7 @@ function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): Lim
   const unit = position >= ACCELERATORS_AT ? 1000 : 1;
   const used = quota.tree.usage(leaf, Math.max(0, resource)) / unit;
   return {
+    bound: "borrowing",
     team,
     resource: teamUse.resources[position] as string,
     limit: used + quota.tree.available(leaf, Math.max(0, resource)) / unit,

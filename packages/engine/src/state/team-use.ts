@@ -12,12 +12,20 @@ import { QuotaIndex } from "./quota-index.ts";
 import { ACCELERATORS_AT, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 
-export interface LimitReached {
+/**
+ * What bounds a team: its limit, its guarantee for work that is not preemptible, what the others would lend it, or a budget
+ * that is used up.
+ */
+export type QuotaBound = "limit" | "guarantee" | "borrowing" | "budget";
+
+export interface QuotaReached {
+  readonly bound: QuotaBound;
   readonly team: TeamName;
   /** The resource as teams name it. */
   readonly resource: string;
   /** In the unit in which the team states it. */
   readonly limit: number;
+  /** What counts towards the bound: of a guarantee what is not preemptible. */
   readonly used: number;
 }
 
@@ -99,7 +107,7 @@ export class TeamUse {
   }
 
   /** The first limit, from the team up, that this much more would pass. */
-  limitReached(team: TeamName, amount: Amount): LimitReached | null {
+  limitReached(team: TeamName, amount: Amount): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       const position = passes(at.used, at.limit, amount);
       if (position >= 0) return this.#reached(at, position);
@@ -108,18 +116,25 @@ export class TeamUse {
   }
 
   /** The first guarantee, from the team up, that this much more work that cannot be preempted would pass. */
-  guaranteePassed(team: TeamName, amount: Amount): LimitReached | null {
+  guaranteePassed(team: TeamName, amount: Amount): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       if (at.guarantee.length === 0) continue;
       const position = passes(at.fixed, at.guarantee, amount);
       if (position >= 0)
-        return { ...this.#reached(at, position), limit: this.#stated(position, at.guarantee[position] as number) };
+        return {
+          bound: "guarantee",
+          team: at.name,
+          resource: this.resources[position] as string,
+          limit: this.#stated(position, at.guarantee[position] as number),
+          used: this.#stated(position, at.fixed[position] ?? 0),
+        };
     }
     return null;
   }
 
-  #reached(at: TeamNode, position: number): LimitReached {
+  #reached(at: TeamNode, position: number): QuotaReached {
     return {
+      bound: "limit",
       team: at.name,
       resource: this.resources[position] as string,
       limit: this.#stated(position, at.limit[position] ?? Number.POSITIVE_INFINITY),

@@ -51,6 +51,7 @@ describe("a reason in brief", () => {
     expect(
       reasonBrief({
         kind: "teamLimit",
+        bound: "limit",
         team: "t",
         acceleratorType: "A",
         resource: "A",

@@ -8,6 +8,13 @@ export interface ReasonBrief {
   readonly amounts: string;
 }
 
+const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" })["bound"], string>> = {
+  limit: "Team limit",
+  guarantee: "Guarantee",
+  borrowing: "Not lent",
+  budget: "Budget",
+};
+
 export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
   if (reason === null) return { word: "Starting", amounts: "" };
   switch (reason.kind) {
@@ -19,7 +26,7 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Scattered", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
     case "teamLimit":
       return {
-        word: "Team limit",
+        word: boundWords[reason.bound],
         amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.limitCount - reason.usedCount))}`,
       };
     case "teamShapes":
