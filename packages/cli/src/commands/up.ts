@@ -23,7 +23,8 @@ export const upCommand = defineCommand<UpOptions>({
     },
     {
       flags: "--nodes <count>",
-      description: "declare this machine as so many nodes, each with --slots accelerators, to try a fleet on",
+      description:
+        "declare this machine as so many nodes, each with --slots accelerators and a core for each, to try a fleet on",
     },
   ],
   async run(context, { options }) {

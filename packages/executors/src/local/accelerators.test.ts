@@ -79,10 +79,12 @@ describe("the machine as nodes", () => {
     expect(nodes.map(({ id }) => id)).toEqual(["laptop-1", "laptop-2", "laptop-3"]);
     expect(nodes[2]).toMatchObject({
       acceleratorCount: 8,
-      coresMilli: 1_333,
+      coresMilli: 8_000,
       memoryMib: Math.floor(machine.memoryMib / 3),
     });
     expect([pools.map(({ acceleratorType }) => acceleratorType), devices.size]).toEqual([["slot"], 0]);
+    const [few] = describeMachine(machine, [], { ...options, slotCount: 2 }).nodes;
+    expect(few?.coresMilli).toBe(5_333);
   });
 
   it("is a node for each type otherwise, which keep the vendor's numbers and share what they stand on", () => {

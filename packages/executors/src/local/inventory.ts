@@ -37,7 +37,7 @@ export function readMachine(): Machine {
 /**
  * A pool has one accelerator type, and so has a node: a machine with two types (a workstation with a second card for its
  * display) is two nodes, which share its cores and memory in proportion to their accelerators. A machine that is declared
- * as several nodes is shared by them evenly.
+ * as several nodes is shared by them evenly; with declared slots comes a core for each at least, as work asks for by default.
  */
 export function describeMachine(
   machine: Machine,
@@ -63,14 +63,16 @@ export function describeMachine(
   }));
   const share = (amount: number, count: number): number =>
     Math.floor((groups.length === 1 ? amount : (amount * count) / total) / nodeCount);
-  const nodes = groups.flatMap(({ count }, position) =>
+  const coresMilliOf = ({ count, devices }: AcceleratorGroup): number =>
+    Math.max(share(machine.cores * 1000, count), devices === null ? count * 1000 : 0);
+  const nodes = groups.flatMap((group, position) =>
     nodeNames(`${name}${suffixes[position] ?? ""}`, nodeCount).map((id) => ({
       id: nodeId(id),
       pool: poolOf(options, suffixes[position]),
       fabric: [],
-      acceleratorCount: count,
-      coresMilli: share(machine.cores * 1000, count),
-      memoryMib: share(machine.memoryMib, count),
+      acceleratorCount: group.count,
+      coresMilli: coresMilliOf(group),
+      memoryMib: share(machine.memoryMib, group.count),
     })),
   );
   const devices = new Map<NodeId, NodeDevices>();
