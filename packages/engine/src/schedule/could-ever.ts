@@ -6,7 +6,7 @@ import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place.ts";
 import { acceptableTypes, quotaReached } from "./request.ts";
-import { domainBudget, matches } from "./place-wishes.ts";
+import { domainBudget, matches, withinBudget } from "./place-wishes.ts";
 import type { Candidate } from "./place-wishes.ts";
 
 export function couldEverFit(world: World, found: PlacementClass): boolean {
@@ -60,7 +60,7 @@ function fitsOnType(world: World, found: PlacementClass, { slots }: TypeCapacity
     .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)))
     .map((slot): Candidate => ({ slot, fits: Math.min(found.workers, emptyNodeWorkers(slot, found.gang)) }))
     .filter(({ fits }) => fits > 0);
-  if (fabric?.slices !== undefined) return fewestDomains(world, found, candidates) !== null;
+  if (fabric?.slices !== undefined) return fewestDomains(world, found, withinBudget(world, found, candidates)) !== null;
   for (const choice of fabricChoices(world, found, candidates)) {
     const budget = domainBudget(world, found);
     let room = 0;

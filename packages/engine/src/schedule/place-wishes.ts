@@ -38,7 +38,7 @@ export function placeWithWishes(world: World, found: PlacementClass, where: Wher
       ? placeInCells(world, found, { ...where, candidates: chosen, spreadOver })
       : assign(world, found, { candidates: chosen, layer });
   if (byDomains) {
-    const chosen = fewestDomains(world, found, candidates);
+    const chosen = fewestDomains(world, found, withinBudget(world, found, candidates));
     return chosen === null ? null : placeOn(chosen);
   }
   for (const choice of fabricChoices(world, found, candidates)) {
@@ -139,6 +139,26 @@ function sharesOn(milli: number, { slot, count, layer }: OnNode, first: number):
 export interface DomainBudget {
   left(slot: NodeSlot): number;
   take(slot: NodeSlot, count: number): void;
+}
+
+/**
+ * The candidates with no more workers than may be spread over them, the roomiest first: whatever is chosen among them keeps to
+ * the most that may share a value.
+ */
+export function withinBudget(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  if (found.spec.spread === undefined) return candidates;
+  const budget = domainBudget(world, found);
+  return candidates
+    .toSorted((left, right) => right.fits - left.fits || left.slot.position - right.slot.position)
+    .flatMap(({ slot, fits }) => {
+      const most = Math.min(fits, budget.left(slot));
+      budget.take(slot, most);
+      return most === 0 ? [] : [{ slot, fits: most }];
+    });
 }
 
 /** How many more workers of the gang may carry a node's value of the label over which it is spread. */

@@ -45,6 +45,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   if (countsForTeam(attempt))
     countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
   fileEvictable(world, attempt);
+  fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   world.budgets.count(attempt, 1);
 }
@@ -61,6 +62,12 @@ function fileEvictable({ evictable, rules, state }: World, attempt: Attempt): vo
   else known.add(attempt);
 }
 
+/** Files an attempt that a plan asked to leave, whole or in part, or takes it out. */
+function fileLeaving({ leaving }: World, attempt: Attempt): void {
+  if (attempt.leaving !== undefined || !countsForTeam(attempt)) leaving.add(attempt);
+  else leaving.delete(attempt);
+}
+
 /** The reverse of `holdAttempt`. */
 export function releaseAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
@@ -72,6 +79,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
     countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
   world.endings.remove(attempt);
   world.budgets.count(attempt, -1);
+  world.leaving.delete(attempt);
   const filed = world.evictable.get(workload.spec.team);
   if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
 }
@@ -81,6 +89,7 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
   fileEvictable(world, attempt);
+  fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
   countWorkers(
@@ -122,7 +131,8 @@ export function growthOf(
   return Math.max(1, minWorkersOf(spec.gang) - length);
 }
 
-function canResize({ nodes, pools }: World["state"], { workers }: Attempt): boolean {
+/** Whether a gang may have workers more or less where it runs. */
+export function canResize({ nodes, pools }: World["state"], { workers }: Attempt): boolean {
   const node = nodes.get(workers[0]?.node as NodeId);
   const pool = node === undefined ? undefined : pools.get(node.pool);
   return pool !== undefined && RESIZING_EXECUTORS.has(pool.executor);

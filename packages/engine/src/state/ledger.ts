@@ -6,10 +6,11 @@ import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "../schedule/request.ts";
 import { workloadOf } from "./entities.ts";
-import { holdPromise } from "./holdings.ts";
 import type { Layer } from "./node-slot.ts";
 import type { PlacementClass } from "./queue.ts";
 import type { World } from "./world.ts";
+
+type Holder = Pick<PlacementClass, "gang" | "team" | "isPreemptible">;
 
 export class Ledger {
   readonly #world: World;
@@ -46,9 +47,9 @@ export class Ledger {
     const isFixed = !isPreemptible(rules, spec);
     const other = sign === 1 ? -1 : 1;
     capacity.leave(spec.gang, workers, sign);
-    teamUse.add(spec.team, amount, isFixed, other);
+    teamUse.try(spec.team, amount, isFixed, other);
     this.#undo.push(() => {
-      teamUse.add(spec.team, amount, isFixed, sign);
+      teamUse.try(spec.team, amount, isFixed, sign);
       capacity.leave(spec.gang, workers, other);
     });
   }
@@ -68,23 +69,27 @@ export class Ledger {
 
   /** A promised place is given up. */
   withdraw(promise: PromisedPlace): void {
-    holdPromise(this.#world, promise, -1);
-    this.#undo.push(() => holdPromise(this.#world, promise, 1));
+    const { spec } = workloadOf(this.#world, promise.workloadId);
+    const found = { gang: spec.gang, team: spec.team, isPreemptible: isPreemptible(this.#world.rules, spec) };
+    this.#promise(found, promise, -1);
   }
 
   /** Workers are given a place, which counts for their team. */
-  occupy(
-    found: Pick<PlacementClass, "gang" | "team" | "isPreemptible">,
-    { acceleratorType, workers }: Placement,
-  ): void {
+  occupy(found: Holder, placement: Placement): void {
+    this.#promise(found, placement, 1);
+  }
+
+  /** A place is kept for workers (1), or not any more (-1). */
+  #promise(found: Holder, { acceleratorType, workers }: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
+    const other = sign === 1 ? -1 : 1;
     const amount = teamUse.amountOf(found.gang, workers.length, acceleratorType);
     const isFixed = !found.isPreemptible;
-    capacity.promise(found.gang, workers, 1);
-    teamUse.add(found.team, amount, isFixed, 1);
+    capacity.promise(found.gang, workers, sign);
+    teamUse.try(found.team, amount, isFixed, sign);
     this.#undo.push(() => {
-      teamUse.add(found.team, amount, isFixed, -1);
-      capacity.promise(found.gang, workers, -1);
+      teamUse.try(found.team, amount, isFixed, other);
+      capacity.promise(found.gang, workers, other);
     });
   }
 }

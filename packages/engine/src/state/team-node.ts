@@ -20,6 +20,8 @@ export interface TeamNode {
   readonly used: number[];
   /** The part of it that is not preemptible. */
   readonly fixed: number[];
+  /** The part of what its own work holds that plans in the making booked: cores, memory and accelerators alone. */
+  readonly tentative: number[];
   /** `Infinity` where the team states none. */
   limit: readonly number[];
   guarantee: readonly number[];

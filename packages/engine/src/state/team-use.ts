@@ -29,6 +29,12 @@ export interface QuotaReached {
   readonly used: number;
 }
 
+/** What some work of a team would not hold any more. */
+export interface Freed {
+  readonly team: TeamName;
+  readonly amount: Amount;
+}
+
 export class TeamUse {
   readonly #teams: ReadonlyMap<TeamName, Team>;
   readonly #nodes = new Map<TeamName, TeamNode>();
@@ -93,6 +99,12 @@ export class TeamUse {
     }
   }
 
+  /** Adds what a plan in the making books, or takes it away: it counts like the rest, and is known as tentative. */
+  try(team: TeamName, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+    this.add(team, amount, isFixed, sign);
+    addCompared(this.node(team).tentative, amount, sign);
+  }
+
   /** Accelerators of a type that the team and everything below it holds; shares count as the part that they are. */
   used(team: TeamName, type: string): number {
     return (this.#nodes.get(team)?.used[this.position(type)] ?? 0) / 1000;
@@ -106,13 +118,24 @@ export class TeamUse {
     return types;
   }
 
-  /** The first limit, from the team up, that this much more would pass. */
-  limitReached(team: TeamName, amount: Amount): QuotaReached | null {
+  /** The first limit, from the team up, that this much more would pass, if what is freed were not held. */
+  limitReached(team: TeamName, amount: Amount, freed: readonly Freed[] = []): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
-      const position = passes(at.used, at.limit, amount);
+      const position = passes(freed.length === 0 ? at.used : this.#without(at, freed), at.limit, amount);
       if (position >= 0) return this.#reached(at, position);
     }
     return null;
+  }
+
+  #without(node: TeamNode, freed: readonly Freed[]): readonly number[] {
+    const used = [...node.used];
+    for (const { team, amount } of freed) if (this.#isBelow(this.node(team), node)) addAmount(used, amount, -1);
+    return used;
+  }
+
+  #isBelow(team: TeamNode, above: TeamNode): boolean {
+    for (let at: TeamNode | null = team; at !== null; at = at.parent) if (at === above) return true;
+    return false;
   }
 
   /** The first guarantee, from the team up, that this much more work that cannot be preempted would pass. */
@@ -212,6 +235,7 @@ export class TeamUse {
       ordinal,
       used: [],
       fixed: [],
+      tentative: [],
       limit,
       guarantee,
     });
@@ -240,12 +264,17 @@ function passes(used: readonly number[], bound: readonly number[], amount: Amoun
 }
 
 function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
-  const last = Math.max(ACCELERATORS_AT, amount.typeAt);
-  while (vector.length <= last) vector.push(0);
+  while (vector.length <= amount.typeAt) vector.push(0);
+  addCompared(vector, amount, sign);
+  if (amount.typeAt >= 0) vector[amount.typeAt] = (vector[amount.typeAt] as number) + sign * amount.acceleratorsMilli;
+}
+
+/** All but the count by type. */
+function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
+  while (vector.length <= ACCELERATORS_AT) vector.push(0);
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
   vector[MEMORY_AT] = (vector[MEMORY_AT] as number) + sign * amount.memoryMib;
   vector[ACCELERATORS_AT] = (vector[ACCELERATORS_AT] as number) + sign * amount.acceleratorsMilli;
-  if (amount.typeAt >= 0) vector[amount.typeAt] = (vector[amount.typeAt] as number) + sign * amount.acceleratorsMilli;
 }
 
 function addVector(into: number[], from: readonly number[]): void {

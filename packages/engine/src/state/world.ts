@@ -90,6 +90,8 @@ export interface World {
   readonly scores: ScoreIndex;
   /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
   readonly evictable: Map<TeamName, Set<Attempt>>;
+  /** Attempts that a plan asked to leave, whole or some of their workers. */
+  readonly leaving: Set<Attempt>;
   /** Standings of the teams as of a sequence and of what waits then (`schedule/order/standing.ts`). */
   standings: { readonly sequence: number; readonly changes: number; readonly value: Standings } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
@@ -154,6 +156,7 @@ export function indexState(state: State): World {
     endings: new Endings(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs),
     scores: new ScoreIndex(),
     evictable: new Map(),
+    leaving: new Set(),
     standings: null,
     reservations: [],
     recent: { workload: null, attempt: null },

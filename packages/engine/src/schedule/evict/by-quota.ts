@@ -139,8 +139,18 @@ interface Without {
   readonly victims: readonly QuotaVictim<Candidate>[];
 }
 
-/** A place on the type without the victims; what they hold counts as leaving. The quotas are the search's own business. */
+/**
+ * A place on the type without the victims; what they hold counts as leaving. What teams lend is the search's own business;
+ * limits of resources that nobody is guaranteed are not in its tree.
+ */
 function placeWithout(world: World, { beneficiary, type, victims }: Without): Placement | null {
+  const { teamUse } = world;
+  const freed = victims.map(({ candidate: { attempt, workload } }) => ({
+    team: workload.spec.team,
+    amount: teamUse.amountOf(workload.spec.gang, attempt.workers.length, attempt.acceleratorType),
+  }));
+  if (teamUse.limitReached(beneficiary.team, teamUse.amountOf(beneficiary.gang, beneficiary.workers, type), freed))
+    return null;
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);

@@ -73,17 +73,24 @@ function classOf(world: World, workload: WorkloadEntity, { growth, grows }: Aske
   return new PlacementClass(workload, { rules: world.rules, growth, grows }, waiting);
 }
 
-/** What a victim would ask for again: its core as a start, a further worker as growth of what it keeps. */
+/** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
 function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
-  const isGrowth = keeps >= minWorkersOf(workload.spec.gang);
-  const asked = isGrowth ? { growth: upTo - keeps, grows: attempt.id } : { growth: 0, grows: null };
-  return classOf(world, workload as WorkloadEntity, asked);
+  const least = minWorkersOf(workload.spec.gang);
+  if (keeps >= least) return classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id });
+  return startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
+}
+
+/** A start with a number of workers, be it more or less than a gang needs. */
+function startOf(world: World, workload: WorkloadEntity, workers: number): PlacementClass {
+  return Object.assign(classOf(world, workload, { growth: workers, grows: null }), { isGrowth: false });
 }
 
 /** The same request with fewer workers: a step on the way to all of them. */
 function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
-  const found = classOf(world, whole.waiting.first() as WorkloadEntity, { growth: workers, grows: whole.grows });
-  return Object.assign(found, { isGrowth: whole.isGrowth });
+  const workload = whole.waiting.first() as WorkloadEntity;
+  return whole.isGrowth
+    ? classOf(world, workload, { growth: workers, grows: whole.grows })
+    : startOf(world, workload, workers);
 }
 
 interface Try {

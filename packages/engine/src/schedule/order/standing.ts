@@ -4,11 +4,10 @@
  */
 import { divideDownTree } from "../../quota/divide.ts";
 import type { TreeClaim } from "../../quota/divide.ts";
-import type { Workload } from "../../model/workload.ts";
-import { waitingTaskCount } from "../../state/ready-task.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
 import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
+import { ownDemands } from "./demand.ts";
 
 /** Resources by which teams are compared. */
 export const COMPARED: readonly number[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
@@ -41,7 +40,7 @@ function computeStandings(world: World): Standings {
   const nodes = parentsFirst(world);
   const indexOf = new Map(nodes.map((node, index) => [node, index]));
   const total = fleetTotal(world);
-  const requests = ownRequests(world, nodes);
+  const requests = ownDemands(world, nodes);
   const fair = COMPARED.map((position) => {
     const claims = nodes.map((node, index): TreeClaim => ({
       parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
@@ -77,33 +76,6 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
   for (let index = 0; index < nodes.length; index++) nodes.push(...(nodes[index] as TeamNode).children);
   return nodes;
 }
-
-/** What each team's own work holds and asks for. */
-function ownRequests({ teamUse, queue, state }: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
-  const requests = new Map(nodes.map((node) => [node, COMPARED.map((position) => ownUse(node, position))]));
-  const add = ({ spec }: Workload, gangs: number, workers: number): void => {
-    const request = requests.get(teamUse.node(spec.team)) as number[];
-    const amount = teamUse.amountOf(spec.gang, gangs * workers, "");
-    request[CORES_AT] = (request[CORES_AT] as number) + amount.coresMilli;
-    request[MEMORY_AT] = (request[MEMORY_AT] as number) + amount.memoryMib;
-    request[ACCELERATORS_AT] = (request[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
-  };
-  for (const { waiting, waitingArrays, gang } of queue.classes()) {
-    const first = waiting.first();
-    if (first === undefined) continue;
-    add(first, waiting.length - waitingArrays.size, gang.workers);
-    for (const workload of waitingArrays) add(workload, waitingTaskCount(workload), gang.workers);
-  }
-  for (const { waiting, grows } of queue.growthClasses()) {
-    const workload = waiting.first() as Workload;
-    const attempt = grows === null ? undefined : state.attempts.get(grows);
-    add(workload, 1, workload.spec.gang.workers - (attempt?.workers.length ?? 0));
-  }
-  return nodes.map((node) => requests.get(node) as number[]);
-}
-
-const ownUse = (node: TeamNode, position: number): number =>
-  node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0);
 
 export const amountAt = (amount: Amount, position: number): number =>
   position === CORES_AT ? amount.coresMilli : position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli;

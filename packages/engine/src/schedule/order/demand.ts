@@ -1,0 +1,100 @@
+/**
+ * What each team's own work holds and asks for, in sum. Who gets what changes nothing of it: what was asked to leave and will
+ * ask again counts on the way, and what a plan in the making books does not count. So shares move only when work comes
+ * and goes, and whatever is decided by them cannot be undone by the deciding.
+ */
+import { RESIZING_EXECUTORS } from "../../model/fleet.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import type { AttemptId } from "../../model/ids.ts";
+import type { GangSpec, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+import { canResize } from "../../state/holdings.ts";
+import { waitingTaskCount } from "../../state/ready-task.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
+import type { TeamNode } from "../../state/team-node.ts";
+import type { World } from "../../state/world.ts";
+
+type Demands = ReadonlyMap<TeamNode, number[]>;
+
+/** Cores, memory and accelerators for each node, in the order of the nodes. */
+export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
+  const demands: Demands = new Map(nodes.map((node) => [node, [CORES_AT, MEMORY_AT, ACCELERATORS_AT].map(held(node))]));
+  countWaiting(world, demands);
+  countGrowing(world, demands);
+  countLeaving(world, demands);
+  return nodes.map((node) => demands.get(node) as number[]);
+}
+
+/** What the team's own work holds and is promised, without what is only tried. */
+const held =
+  (node: TeamNode) =>
+  (position: number): number =>
+    node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
+    (node.tentative[position] ?? 0);
+
+function add({ teamUse }: World, demands: Demands, { spec }: Workload, workers: number): void {
+  const demand = demands.get(teamUse.node(spec.team)) as number[];
+  const amount = teamUse.amountOf(spec.gang, workers, "");
+  demand[CORES_AT] = (demand[CORES_AT] as number) + amount.coresMilli;
+  demand[MEMORY_AT] = (demand[MEMORY_AT] as number) + amount.memoryMib;
+  demand[ACCELERATORS_AT] = (demand[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
+}
+
+/** How many workers a gang would come to hold: its least, where it may not grow. */
+function fullSize({ rules, state }: World): (gang: GangSpec) => number {
+  const mayGrow =
+    rules.elastic.grow !== "never" &&
+    [...state.pools.values()].every(({ executor }) => RESIZING_EXECUTORS.has(executor));
+  return mayGrow ? (gang) => gang.workers : minWorkersOf;
+}
+
+function countWaiting(world: World, demands: Demands): void {
+  const size = fullSize(world);
+  for (const { waiting, waitingArrays, gang } of world.queue.classes()) {
+    const first = waiting.first();
+    if (first === undefined) continue;
+    add(world, demands, first, (waiting.length - waitingArrays.size) * size(gang));
+    for (const workload of waitingArrays) add(world, demands, workload, waitingTaskCount(workload) * size(gang));
+  }
+}
+
+/** What gangs lack that run and ask for it, or are promised a part of it. */
+function countGrowing(world: World, demands: Demands): void {
+  const { queue, state } = world;
+  for (const { grows } of queue.growthClasses())
+    if (grows !== null) countLacking(world, demands, { id: grows, promised: 0 });
+  for (const { growth, attemptId, workers } of state.promises.values())
+    if (growth) countLacking(world, demands, { id: attemptId, promised: workers.length });
+}
+
+interface Growing {
+  readonly id: AttemptId;
+  readonly promised: number;
+}
+
+function countLacking(world: World, demands: Demands, { id, promised }: Growing): void {
+  const { state, rules } = world;
+  const attempt = state.attempts.get(id);
+  if (rules.elastic.grow === "never" || attempt === undefined || !canResize(state, attempt)) return;
+  const workload = workloadOf(world, attempt.workloadId);
+  const lacking = workload.spec.gang.workers - attempt.workers.length - promised;
+  if (!workload.stopRequested && lacking > 0) add(world, demands, workload, lacking);
+}
+
+/**
+ * What was evicted does not count for its team any more and asks again when it has left, unless it has a place to move to; a
+ * gang that was asked to shrink would grow again.
+ */
+function countLeaving(world: World, demands: Demands): void {
+  const { leaving, state } = world;
+  if (leaving.size === 0) return;
+  const promises = [...state.promises.values()];
+  const moving = new Set(promises.flatMap(({ afterAttempt }) => afterAttempt ?? []));
+  const size = fullSize(world);
+  for (const { id, workloadId, stop } of leaving) {
+    const workload = workloadOf(world, workloadId);
+    if (stop === null && !state.promises.has(id)) countLacking(world, demands, { id, promised: 0 });
+    if (stop !== null && !workload.stopRequested && !moving.has(id))
+      add(world, demands, workload, size(workload.spec.gang));
+  }
+}

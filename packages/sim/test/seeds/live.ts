@@ -1,0 +1,86 @@
+/** One seed's world in every way that has to come to the same: undisturbed, replayed, decided from nothing, renamed, restored, crashed. */
+import { checkInvariants, createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
+import { expect } from "vitest";
+import { runSeed, type Feature, type SeedRun } from "./run-seed.ts";
+import { unlabelled } from "./world.ts";
+
+/** What many worlds brought about, counted. */
+export class Tally {
+  /** Events, by kind and outcome. */
+  readonly events = new Map<string, number>();
+  /** Worlds, by what befell them. */
+  readonly worlds = new Map<Feature, number>();
+
+  count({ groups, features }: SeedRun): void {
+    for (const { text } of groups) this.#countEvents(text);
+    for (const feature of features) this.worlds.set(feature, (this.worlds.get(feature) ?? 0) + 1);
+  }
+
+  #countEvents(text: string): void {
+    for (const event of JSON.parse(text) as readonly { readonly kind: string; readonly outcome?: string }[]) {
+      const name = event.outcome === undefined ? event.kind : `${event.kind} ${event.outcome}`;
+      this.events.set(name, (this.events.get(name) ?? 0) + 1);
+    }
+  }
+}
+
+/** Lives a seed; throws where two of its ways differ or an invariant breaks. */
+export function live(seed: number, tally: Tally): void {
+  const plain = underSeed(seed, "undisturbed", () => runSeed({ seed, restarts: "none" }));
+  tally.count(plain);
+  underSeed(seed, "replayed", () => mustReplay(plain));
+  underSeed(seed, "decided from nothing", () => mustDecideAlike(plain));
+  underSeed(seed, "under other names", () => mustNotHeedNames(seed, plain));
+  underSeed(seed, "restored in mid-run", () => {
+    const restored = runSeed({ seed, restarts: "restored" });
+    expect([restored.chain, restored.digest]).toEqual([plain.chain, plain.digest]);
+  });
+  underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed" }));
+}
+
+/** Names the seed in whatever goes wrong with it. */
+function underSeed<T>(seed: number, what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${what}, seed ${seed}: ${message}\nagain with HEADROOM_SEED=${seed} npm run test:seeds`, {
+      cause,
+    });
+  }
+}
+
+/** Reading the whole journal gives the state, and so does a snapshot from the middle with what came after it. */
+function mustReplay({ engine, groups, digest }: SeedRun): void {
+  const whole = createEngine();
+  const half = createEngine();
+  const middle = groups.length >> 1;
+  replayEngine(whole, groups);
+  replayEngine(half, groups.slice(0, middle));
+  const rest = restoreEngine(half.snapshot());
+  replayEngine(rest, groups.slice(middle));
+  for (const replayed of [whole, rest]) {
+    expect(replayed.state.chain).toBe(engine.state.chain);
+    expect(replayed.digest()).toBe(digest);
+  }
+}
+
+/** The indexes kept up to date are right, and decisions and verdicts equal those from indexes built from nothing (DESIGN §7.16). */
+function mustDecideAlike({ engine, nowMs }: SeedRun): void {
+  expect(checkInvariants(engine)).toEqual([]);
+  const restored = restoreEngine(engine.snapshot());
+  expect(restored.receive([{ kind: "tick" }], nowMs).events).toEqual([]);
+  for (const id of engine.state.workloads.keys()) expect(explain(restored, id)).toEqual(explain(engine, id));
+}
+
+/** Names are only names: with others, that sort differently, the same is decided (DESIGN §7.10), unless knobs settle ties by them. */
+function mustNotHeedNames(seed: number, { groups, heedsNames }: SeedRun): void {
+  if (heedsNames) return;
+  const renamed = runSeed({ seed, restarts: "none", salt: "other names" });
+  const texts = (all: SeedRun["groups"]): string[] => all.map(({ text }) => unlabelled(text));
+  const expected = texts(groups);
+  const got = texts(renamed.groups);
+  const differs = expected.findIndex((text, index) => text !== got[index]);
+  if (differs >= 0) expect(got[differs]).toBe(expected[differs]);
+  expect(got).toHaveLength(expected.length);
+}
