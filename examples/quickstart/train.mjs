@@ -9,7 +9,8 @@ const [steps, batch, rate, seed] = [setting("STEPS", 5000), setting("BATCH", 128
 const recipe = { steps, batch, rate, seed, context: setting("CONTEXT", 8), hidden: setting("HIDDEN", 128) };
 const [saveEvery, reportEvery] = [setting("SAVE_EVERY", 100), setting("REPORT_EVERY", 20)];
 const { HEADROOM_CHECKPOINT_DIR: directory = "checkpoints", HEADROOM_PROGRESS_FILE: progressFile } = process.env;
-let stopWanted = false;
+const { HEADROOM_CHECKPOINT_REQUEST_FILE: requestFile } = process.env;
+let [stopWanted, hasAnswered] = [false, false];
 const giveUp = (error) => process.exit(console.error(`rank ${rank} gives up: ${error.message}`) ?? 1);
 
 /** The *.md and *.ts files below a folder in the order of their paths, at most 64 KiB of each. */
@@ -81,7 +82,9 @@ async function main() {
       report({ kind: "progress", step: progress.step, totalSteps: steps, metrics });
       [progress.losses, since] = [0, performance.now()];
     }
-    if (stopping || progress.step === steps || progress.step % saveEvery === 0)
+    const isAsked = !hasAnswered && requestFile !== undefined && existsSync(requestFile);
+    hasAnswered ||= isAsked;
+    if (stopping || isAsked || progress.step === steps || progress.step % saveEvery === 0)
       report({ kind: "checkpoint", step: progress.step, path: save(directory, progress, state) });
   }
   if (rank === 0 && progress.step === steps) {

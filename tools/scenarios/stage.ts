@@ -188,6 +188,7 @@ function observe(effect: Effect, attempt: Attempt | undefined): readonly Observa
     case "shrinkGang":
       return [{ kind: "workersLeft", attemptId: id }];
     case "growGang":
+    case "checkpointGang":
       return [];
   }
 }

@@ -28,6 +28,15 @@ export interface StopGang {
   readonly reason: StopReason;
 }
 
+/** The gang is asked to write a checkpoint and to report it; it goes on meanwhile, and is stopped by a `stopGang` of its own. */
+export interface CheckpointGang {
+  readonly kind: "checkpointGang";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  /** How long it will be waited for. */
+  readonly untilMs: number;
+}
+
 /** More workers for a gang that runs, with the ranks behind those it has. */
 export interface GrowGang {
   readonly kind: "growGang";
@@ -47,4 +56,4 @@ export interface ShrinkGang {
   readonly graceTimeoutMs: number;
 }
 
-export type Effect = LaunchGang | StopGang | GrowGang | ShrinkGang;
+export type Effect = LaunchGang | StopGang | CheckpointGang | GrowGang | ShrinkGang;

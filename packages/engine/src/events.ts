@@ -106,6 +106,14 @@ export type AttemptEvent =
     })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStopRequested", 2> & { readonly attemptId: AttemptId; readonly reason: StopReason })
+  /** What is to stop is asked for a checkpoint first, and may take until then. */
+  | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
+  /** Its executor is asked to stop it now: it wrote one, the time is over, or there was a reason not to wait any longer. */
+  | (Fact<"checkpointWaitEnded"> & {
+      readonly attemptId: AttemptId;
+      readonly outcome: CheckpointWaitOutcome;
+      readonly reason: StopReason;
+    })
   | (Fact<"attemptEnded"> & {
       readonly attemptId: AttemptId;
       readonly outcome: AttemptOutcome;
@@ -142,6 +150,9 @@ export type AttemptEvent =
       readonly victims: readonly PlannedVictim[];
     })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
+
+/** `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: something came up that does not wait. */
+export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
 /** What a plan takes from one attempt, and how its team and the beneficiary's stood, as parts of their claims in thousandths. */
 export interface PlannedVictim {
@@ -188,6 +199,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   gangPlaced: 1,
   attemptStarted: 1,
   attemptStopRequested: 2,
+  checkpointRequested: 1,
+  checkpointWaitEnded: 1,
   attemptEnded: 1,
   gangShrinkRequested: 1,
   workersLeft: 1,

@@ -53,7 +53,15 @@ const attemptCommon = {
 const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
-  stop: z.object({ reason: stopReason, atMs: instantMs }).nullable(),
+  stop: z
+    .object({
+      reason: stopReason,
+      atMs: instantMs,
+      checkpointUntilMs: instantMs
+        .optional()
+        .meta({ description: "It was asked for a checkpoint first, and may take until then." }),
+    })
+    .nullable(),
   leaving: z
     .array(workerAllocation)
     .optional()

@@ -118,6 +118,12 @@ export const event = z
     }),
     fact("attemptStarted", { attemptId: z.string() }),
     fact("attemptStopRequested", { attemptId: z.string(), reason: stopReason }),
+    fact("checkpointRequested", { attemptId: z.string(), untilMs: instantMs }),
+    fact("checkpointWaitEnded", {
+      attemptId: z.string(),
+      outcome: z.enum(["saved", "timedOut", "cutShort"]),
+      reason: stopReason,
+    }),
     fact("attemptEnded", {
       attemptId: z.string(),
       outcome: attemptOutcome,

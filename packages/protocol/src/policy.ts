@@ -117,12 +117,10 @@ const evictionRules = z
     moveLossMsMax: durationMs
       .optional()
       .meta({ description: "How much work a move may lose since the last checkpoint; 10 minutes if left out." }),
-    checkpointTimeoutMs: durationMs
-      .refine((timeoutMs): boolean => timeoutMs === 0, { message: notYet("0") })
-      .meta({
-        description:
-          "How long work may take to write a checkpoint before it is stopped; 0: it is not asked for one. Only 0 is honoured today.",
-      }),
+    checkpointTimeoutMs: durationMs.meta({
+      description:
+        "How long work that writes checkpoints when asked (`checkpoint.onRequest`) may take for one before it is stopped, when it is evicted, moved or has to leave a drained node; 0: it is not asked.",
+    }),
   })
   .meta({ id: "EvictionRules" });
 

@@ -83,6 +83,10 @@ const specCommon = {
   retries: retrySpec.prefault({}),
   graceTimeoutMs: integer(0, limits.GRACE_MS_MAX).default(DEFAULT_GRACE_TIMEOUT_MS),
   checkpointDir: names.absolutePath.nullable().default(null),
+  checkpointOnRequest: z
+    .literal(true)
+    .optional()
+    .meta({ description: "It writes a checkpoint when it is asked for one, and reports it." }),
   fabric: fabricSpec.optional(),
   nodeSelector: names.labels.optional().meta({ description: "Only nodes that carry these labels." }),
   spread: z

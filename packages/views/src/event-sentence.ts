@@ -3,7 +3,7 @@ import type { Event } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
-import { planSentence, stopReasonText } from "./eviction-text.ts";
+import { checkpointWaitText, planSentence, stopReasonText } from "./eviction-text.ts";
 import { metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
@@ -110,6 +110,10 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} started.`;
     case "attemptStopRequested":
       return `Attempt ${event.attemptId} is being stopped: ${stopReasonText[event.reason]}.`;
+    case "checkpointRequested":
+      return `Attempt ${event.attemptId} was asked for a checkpoint before it stops.`;
+    case "checkpointWaitEnded":
+      return `Attempt ${event.attemptId} is told to stop now: ${checkpointWaitText[event.outcome]}.`;
     case "attemptEnded":
       return `Attempt ${event.attemptId} ended: ${event.outcome}${event.exit === null ? "" : `, ${exitSentence(event.exit)}`}${event.detail === "" ? "" : ` (${event.detail})`}.`;
     case "progressRecorded":

@@ -3,6 +3,7 @@ import type { Event, StopReason } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
 type Planned = Extract<Event, { readonly kind: "evictionPlanned" }>;
+type WaitEnded = Extract<Event, { readonly kind: "checkpointWaitEnded" }>;
 type PlannedVictim = Planned["victims"][number];
 
 /** As the end of a sentence about the work that is stopped. */
@@ -16,6 +17,13 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   reclaimed: "another team takes back what it may claim",
   moved: "it makes room and goes on elsewhere",
   incomplete: "it fell below its least number of workers",
+};
+
+/** Why what was asked for a checkpoint is not waited for any longer. */
+export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {
+  saved: "its checkpoint is written",
+  timedOut: "its time for a checkpoint is over",
+  cutShort: "there is no more time for a checkpoint",
 };
 
 /** The beneficiary's right, as the reason of a plan. */

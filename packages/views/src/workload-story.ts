@@ -4,7 +4,7 @@
  */
 import type { Event, EventEnvelope } from "@headroom/protocol";
 import { nodesText } from "./event-sentence.ts";
-import { planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
+import { checkpointWaitText, planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
 import { plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
@@ -92,6 +92,10 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return `${name} started.`;
     case "attemptStopRequested":
       return `${name} is being stopped: ${stopReasonText[event.reason]}.`;
+    case "checkpointRequested":
+      return `${name} was asked for a checkpoint before it stops.`;
+    case "checkpointWaitEnded":
+      return `${name} is told to stop now: ${checkpointWaitText[event.outcome]}.`;
     case "attemptEnded": {
       const exit = event.exit === null ? "" : `, ${exitSentence(event.exit)}`;
       return `${name} ended: ${event.outcome}${exit}${event.detail === "" ? "" : ` (${event.detail})`}.`;

@@ -163,7 +163,11 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
 };
 
 function outcomeText(attempt: Attempt): string {
-  if (attempt.phase !== "ended") return attempt.stop === null ? "" : `stopping: ${stopReasons[attempt.stop.reason]}`;
+  if (attempt.phase !== "ended") {
+    if (attempt.stop === null) return "";
+    const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", writes a checkpoint first";
+    return `stopping: ${stopReasons[attempt.stop.reason]}${first}`;
+  }
   const { exit, detail, stopReason } = attempt;
   const how =
     exit === null

@@ -26,6 +26,7 @@ const holdingKinds: readonly EventKind[] = [
   "promiseWithdrawn",
   "attemptStarted",
   "attemptStopRequested",
+  "checkpointWaitEnded",
   "attemptEnded",
 ];
 const workloadKinds: readonly EventKind[] = ["workloadSubmitted", "workloadStopRequested", "workloadEnded"];

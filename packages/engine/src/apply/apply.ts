@@ -31,6 +31,8 @@ export function applyEvent(world: World, event: Event): void {
     case "gangPlaced":
     case "attemptStarted":
     case "attemptStopRequested":
+    case "checkpointRequested":
+    case "checkpointWaitEnded":
     case "attemptEnded":
     case "gangShrinkRequested":
     case "workersLeft":

@@ -28,6 +28,13 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
       return;
     }
+    case "checkpointRequested":
+      return waitForCheckpoint(world, event);
+    case "checkpointWaitEnded": {
+      const attempt = touchedAttempt(world, event.attemptId);
+      attempt.stop = { reason: event.reason, atMs: event.atMs };
+      return refileEnding(world, attempt);
+    }
     case "gangShrinkRequested":
       return shrink(world, event);
     case "workersLeft":
@@ -107,6 +114,20 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
+}
+
+function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  invariant(attempt.stop !== null, `${attempt.id} is asked for a checkpoint and not to stop`);
+  attempt.stop = { ...attempt.stop, checkpointUntilMs: event.untilMs };
+  world.timers.add({ kind: "checkpoint", atMs: event.untilMs, attemptId: attempt.id });
+  refileEnding(world, attempt);
+}
+
+/** It ends at another time than was expected: what waits beside protected starts may be judged otherwise. */
+function refileEnding(world: World, attempt: AttemptEntity): void {
+  world.endings.file(attempt, workloadOf(world, attempt.workloadId).spec);
+  if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
 }
 
 interface TaskTaken {

@@ -7,6 +7,7 @@ import { recount } from "../state/holdings.ts";
 import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
+import { waitForWindows } from "../state/world.ts";
 import type { World } from "../state/world.ts";
 
 export function applyGovernanceEvent(world: World, event: GovernanceEvent): void {
@@ -35,6 +36,8 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       world.rules = rulesOf(event.policy);
       queue.reorder(world.rules);
       recount(world);
+      // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
+      for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
       return;
     case "budgetCrossed": {
       accrueAll(world);

@@ -2,7 +2,7 @@
  * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
  * and for the restart that asks again.
  */
-import type { GrowGang, LaunchGang, ShrinkGang, StopGang } from "../effects.ts";
+import type { CheckpointGang, GrowGang, LaunchGang, ShrinkGang, StopGang } from "../effects.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
@@ -31,6 +31,10 @@ export function stopOf(world: World, attempt: Attempt, reason: StopReason): Stop
     graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
     reason,
   };
+}
+
+export function checkpointOf(world: World, attempt: Attempt, untilMs: number): CheckpointGang {
+  return { kind: "checkpointGang", executor: executorOf(world, attempt), attemptId: attempt.id, untilMs };
 }
 
 export function growthOf(world: World, attempt: Attempt, workers: readonly WorkerAllocation[]): GrowGang {

@@ -9,7 +9,7 @@ import { canonicalJson } from "../state/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
-import { requestStop } from "./stop-attempt.ts";
+import { isWaitingForCheckpoint, requestStop } from "./stop-attempt.ts";
 
 export function decideObservation(batch: Batch, observation: Observation): void {
   switch (observation.kind) {
@@ -62,7 +62,9 @@ const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || ex
 
 function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
   const failure = exits.find(isFailure) ?? null;
-  const outcome = attempt.stop !== null ? "stopped" : failure === null ? "succeeded" : "failed";
+  // Who was asked for a checkpoint alone and ends well has ended by itself; what fails then is tried again like what was stopped.
+  const wasStopped = attempt.stop !== null && (failure !== null || !isWaitingForCheckpoint(attempt));
+  const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
   // A gang that ends before its start was reported did start: the record says so.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });

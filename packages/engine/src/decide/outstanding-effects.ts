@@ -1,7 +1,7 @@
 /** The effects that a crash may have swallowed. Executors are idempotent by attempt, so asking again is always right. */
 import type { Effect } from "../effects.ts";
 import type { AttemptEntity, World } from "../state/world.ts";
-import { launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
+import { checkpointOf, launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {
   return [...world.state.attempts.values()]
@@ -12,7 +12,9 @@ export function outstandingEffects(world: World): readonly Effect[] {
 function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
   const effects: Effect[] = [];
   if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
-  if (attempt.stop !== null) effects.push(stopOf(world, attempt, attempt.stop.reason));
+  const { stop } = attempt;
+  if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
+  else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));
   else if (attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
   return effects;
 }

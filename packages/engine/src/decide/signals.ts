@@ -1,11 +1,27 @@
 /** What a workload's process says of itself. */
 import type { Batch } from "../batch.ts";
 import type { Signal } from "../inputs.ts";
+import type { Attempt } from "../model/workload.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
+import { endCheckpointWait, isWaitingForCheckpoint } from "./stop-attempt.ts";
 
 export function decideSignal(batch: Batch, signal: Signal): void {
-  if (!batch.world.state.attempts.has(signal.attemptId)) return;
+  const attempt = activeAttempt(batch.world, signal.attemptId);
+  if (attempt === undefined) return;
   const { attemptId, step } = signal;
   const fact = { version: 1, atMs: batch.nowMs, attemptId, step } as const;
-  if (signal.kind === "checkpointReported") batch.emit({ kind: "checkpointRecorded", ...fact, path: signal.path });
-  else batch.emit({ kind: "progressRecorded", ...fact, totalSteps: signal.totalSteps, metrics: signal.metrics });
+  if (signal.kind === "progressReported") {
+    batch.emit({ kind: "progressRecorded", ...fact, totalSteps: signal.totalSteps, metrics: signal.metrics });
+    return;
+  }
+  // Asked before it is recorded, by which it would be known.
+  const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);
+  batch.emit({ kind: "checkpointRecorded", ...fact, path: signal.path });
+  if (isSaved) endCheckpointWait(batch, attempt, "saved");
+}
+
+/** After a restart an executor tells the last checkpoint again: that is none which was asked for meanwhile. */
+function isKnown({ world }: Batch, { id, workloadId }: Attempt, signal: Signal & { readonly path: string }): boolean {
+  const { checkpoint } = workloadOf(world, workloadId);
+  return checkpoint?.attemptId === id && checkpoint.step === signal.step && checkpoint.path === signal.path;
 }

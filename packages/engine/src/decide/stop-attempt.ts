@@ -1,10 +1,61 @@
+/**
+ * Stopping an attempt. Who is evicted or has to leave a node, runs and can write a checkpoint when it is asked to, is asked for one
+ * first and stopped when it has reported it, or when its time is over; whoever must go at once is stopped at once.
+ */
 import type { Batch } from "../batch.ts";
+import type { CheckpointWaitOutcome } from "../events.ts";
 import type { Attempt, StopReason } from "../model/workload.ts";
-import { stopOf } from "./attempt-effects.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { workloadOf } from "../state/entities.ts";
+import { checkpointOf, stopOf } from "./attempt-effects.ts";
 
-/** Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. */
-export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason): void {
-  if (attempt.phase === "stopping") return;
-  batch.emit({ kind: "attemptStopRequested", version: 2, atMs: batch.nowMs, attemptId: attempt.id, reason });
+/** Whether a stop for this reason has the time for a checkpoint. A second reason that has not ends the wait of the first. */
+const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
+  preempted: true,
+  reclaimed: true,
+  moved: true,
+  nodeDrained: true,
+  incomplete: false,
+  cancelled: false,
+  walltimeExceeded: false,
+  nodeLost: false,
+  budgetSpent: false,
+};
+
+/**
+ * Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. `byMs`: nothing of it
+ * may run from then on, its grace included.
+ */
+export function requestStop(
+  batch: Batch,
+  attempt: Attempt,
+  reason: StopReason,
+  byMs: number = Number.MAX_SAFE_INTEGER,
+): void {
+  const { world, nowMs: atMs } = batch;
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const latestMs = byMs - spec.graceTimeoutMs;
+  if (attempt.stop !== null) {
+    const mayGoOn = waitsForCheckpoint[reason] && (attempt.stop.checkpointUntilMs ?? 0) <= latestMs;
+    if (isWaitingForCheckpoint(attempt) && !mayGoOn) endCheckpointWait(batch, attempt, "cutShort");
+    return;
+  }
+  const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
+  const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
+  batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason });
+  if (isAsked) {
+    batch.emit({ kind: "checkpointRequested", version: 1, atMs, attemptId: attempt.id, untilMs });
+    batch.ask(checkpointOf(world, attempt, untilMs));
+  } else batch.ask(stopOf(world, attempt, reason));
+}
+
+/** Whether it was asked for a checkpoint and for nothing more yet. */
+export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.checkpointUntilMs !== undefined;
+
+/** The executor is asked to stop what was only asked for a checkpoint so far. */
+export function endCheckpointWait(batch: Batch, attempt: Attempt, outcome: CheckpointWaitOutcome): void {
+  const reason = attempt.stop?.reason;
+  if (reason === undefined) return;
+  batch.emit({ kind: "checkpointWaitEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome, reason });
   batch.ask(stopOf(batch.world, attempt, reason));
 }

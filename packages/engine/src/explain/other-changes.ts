@@ -4,6 +4,7 @@ import type { NodeSpec } from "../model/fleet.ts";
 import { nodeId } from "../model/ids.ts";
 import { ALL_ACCELERATORS } from "../model/team.ts";
 import type { Team } from "../model/team.ts";
+import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyNodeWorkers } from "../schedule/place.ts";
@@ -93,7 +94,9 @@ function expectedEnds(world: World, nowMs: number): readonly Ending[] {
 function expectedEndMs(world: World, { workloadId, stop, startedAtMs, placedAtMs }: Attempt, nowMs: number): number {
   const { spec } = workloadOf(world, workloadId);
   const endMs =
-    stop === null ? (startedAtMs ?? placedAtMs) + expectedDurationMs(world, spec) : stop.atMs + spec.graceTimeoutMs;
+    stop === null
+      ? (startedAtMs ?? placedAtMs) + expectedDurationMs(world, spec)
+      : stoppedByMs(stop, spec.graceTimeoutMs);
   return Math.max(nowMs, endMs);
 }
 

@@ -70,6 +70,8 @@ interface SpecCommon {
   readonly graceTimeoutMs: number;
   /** `null`: the executor keeps one directory for each workload. */
   readonly checkpointDir: string | null;
+  /** It writes a checkpoint when it is asked for one, and reports it; absent: asking would be in vain. */
+  readonly checkpointOnRequest?: true;
   readonly fabric?: FabricSpec;
   /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;
@@ -128,6 +130,18 @@ export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nod
  */
 export type EvictionReason = "preempted" | "reclaimed" | "moved" | "incomplete";
 
+/** That an attempt is to stop: since when it leaves its place, and why. */
+export interface AttemptStop {
+  readonly reason: StopReason;
+  readonly atMs: number;
+  /** It was asked for a checkpoint first and may take until then; absent: its executor was asked to stop it at `atMs`. */
+  readonly checkpointUntilMs?: number;
+}
+
+/** When nothing of it is left at the latest, if its executor obeys. */
+export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeoutMs: number): number =>
+  (checkpointUntilMs ?? atMs) + graceTimeoutMs;
+
 /** How one worker's process ended. */
 export type WorkerExit =
   | { readonly kind: "exited"; readonly worker: number; readonly code: number }
@@ -149,7 +163,7 @@ export interface Attempt {
   readonly placedSequence: number;
   readonly placedAtMs: number;
   readonly startedAtMs: number | null;
-  readonly stop: { readonly reason: StopReason; readonly atMs: number } | null;
+  readonly stop: AttemptStop | null;
   readonly progress: AttemptProgress | null;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
   readonly leaving?: readonly WorkerAllocation[];

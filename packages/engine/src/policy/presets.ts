@@ -25,7 +25,7 @@ const presetList = [
       preemptibleBelowPriority: 0,
       promises: "kept",
       lazy: false,
-      checkpointTimeoutMs: 0,
+      checkpointTimeoutMs: 120_000,
     },
     elastic: { grow: "last" },
   },

@@ -1,6 +1,6 @@
 /** The first phase of a round: what time alone brings about. */
 import type { Batch } from "../batch.ts";
-import { requestStop } from "../decide/stop-attempt.ts";
+import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../decide/stop-attempt.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
@@ -9,10 +9,11 @@ import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./calendar/keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
 
-/** Walltimes that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
+/** Walltimes and waits for a checkpoint that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
 export function expire(batch: Batch): void {
   const { timers } = batch.world;
   const overrun: Attempt[] = [];
+  const unsaved: Attempt[] = [];
   let isCalendarDue = false;
   let isBudgetDue = false;
   let isScheduleDue = false;
@@ -23,11 +24,16 @@ export function expire(batch: Batch): void {
     else if (timer.kind === "schedule") isScheduleDue = true;
     else {
       const attempt = activeAttempt(batch.world, timer.attemptId);
-      if (attempt?.phase === "running") overrun.push(attempt);
+      if (attempt === undefined) continue;
+      if (timer.kind === "checkpoint") {
+        if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
+      } else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
     }
   }
   // Timers due at one instant come in no particular order; their stops are recorded in the order of placing.
   if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
+  if (unsaved.length > 1) unsaved.sort((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);

@@ -3,6 +3,7 @@
  * come and go, so that a protected start is found by looking at the next ends alone. Empty while nothing is protected.
  */
 import type { AttemptId } from "../model/ids.ts";
+import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import { SortedList } from "./sorted-list.ts";
 
@@ -59,7 +60,7 @@ export class Endings {
   }
 
   #expectedEndMs({ stop, startedAtMs, placedAtMs }: Attempt, { walltimeMs, graceTimeoutMs }: WorkloadSpec): number {
-    if (stop !== null) return stop.atMs + graceTimeoutMs;
+    if (stop !== null) return stoppedByMs(stop, graceTimeoutMs);
     return (startedAtMs ?? placedAtMs) + (walltimeMs ?? this.#assumedMs);
   }
 }

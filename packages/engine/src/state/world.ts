@@ -8,6 +8,7 @@ import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
@@ -173,6 +174,8 @@ export function indexState(state: State): World {
     if (attempt.startedAtMs !== null && walltimeMs !== null) {
       timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
     }
+    if (attempt.stop?.checkpointUntilMs !== undefined)
+      timers.add({ kind: "checkpoint", atMs: attempt.stop.checkpointUntilMs, attemptId: attempt.id });
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     waitForMinRuntime(world, attempt, state.nowMs);
     waitForWindows(world, attempt);
@@ -235,11 +238,12 @@ export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): v
 }
 
 /** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */
-export function waitForWindows({ calendar, state, timers }: World, { workloadId, workers }: Attempt): void {
+export function waitForWindows({ calendar, rules, state, timers }: World, { workloadId, workers }: Attempt): void {
   if (!calendar.hasWindows) return;
   const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
   for (const { window, nodes } of calendar.windows) {
     if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
-    timers.add({ kind: "calendar", atMs: Math.max(0, window.startMs - spec.graceTimeoutMs) });
+    const timeMs = spec.graceTimeoutMs + checkpointTimeoutOf(rules, spec);
+    timers.add({ kind: "calendar", atMs: Math.max(0, window.startMs - timeMs) });
   }
 }

@@ -118,11 +118,15 @@ function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, work
 
 /** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */
 function checkEffects(findings: Findings, { events, effects }: Ready): void {
+  const asksFirst = new Set(events.flatMap((event) => (event.kind === "checkpointRequested" ? [event.attemptId] : [])));
   const decided = events.flatMap((event) => {
     if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "gangGrown") return [`grow ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "gangShrinkRequested") return [`shrink ${event.attemptId} ${event.workers}`];
-    return event.kind === "attemptStopRequested" ? [`stop ${event.attemptId} ${event.reason}`] : [];
+    if (event.kind === "checkpointRequested") return [`checkpoint ${event.attemptId} ${event.untilMs}`];
+    if (event.kind === "checkpointWaitEnded") return [`stop ${event.attemptId} ${event.reason}`];
+    const isStop = event.kind === "attemptStopRequested" && !asksFirst.has(event.attemptId);
+    return isStop ? [`stop ${event.attemptId} ${event.reason}`] : [];
   });
   const asked = effects.map(effectText);
   findings.expect(
@@ -137,6 +141,8 @@ function effectText(effect: Effect): string {
       return `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
     case "growGang":
       return `grow ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "checkpointGang":
+      return `checkpoint ${effect.attemptId} ${effect.untilMs}`;
     case "shrinkGang":
       return `shrink ${effect.attemptId} ${effect.workers}`;
     case "stopGang":

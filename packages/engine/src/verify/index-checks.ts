@@ -228,8 +228,10 @@ function checkTimers(findings: Findings, { state, timers }: World, nowMs: number
   for (const attempt of state.attempts.values()) {
     const spec = state.workloads.get(attempt.workloadId)?.spec;
     const walltimeMs = spec?.walltimeMs ?? null;
-    if (attempt.startedAtMs !== null && attempt.stop === null && walltimeMs !== null)
-      due.push(attempt.startedAtMs + walltimeMs);
+    const savesUntilMs = attempt.stop?.checkpointUntilMs;
+    if (savesUntilMs !== undefined) due.push(savesUntilMs);
+    const mayRunOn = attempt.stop === null || savesUntilMs !== undefined;
+    if (attempt.startedAtMs !== null && mayRunOn && walltimeMs !== null) due.push(attempt.startedAtMs + walltimeMs);
     // From here on it may be taken for others.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);

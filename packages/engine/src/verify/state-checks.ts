@@ -153,7 +153,23 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
   findings.expect(number === attempts, () => `${id} is attempt ${number} of its task, ${attempts} are on record`);
   const { walltimeMs } = workload.spec;
   const isOver = startedAtMs !== null && walltimeMs !== null && startedAtMs + walltimeMs <= nowMs;
-  findings.expect(!isOver || stop !== null, () => `${id} has passed its walltime and nobody stops it`);
+  const isAskedToStop = stop !== null && stop.checkpointUntilMs === undefined;
+  findings.expect(!isOver || isAskedToStop, () => `${id} has passed its walltime and nobody stops it`);
+  checkCheckpointWait(findings, state, attempt, nowMs);
+}
+
+/** Who is asked for a checkpoint before it stops can write one, has time left, and nothing has come up that does not wait. */
+function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
+  const { id, stop, startedAtMs, workers } = attempt;
+  const untilMs = stop?.checkpointUntilMs;
+  const workload = state.workloads.get(attempt.workloadId);
+  if (untilMs === undefined || workload === undefined) return;
+  findings.expect(untilMs > nowMs, () => `${id} is waited for until ${untilMs}, and its time is over`);
+  const isAble = workload.spec.checkpointOnRequest === true && startedAtMs !== null;
+  findings.expect(isAble, () => `${id} is asked for a checkpoint, which it cannot write`);
+  findings.expect(!workload.stopRequested, () => `${id} is waited for, and its workload was cancelled`);
+  const isWhole = workers.every(({ node }) => state.nodes.get(node)?.health !== "lost");
+  findings.expect(isWhole, () => `${id} is waited for on a node that was lost`);
 }
 
 /** Every task is fresh, waiting for a retry, active, done or given up; none is two of these. */

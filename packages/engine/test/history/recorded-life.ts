@@ -38,6 +38,7 @@ export function recordLife(): RecordedLife {
   plan(drive);
   keepTime(drive);
   relabel(drive);
+  save(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -196,6 +197,26 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   const elastic = [...drive.engine.state.attempts.values()].find(({ leaving }) => leaving !== undefined);
   if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
+}
+
+/** What is to leave a node writes a checkpoint first, or not in time. */
+function save(drive: Drive): void {
+  const policy = presets.get("default") as Policy;
+  const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), checkpointTimeoutMs: 60_000 };
+  drive.receive(command({ kind: "setPolicy", policy: { ...policy, eviction } }), applied({ pools: [pool("E500")] }), {
+    kind: "nodeSeen",
+    node: node("n10", "E500"),
+  });
+  const ask = { gang: { accelerators: 4 }, acceleratorTypes: ["E500"], checkpointOnRequest: true } as const;
+  drive.receive(submit("saves", ask), submit("does not", ask));
+  const [saves, late] = [...drive.engine.state.attempts.values()].filter(
+    ({ acceleratorType }) => acceleratorType === "E500",
+  );
+  if (saves === undefined || late === undefined) throw new Error("nothing runs on n10");
+  drive.receive(running(saves.id), running(late.id));
+  drive.receive(command({ kind: "drainNode", nodeId: nodeId("n10"), running: "requeue" }));
+  drive.receive({ kind: "checkpointReported", attemptId: saves.id, step: 7, path: "step-7" });
+  drive.passTo(drive.nowMs + 61_000);
 }
 
 /** Windows come and go, schedules run, budgets are used up and renewed. */

@@ -130,6 +130,8 @@ function nodeOf(gene: NodeGene, index: number): NodeSpec {
 export function obedience({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const exit: WorkerExit = { kind: "signalled", worker: 0, signal: "SIGTERM" };
+    if (attempt.stop?.checkpointUntilMs !== undefined)
+      return [{ kind: "checkpointReported", attemptId: attempt.id, step: state.sequence, path: "asked for" }];
     if (attempt.stop !== null) return [{ kind: "attemptExited", attemptId: attempt.id, exits: [exit] }];
     return attempt.leaving === undefined ? [] : [{ kind: "workersLeft", attemptId: attempt.id }];
   });

@@ -74,7 +74,7 @@ const eviction: fc.Arbitrary<EvictionRules> = fc.record({
   preemptibleBelowPriority: fc.constantFrom(null, 0, 1, 100),
   promises: fc.constantFrom<EvictionRules["promises"]>("kept", "kept", "forgotten"),
   lazy: fc.constant(false),
-  checkpointTimeoutMs: fc.constant(0),
+  checkpointTimeoutMs: fc.constantFrom(0, 0, 400, 5000),
 });
 
 const elastic: fc.Arbitrary<ElasticRules> = fc.record({

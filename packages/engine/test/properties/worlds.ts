@@ -151,6 +151,7 @@ const wishes = fc
     preemptible: fc.constantFrom(undefined, undefined, true, true, false),
     minRuntimeMs: fc.constantFrom(undefined, undefined, 400, 2000),
     restartCostMs: fc.constantFrom(undefined, 1000),
+    checkpointOnRequest: fc.constantFrom(undefined, true as const),
     hold: fc.constantFrom<true | undefined>(undefined, undefined, undefined, undefined, undefined, undefined, true),
     notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
     deadlineMs: fc.constantFrom(undefined, undefined, 5000, 20_000),

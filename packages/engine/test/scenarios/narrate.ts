@@ -47,6 +47,10 @@ export class Narrator {
         return `${this.#attempts.get(event.attemptId)} runs`;
       case "attemptStopRequested":
         return `${this.#attempts.get(event.attemptId)} is asked to stop: ${event.reason}`;
+      case "checkpointRequested":
+        return `${this.#who(event.attemptId)} may first write a checkpoint, until ${durationText(event.untilMs)}`;
+      case "checkpointWaitEnded":
+        return `${this.#who(event.attemptId)} is asked to stop now: ${event.outcome}`;
       case "attemptEnded": {
         const exit = event.exit === null ? "" : ` (${exitText(event.exit)})`;
         const detail = event.detail === "" ? "" : ` (${event.detail})`;
@@ -122,6 +126,8 @@ type OtherEvent = Exclude<
       | "gangPlaced"
       | "attemptStarted"
       | "attemptStopRequested"
+      | "checkpointRequested"
+      | "checkpointWaitEnded"
       | "attemptEnded"
       | "progressRecorded"
       | "checkpointRecorded"

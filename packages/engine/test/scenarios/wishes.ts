@@ -26,6 +26,7 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
     ...(select === undefined ? {} : { nodeSelector: { [select[0] ?? ""]: select[1] ?? "" } }),
     ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
     ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),
+    ...(fields.get("saves") === "yes" ? { checkpointOnRequest: true as const } : {}),
     ...(fields.has("restartCost") ? { restartCostMs: durationMs(fields.get("restartCost") ?? "0") } : {}),
   };
 }

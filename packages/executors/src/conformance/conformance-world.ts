@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { AttemptId, ExecutorKind, LaunchGang, StopGang, WorkloadSpec } from "@headroom/engine";
+import type { AttemptId, CheckpointGang, ExecutorKind, LaunchGang, StopGang, WorkloadSpec } from "@headroom/engine";
 import { attemptId, nodeId, teamName, workloadId } from "@headroom/engine";
 import type { Executor, LogChunk, LogRequest } from "../executor.ts";
 import { Observer } from "./observer.ts";
@@ -83,6 +83,11 @@ export class ConformanceWorld {
       graceTimeoutMs,
       reason: "cancelled",
     };
+  }
+
+  /** A request for a checkpoint that is waited for as long as it takes. */
+  checkpoint({ executor, attemptId: id }: LaunchGang): CheckpointGang {
+    return { kind: "checkpointGang", executor, attemptId: id, untilMs: Number.MAX_SAFE_INTEGER };
   }
 
   /** The lines of a file in the scratch directory that workloads append to. */

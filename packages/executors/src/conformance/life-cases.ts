@@ -136,6 +136,72 @@ const stopCases: ConformanceCase[] = [
   },
 ];
 
+/** Works until a checkpoint is wanted, writes it once, works on, and obeys a stop with 9. */
+const SAVES_ON_REQUEST = `
+  trap 'exit 9' TERM; echo ready
+  until [ -e "$HEADROOM_CHECKPOINT_REQUEST_FILE" ]; do sleep 0.02; done
+  echo '{"kind":"checkpoint","step":7,"path":"step-7"}' >> "$HEADROOM_PROGRESS_FILE"
+  while :; do sleep 0.02; done`;
+
+const checkpointCases: ConformanceCase[] = [
+  {
+    name: "asked for a checkpoint, a workload reports one, once, and goes on until it is stopped",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const launch = world.launch(SAVES_ON_REQUEST);
+      const { attemptId } = launch;
+      executor.perform(launch);
+      await outputHas(executor, attemptId, "ready");
+      await observer.running(attemptId);
+      executor.perform(world.checkpoint(launch));
+      executor.perform(world.checkpoint(launch));
+      await observer.until(() => observer.of(attemptId).some(({ kind }) => kind === "checkpointReported"));
+      executor.perform(world.stop(launch, 30_000));
+      assert.deepEqual(await observer.exits(attemptId), [exited(0, 9)]);
+      const [checkpoint, ...others] = observer.of(attemptId).filter(({ kind }) => kind === "checkpointReported");
+      assert.deepEqual(others, []);
+      assert.ok(checkpoint?.kind === "checkpointReported" && checkpoint.step === 7);
+      assert.match(checkpoint.path, /step-7$/);
+    },
+  },
+  {
+    name: "a checkpoint that was asked for and written while nobody watched is told by the next instance",
+    async run(world) {
+      const first = world.watched();
+      const launch = world.launch(SAVES_ON_REQUEST.replace("echo '", "sleep 0.3; echo '"));
+      const { attemptId } = launch;
+      first.executor.perform(launch);
+      await outputHas(first.executor, attemptId, "ready");
+      await first.observer.running(attemptId);
+      first.executor.perform(world.checkpoint(launch));
+      await first.executor.close();
+      const second = world.watched();
+      second.executor.perform(world.checkpoint(launch));
+      await second.observer.until(() =>
+        second.observer.of(attemptId).some(({ kind }) => kind === "checkpointReported"),
+      );
+      second.executor.perform(world.stop(launch, 30_000));
+      assert.deepEqual(await second.observer.exits(attemptId), [exited(0, 9)]);
+    },
+  },
+  {
+    name: "asking what has ended, or was never launched, for a checkpoint tells nothing",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const [ended, never] = [world.launch("exit 0"), world.launch("exit 0")];
+      executor.perform(ended);
+      await observer.end(ended.attemptId);
+      executor.perform(world.checkpoint(ended));
+      executor.perform(world.checkpoint(never));
+      const witness = world.launch("exit 0");
+      executor.perform(witness);
+      await observer.end(witness.attemptId);
+      assert.equal(observer.of(ended.attemptId).length, 2);
+      assert.deepEqual(observer.of(never.attemptId), []);
+    },
+  },
+];
+
 const onceCases: ConformanceCase[] = [
   {
     name: "launched again and again, by two instances at once and after its end, an attempt starts once",
@@ -223,4 +289,4 @@ const onceCases: ConformanceCase[] = [
   },
 ];
 
-export const lifeCases: readonly ConformanceCase[] = [...exitCases, ...stopCases, ...onceCases];
+export const lifeCases: readonly ConformanceCase[] = [...exitCases, ...stopCases, ...checkpointCases, ...onceCases];

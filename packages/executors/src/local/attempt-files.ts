@@ -7,6 +7,7 @@
  *   claim.json    who takes it   a hard link, so that exactly one process ever holds an attempt and nobody sees it half written
  *   workers.json  supervisor     pids of the workers, before any of them executes the workload's command
  *   running.json  supervisor     all workers have been let go
+ *   checkpoint-request.json  control plane  asks the workers for a checkpoint, before a stop; they look whether it is there
  *   stop.json     control plane  asks for a stop
  *   exit.json     supervisor     the end (synced); a hard link too, so that the first record stands
  *                                (or the control plane, for an attempt whose supervisor is dead and whose processes are gone)
@@ -69,6 +70,13 @@ export interface RunningRecord {
   readonly masterPort: number;
 }
 
+export interface CheckpointRequestRecord {
+  readonly version: 1;
+  readonly requestedAtMs: number;
+  /** How long the stop waits for it. */
+  readonly untilMs: number;
+}
+
 export interface StopRecord {
   readonly version: 1;
   readonly requestedAtMs: number;
@@ -92,6 +100,7 @@ interface Records {
   readonly "claim.json": ClaimRecord;
   readonly "workers.json": WorkersRecord;
   readonly "running.json": RunningRecord;
+  readonly "checkpoint-request.json": CheckpointRequestRecord;
   readonly "stop.json": StopRecord;
   readonly "exit.json": ExitRecord;
 }
@@ -218,6 +227,7 @@ function temporaryPath(attemptDir: string, name: string): string {
 }
 
 export const progressFileOf = (attemptDir: string): string => path.join(attemptDir, "progress.jsonl");
+export const checkpointRequestFileOf = (attemptDir: string): string => path.join(attemptDir, "checkpoint-request.json");
 export const workerDirOf = (attemptDir: string, worker: number): string => path.join(attemptDir, `worker-${worker}`);
 export const supervisorLogOf = (attemptDir: string): string => path.join(attemptDir, "supervisor.log");
 /** The assignment in the environment of everything an attempt started, and of nothing else. */

@@ -2,10 +2,11 @@
 import { mkdir } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
-import type { LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
+import type { CheckpointGang, LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
 import { makeDirectory } from "../make-directory.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
 import {
+  checkpointRequestFileOf,
   progressFileOf,
   readRecord,
   supervisorLastWords,
@@ -77,6 +78,17 @@ export class Launcher {
     if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
   }
 
+  /** The workers find the request in a file and answer in another; their supervisor has no part in it. */
+  requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
+    const name = attemptDirName(attemptId);
+    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    if (inspectAttempt(attemptDir, this.#setup.bootId).kind !== "running") return;
+    this.#setup.monitor.track(name);
+    // Asked again after a restart, it is the same request.
+    if (readRecord(attemptDir, "checkpoint-request.json") !== null) return;
+    writeRecord(attemptDir, "checkpoint-request.json", { version: 1, requestedAtMs: Date.now(), untilMs });
+  }
+
   /** Supervisors that have recorded the end of their attempt are as good as gone; the others go on. */
   close(): Promise<void> {
     return this.#supervisors.close((attemptDir) => inspectAttempt(attemptDir, this.#setup.bootId).kind === "ended");
@@ -118,6 +130,7 @@ export class Launcher {
       log: this.#setup.log,
       environments: workerEnvironments(effect, {
         progressFile: progressFileOf(attemptDir),
+        checkpointRequestFile: checkpointRequestFileOf(attemptDir),
         checkpointDir,
         session: sessionOf(process.env),
         devices,

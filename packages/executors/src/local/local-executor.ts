@@ -106,6 +106,7 @@ class LocalExecutor implements Executor {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
         else if (effect.kind === "stopGang") this.#launcher.stop(effect);
+        else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
         else throw new Error(`the local executor does not resize gangs yet`);
       } catch (error) {
         this.#problem(`${effect.kind} of attempt ${effect.attemptId}`, error);

@@ -13,7 +13,13 @@ const world = new ConformanceWorld(
   },
   "/nowhere",
 );
-const place = { progressFile: "/a/progress.jsonl", checkpointDir: "/ckpt", session: {}, devices: [] };
+const place = {
+  progressFile: "/a/progress.jsonl",
+  checkpointRequestFile: "/a/checkpoint-request.json",
+  checkpointDir: "/ckpt",
+  session: {},
+  devices: [],
+};
 
 describe("the environment of workers", () => {
   it("counts local ranks by node", () => {

@@ -14,6 +14,8 @@ export interface VisibleDevices {
 
 export interface AttemptPlace {
   readonly progressFile: string;
+  /** Not there before a checkpoint is asked for. */
+  readonly checkpointRequestFile: string;
   readonly checkpointDir: string;
   /** The environment of the control plane, from which a few names are taken. */
   readonly session: Readonly<Record<string, string | undefined>>;
@@ -39,6 +41,7 @@ export function workerEnvironments(launch: LaunchGang, place: AttemptPlace): Env
     HEADROOM_ATTEMPT_ID: launch.attemptId,
     HEADROOM_TASK_INDEX: String(launch.task),
     HEADROOM_CHECKPOINT_DIR: place.checkpointDir,
+    HEADROOM_CHECKPOINT_REQUEST_FILE: place.checkpointRequestFile,
     HEADROOM_PROGRESS_FILE: place.progressFile,
   }));
 }

@@ -107,6 +107,10 @@ export function readName(value: unknown, rule: z.ZodType<string>): Reading<strin
   return refuse(`${issue?.message ?? "must be a name"}, got ${shown(value)}`);
 }
 
+export function readBoolean(value: unknown): Reading<boolean> {
+  return typeof value === "boolean" ? read(value) : refuse(`must be true or false, got ${shown(value)}`);
+}
+
 export function readChoice<Choice extends string>(value: unknown, choices: readonly Choice[]): Reading<Choice> {
   const found = choices.find((choice) => choice === value);
   return found === undefined ? refuse(notAChoice(value, choices)) : read(found);

@@ -8,6 +8,7 @@ import {
   fields,
   leaf,
   optionalLeaf,
+  readBoolean,
   readInteger,
   readName,
   readText,
@@ -47,6 +48,7 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_ATTEMPT_ID",
   "HEADROOM_TASK_INDEX",
   "HEADROOM_CHECKPOINT_DIR",
+  "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
 ];
 
@@ -197,16 +199,27 @@ const retryFields = fields(
 
 const checkpointFields = fields(
   {
-    dir: leaf(
+    dir: optionalLeaf(
       {
         description:
           "Where checkpoints go, relative to this file; left out, Headroom keeps one directory for each workload.",
         type: "string",
       },
-      readPath,
+      null,
+      (value): Reading<string | null> => readPath(value),
+    ),
+    onRequest: optionalLeaf(
+      {
+        description:
+          "It writes a checkpoint when HEADROOM_CHECKPOINT_REQUEST_FILE appears, and reports it: then it is asked for one before it is evicted.",
+        type: "boolean",
+        default: false,
+      },
+      false,
+      readBoolean,
     ),
   },
-  { later: ["every"], meant: { path: "dir", directory: "dir" } },
+  { later: ["every"], meant: { path: "dir", directory: "dir", request: "onRequest", signal: "onRequest" } },
 );
 
 const commonShape = {
@@ -281,7 +294,9 @@ const commonShape = {
     DEFAULT_GRACE_TIMEOUT_MS,
     (value) => quantities.readDuration(value, graceRange),
   ),
-  checkpoint: checkpointFields.optional().meta({ description: "Where the workload keeps what it resumes from." }),
+  checkpoint: checkpointFields
+    .optional()
+    .meta({ description: "Where the workload keeps what it resumes from, and whether it can be asked to." }),
   model: modelShape.optional().meta({
     description: "What it trains: turns on the memory check, the plan and the throughput curve before it is submitted.",
   }),
@@ -395,6 +410,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     },
     graceTimeoutMs: written.grace,
     checkpointDir: written.checkpoint?.dir ?? null,
+    ...(written.checkpoint?.onRequest === true ? { checkpointOnRequest: true as const } : {}),
     ...wishesOf(written),
     ...timesOf(written),
   };
@@ -428,6 +444,10 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
     maxBackoff: quantities.writeDuration(retries.backoffMaxMs),
   };
   text["grace"] = quantities.writeDuration(workload.graceTimeoutMs);
-  if (workload.checkpointDir !== null) text["checkpoint"] = { dir: workload.checkpointDir };
+  const checkpoint = {
+    ...(workload.checkpointDir === null ? {} : { dir: workload.checkpointDir }),
+    ...(workload.checkpointOnRequest === true ? { onRequest: true } : {}),
+  };
+  if (Object.keys(checkpoint).length > 0) text["checkpoint"] = checkpoint;
   return { ...text, ...wishesText(workload), ...timesText(workload) };
 }

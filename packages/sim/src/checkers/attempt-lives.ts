@@ -3,7 +3,7 @@
  * never heard of again. With it the promises that users see: no attempt runs past its walltime, no retry comes before its
  * back-off is over or once the retries are used up.
  */
-import type { AttemptId, Event, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { AttemptId, Event, PromisedPlace, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -13,6 +13,8 @@ interface Life {
   readonly number: number;
   startedAtMs: number | null;
   stopping: boolean;
+  /** Until when it may write a checkpoint before its executor is asked to stop it; `null`: it was not asked for one, or no longer. */
+  savesUntilMs: number | null;
 }
 
 interface TaskBook {
@@ -27,7 +29,7 @@ export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
   /** To whom a place is promised: their numbers are given out. */
-  readonly #promised = new Set<AttemptId>();
+  readonly #promised = new Map<AttemptId, PromisedPlace>();
   readonly #tasks = new Map<string, TaskBook>();
   readonly #endedWorkloads = new Set<WorkloadId>();
 
@@ -36,7 +38,12 @@ export class AttemptLives {
     for (const event of ready.events) this.#onEvent(round, event);
     for (const [attemptId, life] of this.#active) {
       const walltimeMs = engine.state.workloads.get(life.workloadId)?.spec.walltimeMs ?? null;
-      if (life.startedAtMs === null || walltimeMs === null || life.stopping) continue;
+      mustHold(
+        life.savesUntilMs === null || life.savesUntilMs > ready.atMs,
+        () => `${attemptId} had until ${life.savesUntilMs} to write a checkpoint, and nobody stops it`,
+      );
+      const isStopped = life.stopping && life.savesUntilMs === null;
+      if (life.startedAtMs === null || walltimeMs === null || isStopped) continue;
       const overMs = ready.atMs - life.startedAtMs - walltimeMs;
       mustHold(overMs < 0, () => `${attemptId} has run for its walltime and ${overMs} ms, and nobody stops it`);
     }
@@ -51,7 +58,7 @@ export class AttemptLives {
     for (const [attemptId, life] of this.#active) copy.#active.set(attemptId, { ...life });
     for (const [task, book] of this.#tasks) copy.#tasks.set(task, { ...book });
     for (const attemptId of this.#ended) copy.#ended.add(attemptId);
-    for (const attemptId of this.#promised) copy.#promised.add(attemptId);
+    for (const [attemptId, promise] of this.#promised) copy.#promised.set(attemptId, promise);
     for (const workloadId of this.#endedWorkloads) copy.#endedWorkloads.add(workloadId);
     return copy;
   }
@@ -63,8 +70,7 @@ export class AttemptLives {
       case "placePromised":
         return this.#promise(event);
       case "promiseWithdrawn":
-        this.#promised.delete(event.attemptId);
-        return;
+        return this.#withdraw(event.attemptId);
       case "attemptStarted": {
         const life = this.#lifeOf(event.attemptId);
         mustHold(life.startedAtMs === null, () => `${event.attemptId} started twice`);
@@ -75,6 +81,19 @@ export class AttemptLives {
         const life = this.#lifeOf(event.attemptId);
         mustHold(!life.stopping, () => `${event.attemptId} was asked to stop twice`);
         life.stopping = true;
+        return;
+      }
+      case "checkpointRequested": {
+        const life = this.#lifeOf(event.attemptId);
+        mustHold(life.stopping, () => `${event.attemptId} is asked for a checkpoint and is not to stop`);
+        mustHold(life.startedAtMs !== null, () => `${event.attemptId} is asked for a checkpoint before it started`);
+        life.savesUntilMs = event.untilMs;
+        return;
+      }
+      case "checkpointWaitEnded": {
+        const life = this.#lifeOf(event.attemptId);
+        mustHold(life.savesUntilMs !== null, () => `${event.attemptId} was not waited for`);
+        life.savesUntilMs = null;
         return;
       }
       case "attemptEnded":
@@ -97,14 +116,22 @@ export class AttemptLives {
     const isDue = event.atMs >= book.notBeforeMs;
     mustHold(isDue, () => `${attemptId} was placed ${book.notBeforeMs - event.atMs} ms before its back-off was over`);
     book.isActive = true;
-    this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false });
+    this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });
   }
 
   /** A promise gives an attempt its number, whether it is kept or not. */
+  /** Who was to move and did not leave its old place yet has no further number. */
+  #withdraw(attemptId: AttemptId): void {
+    const promise = this.#promised.get(attemptId);
+    this.#promised.delete(attemptId);
+    if (promise?.afterAttempt !== undefined && this.#active.has(promise.afterAttempt))
+      this.#bookOf(promise.workloadId, promise.task).attempts--;
+  }
+
   #promise({ promise }: Event & { readonly kind: "placePromised" }): void {
     if (promise.growth) return;
     this.#count(this.#bookOf(promise.workloadId, promise.task), promise);
-    this.#promised.add(promise.attemptId);
+    this.#promised.set(promise.attemptId, promise);
   }
 
   #count(book: TaskBook, { attemptId, number }: { readonly attemptId: AttemptId; readonly number: number }): void {

@@ -5,6 +5,7 @@
  */
 import {
   commandId,
+  stoppedByMs,
   type Attempt,
   type AttemptId,
   type CommandId,
@@ -98,7 +99,7 @@ class ForwardRun {
       this.#live.add(id);
       if (stop !== null) {
         const { graceTimeoutMs } = engine.state.workloads.get(workloadId)!.spec;
-        this.#endAt(id, Math.max(nowMs, stop.atMs + graceTimeoutMs));
+        this.#endAt(id, Math.max(nowMs, stoppedByMs(stop, graceTimeoutMs)));
         continue;
       }
       const startedAtMs = attempt.startedAtMs ?? nowMs;

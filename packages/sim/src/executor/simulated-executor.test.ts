@@ -1,4 +1,4 @@
-import { attemptId, nodeId, workloadId, type LaunchGang, type Observation } from "@headroom/engine";
+import { attemptId, nodeId, workloadId, type LaunchGang, type Observation, type Signal } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { EventQueue } from "../clock/event-queue.ts";
 import { SimulatedExecutor, type SimulatedExecutorOptions } from "./simulated-executor.ts";
@@ -45,7 +45,7 @@ function bench(options: Partial<SimulatedExecutorOptions> = {}) {
   return { executor, queue, said };
 }
 
-function describeObservation(observation: Observation): string {
+function describeObservation(observation: Observation | Signal): string {
   if (observation.kind === "attemptExited") {
     const exits = observation.exits.map((exit) => (exit.kind === "exited" ? exit.code : exit.signal));
     return `${observation.attemptId} exited ${exits.join(",")}`;
@@ -56,6 +56,19 @@ function describeObservation(observation: Observation): string {
 }
 
 describe("the simulated executor", () => {
+  it("writes a checkpoint when asked, once, goes on, and is stopped by a stop alone", () => {
+    const plan = () => ({ durationMs: 1000, exitCode: 0, checkpointMs: 30 });
+    const { executor, said } = bench({ plan });
+    const ask = { kind: "checkpointGang", executor: "simulated", attemptId: attemptId("w1.1"), untilMs: 500 } as const;
+    executor.perform([launch("w1.1")], 0);
+    expect(said(10)).toEqual(["10 w1.1 attemptRunning"]);
+    executor.perform([ask, ask], 20);
+    expect(said(100)).toEqual(["50 checkpointReported"]);
+    executor.perform([ask], 100);
+    executor.perform([stop("w1.1", 1000)], 110);
+    expect(said()).toEqual(["130 w1.1 exited SIGTERM"]);
+  });
+
   it("reports the start after the startup and the end after the duration", () => {
     const { executor, said } = bench();
     executor.perform([launch("a", ["n1", "n2"])], 0);

@@ -5,12 +5,14 @@
  */
 import type {
   AttemptId,
+  CheckpointGang,
   Effect,
   GrowGang,
   LaunchGang,
   NodeId,
   Observation,
   ShrinkGang,
+  Signal,
   StopGang,
   WorkerExit,
 } from "@headroom/engine";
@@ -21,6 +23,8 @@ export interface RunPlan {
   readonly durationMs: number;
   /** Of the worker that ends first; the others follow it at the same instant. 0: the attempt succeeds. */
   readonly exitCode: number;
+  /** From the request for a checkpoint to the report of it; left out: it never writes one. */
+  readonly checkpointMs?: number;
 }
 
 export interface SimulatedExecutorOptions {
@@ -33,7 +37,7 @@ export interface SimulatedExecutorOptions {
 }
 
 /** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
-export const attemptEntry = { starts: 0, exits: 1, leaves: 2 } as const;
+export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5 } as const;
 /** The low bits of a payload, and how far what it is about lies above them. */
 export const ENTRY_BITS = 3;
 export const ENTRY_MASK = 7;
@@ -44,11 +48,16 @@ interface SimulatedAttempt {
   workers: LaunchGang["workers"];
   durationMs: number;
   readonly exitCode: number;
+  readonly checkpointMs: number | null;
   phase: "starting" | "running" | "stopping" | "broken";
   /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
   awaits: number;
   /** The queue entry at which workers that were asked to leave have left; 0: none. */
   awaitsLeaving: number;
+  /** The queue entry at which the checkpoint that was asked for is written; 0: none. */
+  awaitsCheckpoint: number;
+  /** Meaningful while the attempt runs. */
+  startedAtMs: number;
   /** When the entry is due; meaningful while the attempt runs. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
@@ -85,6 +94,9 @@ export class SimulatedExecutor {
         case "stopGang":
           this.#stop(effect, nowMs);
           break;
+        case "checkpointGang":
+          this.#checkpoint(effect, nowMs);
+          break;
         case "growGang":
           this.#grow(effect, nowMs);
           break;
@@ -95,7 +107,7 @@ export class SimulatedExecutor {
   }
 
   /** What the queue's first entry, one of this executor's, stands for now that it is due; `null`: it is stale. */
-  observeNext(): Observation | null {
+  observeNext(): Observation | Signal | null {
     const payload = this.#queue.nextPayload;
     const slot = payload >> ENTRY_BITS;
     const attempt = this.#slots[slot];
@@ -106,9 +118,16 @@ export class SimulatedExecutor {
       attempt.awaitsLeaving = 0;
       return { kind: "workersLeft", attemptId };
     }
+    if ((payload & ENTRY_MASK) === attemptEntry.saves) {
+      if (attempt.awaitsCheckpoint !== this.#queue.nextSequence) return null;
+      attempt.awaitsCheckpoint = 0;
+      const step = this.#queue.nextAtMs - attempt.startedAtMs;
+      return { kind: "checkpointReported", attemptId, step, path: `step-${step}` };
+    }
     if (attempt.awaits !== this.#queue.nextSequence) return null;
     if ((payload & ENTRY_MASK) === attemptEntry.starts) {
       attempt.phase = "running";
+      attempt.startedAtMs = this.#queue.nextAtMs;
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
       return { kind: "attemptRunning", attemptId };
@@ -127,6 +146,7 @@ export class SimulatedExecutor {
       const attempt = this.#slots[slot]!;
       if (!holdsNode(attempt, nodeId) || attempt.exit === "lost") continue;
       attempt.exit = "lost";
+      attempt.awaitsCheckpoint = 0;
       // A stop in progress still ends when it would have; a run that nobody stops waits for the stop or the node.
       if (attempt.phase !== "stopping") {
         attempt.phase = "broken";
@@ -159,15 +179,18 @@ export class SimulatedExecutor {
   #launch(launch: LaunchGang, nowMs: number): void {
     if (this.#slotByAttempt.has(launch.attemptId)) return;
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const { durationMs, exitCode } = this.#options.plan(launch);
+    const { durationMs, exitCode, checkpointMs = null } = this.#options.plan(launch);
     const attempt: SimulatedAttempt = {
       attemptId: launch.attemptId,
       workers: launch.workers,
       durationMs,
       exitCode,
+      checkpointMs,
       phase: "starting",
       awaits: 0,
       awaitsLeaving: 0,
+      awaitsCheckpoint: 0,
+      startedAtMs: nowMs,
       endsAtMs: Number.POSITIVE_INFINITY,
       exit: "planned",
     };
@@ -191,10 +214,21 @@ export class SimulatedExecutor {
     const obeys = this.#options.stopMs <= stop.graceTimeoutMs;
     const stopsAtMs = nowMs + (obeys ? this.#options.stopMs : stop.graceTimeoutMs);
     attempt.phase = "stopping";
+    attempt.awaitsCheckpoint = 0;
     // What ends by itself before the stop takes hold has ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
+  }
+
+  /** It goes on while it writes; asked again, it is writing already. */
+  #checkpoint({ attemptId }: CheckpointGang, nowMs: number): void {
+    const slot = this.#slotByAttempt.get(attemptId);
+    if (slot === undefined) return;
+    const attempt = this.#slots[slot]!;
+    if (attempt.phase !== "running" || attempt.checkpointMs === null || attempt.awaitsCheckpoint !== 0) return;
+    const payload = (slot << ENTRY_BITS) | attemptEntry.saves;
+    attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);
   }
 
   /** With more workers what is left to do takes less time, in proportion: an elastic run of perfect scaling. */

@@ -274,7 +274,8 @@ export class Simulation<Observer extends SimulationObserver> {
     while (queue.nextAtMs <= this.#nowMs) {
       const payload = queue.nextPayload;
       const kind = payload & ENTRY_MASK;
-      const observed = kind < nodeEntry.fails ? this.#executor.observeNext() : null;
+      const isOfNode = kind === nodeEntry.fails || kind === nodeEntry.returns;
+      const observed = isOfNode ? null : this.#executor.observeNext();
       queue.drop();
       if (observed !== null) due = appended(due, observed);
       else if (kind === nodeEntry.fails) due = appended(due, this.#loseNode(payload >> ENTRY_BITS));

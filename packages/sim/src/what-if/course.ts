@@ -2,7 +2,7 @@
  * One course of the next hours, played on a fork: attempts end as they are imagined to, everything else is decided by the
  * engine itself, and what is held and what waits is read off at even steps.
  */
-import { forkEngine, teamHolds, waitingSummary } from "@headroom/engine";
+import { forkEngine, stoppedByMs, teamHolds, waitingSummary } from "@headroom/engine";
 import type { AttemptId, Effect, Engine, Input, WorkerExit, WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 
@@ -88,7 +88,7 @@ class CoursePlay {
       if (attempt.startedAtMs === null && stop === null) launched.push({ kind: "attemptRunning", attemptId: id });
       const startedAtMs = attempt.startedAtMs ?? nowMs;
       const endMs =
-        stop === null ? startedAtMs + durationMs(workloadId, task, nowMs - startedAtMs) : stop.atMs + graceMs;
+        stop === null ? startedAtMs + durationMs(workloadId, task, nowMs - startedAtMs) : stoppedByMs(stop, graceMs);
       this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
     }
     return launched;
@@ -130,7 +130,8 @@ class CoursePlay {
       this.#at(atMs + this.#options.durationMs(workloadId, task, 0), { kind: "end", attemptId });
       return [{ kind: "attemptRunning", attemptId }];
     }
-    if (effect.kind === "growGang") return [];
+    // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
+    if (effect.kind === "growGang" || effect.kind === "checkpointGang") return [];
     if (effect.kind === "shrinkGang" || EVICTIONS.has(effect.reason)) this.#evictions++;
     this.#at(atMs + effect.graceTimeoutMs, { kind: effect.kind === "stopGang" ? "end" : "left", attemptId });
     return [];

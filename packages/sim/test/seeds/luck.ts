@@ -11,6 +11,11 @@ export class Luck {
     this.#purpose = purpose;
   }
 
+  /** A stream of its own: what is drawn from it leaves this one as it is. */
+  aside(purpose: string): Luck {
+    return new Luck(this.#seed, `${this.#purpose}, ${purpose}`);
+  }
+
   /** A whole number from 0 to `bound - 1`. */
   below(bound: number): number {
     return Math.floor((draw(this.#seed, this.#sequence++, this.#purpose) / 2 ** 32) * bound);

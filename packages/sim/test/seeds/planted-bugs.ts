@@ -231,6 +231,16 @@ export const plantedBugs: readonly PlantedBug[] = [
       withoutEvents(ready, (event) => event.kind === "attemptStopRequested" && isTaking(event.reason)),
   },
   {
+    name: "what is asked for a checkpoint is waited for without end",
+    found: /and its time is over/,
+    bendState: (state) =>
+      withAttempts(state, (attempt) =>
+        attempt.stop?.checkpointUntilMs === undefined
+          ? attempt
+          : { ...attempt, stop: { ...attempt.stop, checkpointUntilMs: 0 } },
+      ),
+  },
+  {
     name: "evictions leave no record of their right",
     found: /is evicted and no plan names it/,
     bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "evictionPlanned"),

@@ -72,6 +72,6 @@ function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules {
     preemptibleBelowPriority: luck.pick([null, 0, 1]),
     promises: "kept",
     lazy: false,
-    checkpointTimeoutMs: 0,
+    checkpointTimeoutMs: luck.aside("checkpoints").pick([0, 30, 1000, 20_000]),
   };
 }

@@ -34,7 +34,15 @@ import { randomWorld, unlabelled, type World } from "./world.ts";
 export type Restarts = "none" | "restored" | "crashed";
 
 /** What befell a world, for counting: the mishaps and takings that the design promises to have tried often. */
-export type Feature = "reclaim" | "preemption" | "gangLoss" | "backfill" | "defragmentation" | "nodeLoss" | "shrink";
+export type Feature =
+  | "reclaim"
+  | "preemption"
+  | "gangLoss"
+  | "backfill"
+  | "defragmentation"
+  | "nodeLoss"
+  | "shrink"
+  | "checkpoint";
 
 export interface SeedRun {
   readonly features: ReadonlySet<Feature>;
@@ -116,7 +124,12 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   const sequence = Number.parseInt(hashText(`${name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
   const below = (bound: number, purpose: string): number => drawBelow({ seed, sequence, purpose }, bound);
   const fails = below(100, "fails") < world.failurePercent;
-  return { durationMs: below(world.durationMaxMs + 1, "duration"), exitCode: fails ? below(3, "code") + 1 : 0 };
+  return {
+    durationMs: below(world.durationMaxMs + 1, "duration"),
+    exitCode: fails ? below(3, "code") + 1 : 0,
+    // Some never write one, some too late.
+    ...(below(4, "saves") === 0 ? {} : { checkpointMs: below(1500, "checkpoint") }),
+  };
 }
 
 /** The checkers, and what the run had of each feature. */
@@ -130,6 +143,7 @@ class Watch extends Checkers {
 
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
+    if (event.kind === "checkpointWaitEnded" && event.outcome === "saved") this.features.add("checkpoint");
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");
     if (event.kind === "evictionPlanned" && event.reason === "preempted") this.features.add("preemption");

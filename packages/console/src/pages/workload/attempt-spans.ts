@@ -56,6 +56,7 @@ function wordFor(attempt: Attempt): { tone: Tone; word: string } {
     case "running":
       return { tone: "run", word: "Running" };
     case "stopping":
+      if (attempt.stop?.checkpointUntilMs !== undefined) return { tone: "stop", word: "Writing a checkpoint" };
       return { tone: "stop", word: attempt.stop === null ? "Stopping" : stopWords[attempt.stop.reason] };
     case "ended":
       return endWord(attempt);

@@ -1,7 +1,9 @@
 /** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
 import type { Batch } from "../../batch.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
+import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
+import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
 
@@ -16,7 +18,7 @@ export function keepCalendar(batch: Batch): void {
   for (const each of world.calendar.windows) clear(batch, each);
 }
 
-/** Stops what would not end in time by itself, early enough for its grace. */
+/** Stops what would not end in time by itself, early enough for its checkpoint and its grace. */
 function clear(batch: Batch, each: IndexedWindow): void {
   const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
   const overdue = [...new Set(attempts)].flatMap((id) => {
@@ -24,11 +26,12 @@ function clear(batch: Batch, each: IndexedWindow): void {
     return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
   });
   overdue.sort((left, right) => left.placedSequence - right.placedSequence);
-  for (const attempt of overdue) requestStop(batch, attempt, "nodeDrained");
+  for (const attempt of overdue) requestStop(batch, attempt, "nodeDrained", each.window.startMs);
 }
 
 function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
-  if (attempt.stop !== null) return false;
   const { spec, actor } = workloadOf(world, attempt.workloadId);
-  return window.startMs - spec.graceTimeoutMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
+  if (attempt.stop !== null && stoppedByMs(attempt.stop, spec.graceTimeoutMs) <= window.startMs) return false;
+  const timeMs = spec.graceTimeoutMs + checkpointTimeoutOf(world.rules, spec);
+  return window.startMs - timeMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
 }
