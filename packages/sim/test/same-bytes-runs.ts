@@ -70,7 +70,7 @@ export const runNames: readonly string[] = Object.keys(kinds).flatMap((kind) =>
   presetNames.flatMap((preset) => seeds.map((seed) => `${kind} ${preset} ${seed}`)),
 );
 
-const jobs = 250;
+const jobs = 400;
 
 export function runBytes(name: string): RunBytes {
   const [kindName = "", preset = "", seed = ""] = name.split(" ");

@@ -42,11 +42,12 @@ function startWhatFits(batch: Batch): void {
       continue;
     }
     const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
+    reservations?.releaseUse();
     // A team at its limit holds up itself, not the others.
-    if (mayReserve) reservations.release();
     if ((whenHeadBlocked === "stop" || mayReserve) && !isHeldByLimit(world, head)) {
       if (whenHeadBlocked === "stop") break;
       reservations?.reserve(head);
+      reservations?.releaseUse();
     }
     order.drop(head);
   }
@@ -87,6 +88,7 @@ function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservatio
   const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
   if (placement !== null) {
     reservations?.release();
+    reservations?.forget();
     return start(batch, found, placement);
   }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.

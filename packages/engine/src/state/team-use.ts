@@ -70,6 +70,13 @@ export class TeamUse {
     return this.#nodes.values();
   }
 
+  /** Whether any quota is stated that a team could reach, whatever is held. */
+  get isBounded(): boolean {
+    if (this.quota !== null) return true;
+    for (const { limit, guarantee } of this.#nodes.values()) if (limit.length > 0 || guarantee.length > 0) return true;
+    return false;
+  }
+
   /** The position of a resource by its name; accelerator types get theirs when first named. */
   position(resource: string): number {
     const known = this.#positions.get(resource);

@@ -5,13 +5,15 @@
  */
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
-import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { expectedDurationMs } from "./expected-duration.ts";
+import { ExpectedEnds } from "./expected-ends.ts";
+import { FreeOverTime, wholeOf } from "./free-over-time.ts";
+import { IndexesAt } from "./indexes-at.ts";
 
 export interface Reservation {
   readonly workloadId: WorkloadId;
@@ -21,19 +23,26 @@ export interface Reservation {
   readonly endMs: number;
 }
 
+/** What is known of the time to come, until something starts. */
+interface Outlook {
+  /** Accelerators of each type that are free now. */
+  readonly idle: ReadonlyMap<string, number>;
+  readonly ends: ExpectedEnds;
+  readonly indexes: IndexesAt;
+  /** Made for the first reservation. */
+  free: FreeOverTime | null;
+}
+
 export class Reservations {
   readonly #world: World;
   readonly #nowMs: number;
-  readonly #ledger: Ledger;
+  #outlook: Outlook | null = null;
   /** By start. */
   readonly #list: Reservation[] = [];
-  /** How many of them the ledger holds, the first ones. */
-  #heldCount = 0;
 
   constructor(world: World, nowMs: number) {
     this.#world = world;
     this.#nowMs = nowMs;
-    this.#ledger = new Ledger(world);
   }
 
   get list(): readonly Reservation[] {
@@ -42,35 +51,39 @@ export class Reservations {
 
   /** A place for the request among what nobody is promised who would need it before the request ends. */
   findPlacement(found: PlacementClass): Placement | null {
-    const endMs = this.#nowMs + expectedDurationMs(this.#world, found.spec);
-    this.#holdThoseBefore(endMs);
-    return findPlacement(this.#world, found);
+    const world = this.#world;
+    if (this.#list.length === 0) return findPlacement(world, found);
+    const { idle, indexes } = this.#look();
+    const needed = wholeOf(found.gang, found.workers);
+    if (!acceptableTypes(world, found).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
+    indexes.stand(this.#nowMs, this.#nowMs + expectedDurationMs(world, found.spec), this.#list);
+    return findPlacement(world, found);
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
   concern(found: PlacementClass): boolean {
     const endMs = this.#nowMs + expectedDurationMs(this.#world, found.spec);
-    return this.#list.some(({ startMs }) => startMs < endMs);
-  }
-
-  /** What is held stays held for the next request: most of them end after the same reservations begin. */
-  #holdThoseBefore(endMs: number): void {
-    const count = this.#list.filter(({ startMs }) => startMs < endMs).length;
-    if (count === this.#heldCount) return;
-    this.release();
-    for (const { found, placement } of this.#list.slice(0, count)) this.#ledger.occupy(found, placement);
-    this.#heldCount = count;
+    const [first] = this.#list;
+    return first !== undefined && first.startMs < endMs;
   }
 
   /** Takes everything tentative back; done before anything is recorded. */
   release(): void {
-    this.#ledger.rollback();
-    this.#heldCount = 0;
+    this.#outlook?.indexes.restore();
+  }
+
+  /** What teams hold is as it is now: by that it is judged whom a quota holds up, and who is next. */
+  releaseUse(): void {
+    this.#outlook?.indexes.restoreUse();
+  }
+
+  /** Something was recorded, while nothing tentative was in the indexes: what was expected is looked up anew. */
+  forget(): void {
+    this.#outlook = null;
   }
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
   reserve(found: PlacementClass): boolean {
-    this.release();
     const head = found.waiting.first() as Workload;
     const durationMs = expectedDurationMs(this.#world, found.spec);
     const start = this.#earliestStart(found, durationMs);
@@ -79,51 +92,37 @@ export class Reservations {
     const reservation = { workloadId: head.id, found, placement, startMs, endMs: startMs + durationMs };
     const after = this.#list.findIndex((other) => other.startMs > startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
+    this.#outlook?.free?.reserve(reservation);
     return true;
   }
 
-  /** Lets running work end in the order in which it is expected to, until the request fits for as long as it lasts. */
+  /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */
   #earliestStart(
     found: PlacementClass,
     durationMs: number,
   ): { readonly placement: Placement; readonly startMs: number } | null {
-    const endings = this.#world.endings.inOrder();
-    const reservedEnds = this.#list.map(({ endMs }) => endMs).toSorted((left, right) => left - right);
-    try {
-      let next = endings.next();
-      for (;;) {
-        const endingMs = next.done === true ? Number.POSITIVE_INFINITY : this.#notBeforeNow(next.value.endMs);
-        const startMs = Math.min(endingMs, reservedEnds[0] ?? Number.POSITIVE_INFINITY);
-        if (startMs === Number.POSITIVE_INFINITY) return null;
-        while (next.done !== true && this.#notBeforeNow(next.value.endMs) <= startMs) {
-          if (next.value.attempt.stop === null) this.#ledger.vacate(next.value.attempt, 0);
-          next = endings.next();
-        }
-        while (reservedEnds[0] !== undefined && reservedEnds[0] <= startMs) reservedEnds.shift();
-        const placement = this.#placementAt(found, startMs, durationMs);
-        if (placement !== null) return { placement, startMs };
-      }
-    } finally {
-      this.#ledger.rollback();
-    }
-  }
-
-  #notBeforeNow(endMs: number): number {
-    return Math.max(endMs, this.#nowMs + 1);
-  }
-
-  /** A place among what is free then and stays so, as far as reservations go. */
-  #placementAt(found: PlacementClass, startMs: number, durationMs: number): Placement | null {
     const world = this.#world;
-    const needed = found.gang.shareMilli === undefined ? found.workers * found.gang.accelerators : 0;
-    if (!acceptableTypes(world, found).some(({ freeCount, comingCount }) => freeCount + comingCount >= needed))
-      return null;
-    const mark = this.#ledger.mark();
-    for (const other of this.#list)
-      if (other.startMs < startMs + durationMs && other.endMs > startMs)
-        this.#ledger.occupy(other.found, other.placement);
-    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
-    this.#ledger.rollback(mark);
-    return placement;
+    const outlook = this.#look();
+    if (outlook.free === null) {
+      outlook.indexes.restore();
+      outlook.free = new FreeOverTime(world, outlook.ends, this.#list);
+    }
+    for (const startMs of outlook.free.startsAfter(this.#nowMs, found, durationMs)) {
+      outlook.indexes.stand(startMs, startMs + durationMs, this.#list);
+      const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+      if (placement !== null) return { placement, startMs };
+    }
+    return null;
+  }
+
+  /** Looked up for the first time while nothing tentative is in the indexes. */
+  #look(): Outlook {
+    if (this.#outlook === null) {
+      const world = this.#world;
+      const ends = new ExpectedEnds(world, this.#nowMs);
+      const idle = new Map(world.capacity.acceptable([]).map(({ type, freeCount }) => [type, freeCount]));
+      this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null };
+    }
+    return this.#outlook;
   }
 }

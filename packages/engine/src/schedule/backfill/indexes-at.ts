@@ -1,0 +1,114 @@
+/**
+ * The live indexes as they are expected to stand at an instant to come: who is expected to end by then has left, and what
+ * is reserved while a request would run is taken. From one instant to another only what differs is booked. What teams hold
+ * is booked apart, where a quota asks for it: who is next is judged by what they hold now.
+ */
+import type { Attempt } from "../../model/workload.ts";
+import { isPreemptible } from "../../policy/preemptible.ts";
+import { workloadOf } from "../../state/entities.ts";
+import type { World } from "../../state/world.ts";
+import type { ExpectedEnds } from "./expected-ends.ts";
+import type { Reservation } from "./reservations.ts";
+
+type Sign = 1 | -1;
+
+/** How a kind of index takes it that somebody leaves, and that a place is taken, or takes it back (-1). */
+interface Index {
+  leave(attempt: Attempt, sign: Sign): void;
+  take(reservation: Reservation, sign: Sign): void;
+}
+
+export class IndexesAt {
+  readonly #capacity: Bookings;
+  /** `null`: there is no quota that anything could reach. */
+  readonly #use: Bookings | null;
+
+  constructor(world: World, ends: ExpectedEnds) {
+    this.#capacity = new Bookings(ends, capacityIndex(world));
+    this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
+  }
+
+  /** As of `atMs`, without what is reserved to anybody before `untilMs`. */
+  stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
+    this.#capacity.stand(atMs, untilMs, reservations);
+    this.#use?.stand(atMs, untilMs, reservations);
+  }
+
+  /** Teams hold what they hold now. */
+  restoreUse(): void {
+    this.#use?.restore();
+  }
+
+  /** Everything is as it is now. */
+  restore(): void {
+    this.#capacity.restore();
+    this.#use?.restore();
+  }
+}
+
+class Bookings {
+  readonly #ends: ExpectedEnds;
+  readonly #index: Index;
+  /** How many of the expected ends have left. */
+  #leftCount = 0;
+  readonly #taken = new Set<Reservation>();
+
+  constructor(ends: ExpectedEnds, index: Index) {
+    this.#ends = ends;
+    this.#index = index;
+  }
+
+  stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
+    this.#letLeave(atMs);
+    for (const each of reservations) {
+      const isTaken = each.startMs < untilMs && each.endMs > atMs;
+      if (isTaken === this.#taken.has(each)) continue;
+      if (isTaken) this.#taken.add(each);
+      else this.#taken.delete(each);
+      this.#index.take(each, isTaken ? 1 : -1);
+    }
+  }
+
+  restore(): void {
+    this.#letLeave(Number.NEGATIVE_INFINITY);
+    for (const each of this.#taken) this.#index.take(each, -1);
+    this.#taken.clear();
+  }
+
+  #letLeave(untilMs: number): void {
+    for (;;) {
+      const last = this.#leftCount === 0 ? undefined : this.#ends.at(this.#leftCount - 1);
+      if (last === undefined || last.endMs <= untilMs) break;
+      this.#leftCount--;
+      this.#move(last.attempt, -1);
+    }
+    for (let next = this.#ends.at(this.#leftCount); next !== undefined && next.endMs <= untilMs;) {
+      this.#move(next.attempt, 1);
+      next = this.#ends.at(++this.#leftCount);
+    }
+  }
+
+  #move(attempt: Attempt, sign: Sign): void {
+    // Who was asked to leave is leaving already.
+    if (attempt.stop === null) this.#index.leave(attempt, sign);
+  }
+}
+
+const capacityIndex = (world: World): Index => ({
+  leave: ({ workloadId, workers }, sign) =>
+    world.capacity.leave(workloadOf(world, workloadId).spec.gang, workers, sign),
+  take: ({ found, placement }, sign) => world.capacity.promise(found.gang, placement.workers, sign),
+});
+
+const useIndex = (world: World): Index => ({
+  leave: ({ workloadId, acceleratorType, workers }, sign) => {
+    const { teamUse, rules } = world;
+    const { spec } = workloadOf(world, workloadId);
+    const amount = teamUse.amountOf(spec.gang, workers.length, acceleratorType);
+    teamUse.try(spec.team, amount, !isPreemptible(rules, spec), sign === 1 ? -1 : 1);
+  },
+  take: ({ found, placement: { acceleratorType, workers } }, sign) => {
+    const { teamUse } = world;
+    teamUse.try(found.team, teamUse.amountOf(found.gang, workers.length, acceleratorType), !found.isPreemptible, sign);
+  },
+});

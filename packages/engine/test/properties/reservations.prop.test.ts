@@ -1,0 +1,122 @@
+/** Protected starts, found with a look or two at the indexes, are those that a plain search finds, which tries every expected end. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createEngine, restoreEngine } from "../../src/index.ts";
+import type { Engine } from "../../src/index.ts";
+import { worldOf } from "../../src/engine.ts";
+import { expectedDurationMs } from "../../src/schedule/backfill/expected-duration.ts";
+import { Reservations } from "../../src/schedule/backfill/reservations.ts";
+import type { Reservation } from "../../src/schedule/backfill/reservations.ts";
+import { roundOrder } from "../../src/schedule/order/round-order.ts";
+import { findPlacement } from "../../src/schedule/place.ts";
+import type { Placement } from "../../src/schedule/request.ts";
+import { Ledger } from "../../src/state/ledger.ts";
+import type { PlacementClass } from "../../src/state/queue.ts";
+import type { World } from "../../src/state/world.ts";
+import { Findings } from "../../src/verify/findings.ts";
+import { checkIndexes } from "../../src/verify/index-checks.ts";
+import { Story } from "./play.ts";
+import { worlds } from "./worlds.ts";
+
+/** `HEADROOM_RUNS=100` looks a hundred times as hard. */
+const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
+fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
+
+/** What the request would find now, kept out of the places of those who start before it would end. */
+function plainPlacement(
+  world: World,
+  found: PlacementClass,
+  { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
+): Placement | null {
+  const ledger = new Ledger(world);
+  const endMs = nowMs + expectedDurationMs(world, found.spec);
+  for (const other of list) if (other.startMs < endMs) ledger.occupy(other.found, other.placement);
+  const placement = findPlacement(world, found);
+  ledger.rollback();
+  return placement;
+}
+
+/** Every instant at which running work or a reservation is expected to end is tried, each on indexes made for it alone. */
+function plainStart(
+  world: World,
+  found: PlacementClass,
+  { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
+): { readonly startMs: number; readonly placement: Placement } | null {
+  const durationMs = expectedDurationMs(world, found.spec);
+  const ends: { attempt: Parameters<Ledger["vacate"]>[0]; endMs: number }[] = [];
+  const all = world.endings.inOrder();
+  for (let next = all.next(); next.done !== true; next = all.next())
+    ends.push({ attempt: next.value.attempt, endMs: Math.max(next.value.endMs, nowMs + 1) });
+  const instants = new Set([...ends, ...list].map(({ endMs }) => endMs));
+  for (const startMs of [...instants].toSorted((left, right) => left - right)) {
+    const ledger = new Ledger(world);
+    for (const { attempt, endMs } of ends) if (endMs <= startMs && attempt.stop === null) ledger.vacate(attempt, 0);
+    for (const other of list)
+      if (other.startMs < startMs + durationMs && other.endMs > startMs) ledger.occupy(other.found, other.placement);
+    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+    ledger.rollback();
+    if (placement !== null) return { startMs, placement };
+  }
+  return null;
+}
+
+/** What the indexes say otherwise than the state; while no round has looked, what has come due since. */
+function wrongWith(world: World, nowMs: number): readonly string[] {
+  const findings = new Findings();
+  checkIndexes(findings, world, nowMs);
+  return findings.list;
+}
+
+/** Asks for everything that waits, in the round's order, as a round would in which nothing can start. Answers how many were protected. */
+function compare(engine: Engine, nowMs: number): number {
+  const world = worldOf(engine);
+  world.calendar.nowMs = nowMs;
+  const before = wrongWith(world, nowMs);
+  const reservations = new Reservations(world, nowMs);
+  const waiting = [...world.queue.classes()].filter(({ waiting: { length } }) => length > 0);
+  const order = roundOrder(world, waiting);
+  for (let head = order.first(); head !== null; head = order.first()) {
+    const list = [...reservations.list];
+    reservations.release();
+    const placement = plainPlacement(world, head, { list, nowMs });
+    const start = plainStart(world, head, { list, nowMs });
+    expect(reservations.findPlacement(head)).toEqual(placement);
+    expect(reservations.reserve(head)).toBe(start !== null);
+    const made = reservations.list.find(({ found }) => found === head);
+    expect(made === undefined ? null : { startMs: made.startMs, placement: made.placement }).toEqual(start);
+    order.drop(head);
+  }
+  const { length } = reservations.list;
+  reservations.release();
+  expect(wrongWith(world, nowMs)).toEqual(before);
+  return length;
+}
+
+describe("protected starts", () => {
+  it("are those of a plain search over every expected end", () => {
+    let protectedCount = 0;
+    let severalCount = 0;
+    fc.assert(
+      fc.property(worlds, fc.constantFrom(2000, 100_000), (world, assumedWalltimeMs) => {
+        const policy = { ...world.policy, backfill: { reserve: "all", depth: 20, assumedWalltimeMs } } as const;
+        const engine = createEngine();
+        const story = new Story();
+        let nowMs = 0;
+        engine.receive(story.opening({ ...world, policy }), nowMs);
+        engine.advance();
+        for (const step of world.steps) {
+          nowMs += step.waitMs;
+          story.remember(engine.receive(story.inputs(step, engine), nowMs));
+          engine.advance();
+          const count = compare(restoreEngine(engine.snapshot()), nowMs);
+          protectedCount += count;
+          if (count > 1) severalCount++;
+        }
+      }),
+      { numRuns: 100 * runs },
+    );
+    // Equal answers say something only where there were some.
+    expect(protectedCount).toBeGreaterThan(200 * runs);
+    expect(severalCount).toBeGreaterThan(30 * runs);
+  });
+});
