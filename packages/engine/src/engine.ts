@@ -77,12 +77,11 @@ class EngineCore implements Engine {
   }
 
   nextWakeAtMs(): number | null {
-    const { timers, endings, queue } = this.#world;
+    const { timers, endings, queue, past } = this.#world;
     const dueMs = timers.nextAtMs();
-    // What does not end when it was expected to moves the protected starts of what waits.
-    const expectedMs = queue.hasRequests ? endings.nextAfter(this.#clockMs) : null;
-    if (dueMs === null || expectedMs === null) return dueMs ?? expectedMs;
-    return Math.min(dueMs, expectedMs);
+    if (!queue.hasRequests) return dueMs;
+    // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
+    return earliest(dueMs, endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs));
   }
 
   outstandingEffects(): readonly Effect[] {
@@ -105,6 +104,12 @@ class EngineCore implements Engine {
     this.#chain = lanesFromHex(world.state.chain);
     this.#clockMs = world.state.nowMs;
   }
+}
+
+/** The first of those that are to come; `null`: none is. */
+function earliest(...instants: readonly (number | null)[]): number | null {
+  const least = Math.min(...instants.map((instant) => instant ?? Number.POSITIVE_INFINITY));
+  return least === Number.POSITIVE_INFINITY ? null : least;
 }
 
 /** A group whose chain is written out only if somebody keeps it: the simulator does not. */

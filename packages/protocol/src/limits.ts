@@ -24,6 +24,8 @@ export const PRIORITY_MAX = 1_000_000;
 export const TASKS_MAX = 1_000_000;
 export const RETRIES_MAX = 1_000;
 /** Ten years of 365 days: longer than any hardware generation, and a safe integer added to any clock. */
+/** Shorter than this nothing is remembered that a round would not see anyway. */
+export const HALF_LIFE_MS_MIN = 60_000;
 export const DURATION_MS_MAX = 315_360_000_000;
 export const GRACE_MS_MAX = 86_400_000;
 export const COMMAND_CHARS_MAX = 65_536;

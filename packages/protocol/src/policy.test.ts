@@ -30,8 +30,10 @@ describe("a policy", () => {
     expect(faults({ order: ["user", "submitted"] })).toEqual([
       "order: is not honoured yet: must be another key than user",
     ]);
-    expect(faults({ teams: { ...teams, usageHalfLifeMs: 1 } })).toEqual([
-      "teams.usageHalfLifeMs: is not honoured yet: must be null",
+    const forgetful = { ...teams, usageHalfLifeMs: 86_400_000 };
+    expect(faults({ teams: forgetful })).toEqual([]);
+    expect(faults({ teams: forgetful, phases: ["refill"] })).toEqual([
+      "teams.usageHalfLifeMs: must be null beside the phase refill, which gives out anew what is held now",
     ]);
   });
 

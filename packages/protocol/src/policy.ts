@@ -47,13 +47,10 @@ const teamRules = z
       description:
         "What a team uses beyond its guarantee. `idle`: whatever is idle, up to its limit. `borrow`: only what others lend, by their lending and its borrowing limit.",
     }),
-    usageHalfLifeMs: durationMs
-      .nullable()
-      .refine((halfLifeMs): boolean => halfLifeMs === null, { message: notYet("null") })
-      .meta({
-        description:
-          "Past use counts towards a team's share and halves in this time; null: only what it holds now. Only null is honoured today.",
-      }),
+    usageHalfLifeMs: integer(limits.HALF_LIFE_MS_MIN, limits.DURATION_MS_MAX).nullable().meta({
+      description:
+        "Past use counts: the more a team held on average, beyond its guarantee, the less its weight, and a time that lies this far back counts half; null: only what it holds now. It decides who is next; nobody is evicted on its account who could not be without it. Not beside `refill`.",
+    }),
     shapes: z
       .strictObject({
         fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).meta({
@@ -185,6 +182,10 @@ export const policy = z
       .max(16)
       .optional()
       .meta({ description: "Invariants of the design, by number, that the policy gives up for what it imitates." }),
+  })
+  .refine(({ teams, phases }) => teams?.usageHalfLifeMs == null || phases?.includes("refill") !== true, {
+    path: ["teams", "usageHalfLifeMs"],
+    message: "must be null beside the phase refill, which gives out anew what is held now",
   })
   .meta({ id: "Policy" });
 

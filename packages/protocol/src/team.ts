@@ -109,6 +109,9 @@ export const team = teamSpec
       .optional()
       .meta({ description: "What is used up of its budget in this period." }),
     held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
+    pastUse: z.object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count }).optional().meta({
+      description: "What they held on average lately, by the half-life of the policy; absent: past use does not count.",
+    }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
       .meta({ description: "The same in all, with cores and memory." }),

@@ -43,3 +43,15 @@ export function amountText(resource: string, amount: number): string {
   if (resource === CORES) return coresText(amount);
   return resource === MEMORY ? memoryText(amount) : grouped(amount);
 }
+
+/** `3.2 accelerators on average`; `null`: past use does not count, or there was none. */
+export function pastUseSentence({ pastUse }: Team): string | null {
+  if (pastUse === undefined) return null;
+  const { accelerators, coresMilli, memoryMib } = pastUse;
+  const amounts = [
+    ...(accelerators > 0 ? [`${accelerators} accelerators`] : []),
+    ...(coresMilli > 0 ? [coresText(coresMilli)] : []),
+    ...(memoryMib > 0 ? [memoryText(memoryMib)] : []),
+  ];
+  return amounts.length === 0 ? null : `${amounts.join(", ")} on average`;
+}

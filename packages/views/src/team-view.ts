@@ -1,5 +1,5 @@
 /** Teams by name, with what they and everything below them hold. */
-import { accountOf, teamHolds, teamHoldsInAll } from "@headroom/engine";
+import { accountOf, pastUseOf, teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
@@ -19,10 +19,12 @@ export function teamList(engine: Engine, page: PageRequest): Page<Team> {
 function teamResource(engine: Engine, team: EngineTeam): Team {
   const held = Object.fromEntries(teamHolds(engine, team.name));
   const account = accountOf(engine, team.name);
+  const pastUse = pastUseOf(engine, team.name);
   return {
     ...teamSpecResource(team),
     held,
     heldInAll: teamHoldsInAll(engine, team.name),
     ...(account === null ? {} : { account }),
+    ...(pastUse === null ? {} : { pastUse }),
   };
 }

@@ -35,7 +35,7 @@ export const teamsCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const { amountText, budgetSentence, resourceUses } = await import("@headroom/views");
+    const { amountText, budgetSentence, pastUseSentence, resourceUses } = await import("@headroom/views");
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
@@ -54,6 +54,8 @@ export const teamsCommand = defineCommand<Options>({
     for (const team of items) {
       const sentence = budgetSentence(team);
       if (sentence !== null) context.print(`budget of ${team.name}: ${sentence}`);
+      const past = pastUseSentence(team);
+      if (past !== null) context.print(`past use of ${team.name}: ${past}`);
     }
     return exitCode.ok;
   },

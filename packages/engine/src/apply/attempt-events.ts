@@ -7,6 +7,7 @@ import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from
 import { waitForMinRuntime, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
 import { accrueLine, wakeForBudgets } from "./accounts.ts";
+import { recordPastUse } from "./past-use.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
@@ -81,6 +82,12 @@ function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
   return attempt;
 }
 
+/** What runs is about to change: what was used until now is written down. */
+function settleUse(world: World, workload: WorkloadEntity): void {
+  accrueLine(world, workload.spec.team);
+  recordPastUse(world, workload);
+}
+
 function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
   const { state } = world;
   const workload = workloadOf(world, event.workloadId);
@@ -103,7 +110,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     digestRevision: 0,
     digestLanes: null,
   };
-  accrueLine(world, workload.spec.team);
+  settleUse(world, workload);
   state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
   else workload.activeAttempts.push(event.attemptId);
@@ -187,7 +194,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (world.state.promises.has(attempt.id)) takePromise(world, attempt.id);
-  accrueLine(world, workload.spec.team);
+  settleUse(world, workload);
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
@@ -209,7 +216,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
 
 function finishLeaving(world: World, attempt: AttemptEntity): void {
   const workload = workloadOf(world, attempt.workloadId);
-  accrueLine(world, workload.spec.team);
+  settleUse(world, workload);
   releaseAttempt(world, attempt);
   delete attempt.leaving;
   holdAttempt(world, attempt);
@@ -236,7 +243,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   const { state, queue, timers } = world;
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
-  accrueLine(world, workload.spec.team);
+  settleUse(world, workload);
   releaseAttempt(world, attempt);
   queue.setGrowth(workload, attempt.id, 0);
   removeAttempt(world, attempt.id);

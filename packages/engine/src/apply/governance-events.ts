@@ -5,6 +5,7 @@ import { rulesOf } from "../policy/rules.ts";
 import { invariant } from "../state/invariant.ts";
 import { recount } from "../state/holdings.ts";
 import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
+import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { waitForWindows } from "../state/world.ts";
@@ -16,9 +17,11 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
     case "teamDefined": {
       const before = state.teams.get(event.team.name);
       accrueAll(world);
+      recordAllPastUse(world);
       state.teams.set(event.team.name, event.team);
       openAccount(world, event.team, before);
       recountAccounts(world);
+      recountPastUse(world);
       teamUse.refresh();
       teamUse.limitEpoch++;
       return;
@@ -27,6 +30,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       accrueAll(world);
       state.teams.delete(event.team);
       state.accounts.delete(event.team);
+      forgetPastUse(world, event.team);
       recountAccounts(world);
       teamUse.refresh();
       teamUse.limitEpoch++;
@@ -38,6 +42,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       recount(world);
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
       for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
+      renewPastUse(world);
       return;
     case "budgetCrossed": {
       accrueAll(world);

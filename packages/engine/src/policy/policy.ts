@@ -68,7 +68,10 @@ export interface TeamRules {
   readonly nonPreemptible: "guarantee" | "limit";
   /** `idle`: whoever fits may use idle capacity up to the limits. `borrow`: beyond its guarantee only what others lend (quota tree with lending and borrowing limits). */
   readonly overGuarantee: "idle" | "borrow";
-  /** Past use counts towards a team's share and halves in this time; `null`: only what it holds now. */
+  /**
+   * Past use counts, and halves in this time (`schedule/order/weights-after-use.ts`); `null`: only what is held now. It decides the
+   * order; an eviction needs the shares by what is held now to agree. Beside `refill` it does not count.
+   */
   readonly usageHalfLifeMs: number | null;
   /**
    * Work of this priority or above is guaranteed: it holds cells of its team's shapes alone, and those are there whenever it

@@ -17,7 +17,8 @@ import { start } from "./start.ts";
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
   const { queue } = world;
-  if (!queue.hasRequests || (queue.isSettled(openingOf(world)) && !hasOverrun(world, batch.nowMs))) return;
+  const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
+  if (!queue.hasRequests || (isSettled && !hasOverrun(world, batch.nowMs))) return;
   startWhatFits(batch);
   queue.settle(openingOf(world), batch.nowMs);
 }

@@ -32,6 +32,7 @@ function useWhatPlansFreed(batch: Batch): void {
 
 export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
+  batch.world.past.nowMs = batch.nowMs;
   expire(batch);
   keepPromises(batch);
   const { rules } = batch.world;

@@ -15,6 +15,7 @@ export function copyLiveState(state: State): State {
     calendar: new Map(state.calendar),
     schedules: new Map(state.schedules),
     accounts: new Map(state.accounts),
+    pastUse: new Map(state.pastUse),
     answers: new Map(),
     demand: state.demand?.copy() ?? null,
     nodes: copied(state.nodes),

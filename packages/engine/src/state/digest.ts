@@ -23,6 +23,7 @@ export function stateDigest(state: State): string {
       // Absent while nothing is promised, so that what was recorded before there were promises keeps its digest.
       ...(state.promises.size === 0 ? {} : { promises: state.promises }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
+      ...(state.pastUse.size === 0 ? {} : { pastUse: state.pastUse }),
       ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),

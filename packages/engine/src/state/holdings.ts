@@ -48,6 +48,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   world.budgets.count(attempt, 1);
+  world.past.count(attempt, 1);
 }
 
 /** Files an attempt among those that may be evicted, or takes it out. */
@@ -80,6 +81,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   world.endings.remove(attempt);
   world.budgets.count(attempt, -1);
   world.leaving.delete(attempt);
+  world.past.count(attempt, -1);
   const filed = world.evictable.get(workload.spec.team);
   if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
 }

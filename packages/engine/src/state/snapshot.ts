@@ -6,6 +6,7 @@ import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
+import type { PastUse } from "../model/past-use.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
@@ -37,6 +38,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       attempts: [...state.attempts.values()].map(store),
       promises: [...state.promises.values()],
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
+      ...(state.pastUse.size === 0 ? {} : { pastUse: [...state.pastUse] }),
       ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
@@ -59,6 +61,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly calendar?: readonly CalendarItem[];
   /** Absent while no team has a budget. */
   readonly accounts?: readonly (readonly [TeamName, Account])[];
+  /** Absent where no policy counts it. */
+  readonly pastUse?: readonly (readonly [string, PastUse])[];
   /** Absent where no policy's scores wanted to know it. */
   readonly demand?: StoredDemand;
   /** Absent while there are none. */
@@ -117,6 +121,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
     accounts: new Map(stored.accounts ?? []),
+    pastUse: new Map(stored.pastUse ?? []),
     schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),

@@ -9,6 +9,7 @@ import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import type { PastUse } from "../model/past-use.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../replies.ts";
@@ -35,6 +36,8 @@ export interface ReadonlyState {
   readonly calendar: ReadonlyMap<string, CalendarItem>;
   /** What the teams that have a budget have used up. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
+  /** What teams, and users in teams, held on average lately (`pastKey`), the one not recorded for longest first. */
+  readonly pastUse: ReadonlyMap<string, PastUse>;
   /** By name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */

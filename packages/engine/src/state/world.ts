@@ -6,6 +6,7 @@ import type { CalendarItem, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
+import type { PastUse } from "../model/past-use.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
@@ -27,6 +28,7 @@ import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
+import { PastIndex } from "./past-index.ts";
 import { Queue } from "./queue.ts";
 import type { PlacementClass } from "./queue.ts";
 import type { Answer, ReadonlyState } from "./state.ts";
@@ -68,6 +70,7 @@ export interface State extends ReadonlyState {
   readonly promises: Map<AttemptId, PromisedPlace>;
   readonly calendar: Map<string, CalendarItem>;
   readonly accounts: Map<TeamName, Account>;
+  readonly pastUse: Map<string, PastUse>;
   readonly schedules: Map<string, ScheduleItem>;
   readonly answers: Map<string, Answer>;
   demand: DemandMix | null;
@@ -83,6 +86,7 @@ export interface World {
   readonly queue: Queue;
   readonly calendar: CalendarIndex;
   readonly budgets: BudgetIndex;
+  readonly past: PastIndex;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
@@ -93,8 +97,8 @@ export interface World {
   readonly evictable: Map<TeamName, Set<Attempt>>;
   /** Attempts that a plan asked to leave, whole or some of their workers. */
   readonly leaving: Set<Attempt>;
-  /** Standings of the teams as of a sequence and of what waits then (`schedule/order/standing.ts`). */
-  standings: { readonly sequence: number; readonly changes: number; readonly value: Standings } | null;
+  /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
+  standings: { readonly key: string; readonly value: Standings } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
   reservations: readonly Reservation[];
   /** The entities that were looked up last (`entities.ts`). */
@@ -127,6 +131,7 @@ export function emptyState(): State {
     promises: new Map(),
     calendar: new Map(),
     accounts: new Map(),
+    pastUse: new Map(),
     schedules: new Map(),
     answers: new Map(),
     demand: null,
@@ -150,6 +155,7 @@ export function indexState(state: State): World {
     queue,
     calendar,
     budgets: new BudgetIndex(state),
+    past: new PastIndex(state, rules),
     teamUse,
     timers,
     fabric: new FabricIndex(state),

@@ -11,6 +11,7 @@ import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
+import { checkPastUse } from "./past-use-checks.ts";
 import { checkGrowth, checkLending, checkTeamUse } from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
@@ -21,6 +22,7 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkQueue(findings, world, nowMs);
   checkClasses(findings, world, nowMs);
   checkTimers(findings, world, nowMs);
+  checkPastUse(findings, world);
   checkEndedKept(findings, world);
   checkDigest(findings, world);
 }

@@ -57,7 +57,9 @@ function settle(drive: Drive, story: Story, onReady: (ready: Ready, byTime: bool
     const left = obedience(drive.engine);
     const wake = drive.engine.nextWakeAtMs();
     if (left.length === 0 && wake === null) return true;
-    if (left.length === 0) drive.nowMs = Math.max(drive.nowMs, wake ?? 0);
+    // Past use fades in many small steps: a driver that sleeps through most of them sees the same end.
+    const sleepMs = 10 * (drive.engine.state.policy.teams?.usageHalfLifeMs ?? 0);
+    if (left.length === 0) drive.nowMs = Math.max(drive.nowMs, wake ?? 0) + sleepMs;
     const ready = drive.receive(...(left.length > 0 ? left : [{ kind: "tick" as const }]));
     story.remember(ready);
     onReady(ready, left.length === 0);

@@ -46,7 +46,7 @@ const teams: fc.Arbitrary<TeamRules> = fc.record({
   share: fc.constantFrom<TeamRules["share"]>("divide", "divide", "weights"),
   nonPreemptible: fc.constantFrom<TeamRules["nonPreemptible"]>("guarantee", "limit"),
   overGuarantee: fc.constantFrom<TeamRules["overGuarantee"]>("idle", "idle", "borrow"),
-  usageHalfLifeMs: fc.constant(null),
+  usageHalfLifeMs: fc.constantFrom(null, null, 60_000, 700),
 });
 
 const backfill: fc.Arbitrary<BackfillRules> = fc.record({

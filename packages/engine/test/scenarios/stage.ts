@@ -7,6 +7,7 @@ import {
   createEngine,
   explain,
   nodeId,
+  pastUseOf,
   planApply,
   poolName,
   queuePage,
@@ -66,6 +67,11 @@ export class Stage {
     why: (rest) => rest.split(/\s+/).map((name) => this.#why(name)),
     queue: () => [`queue: ${this.#queue().join(" ") || "empty"}`],
     show: (rest) => rest.split(/\s+/).map((name) => this.#show(this.#workload(name))),
+    used: (rest) =>
+      rest.split(/\s+/).map((name) => {
+        const past = pastUseOf(this.#drive.engine, teamName(name));
+        return `${name} held ${past === null ? "nothing that counts" : `${past.accelerators.toFixed(2)} accelerators`} on average`;
+      }),
     holds: (rest) => rest.split(/\s+/).map((name) => this.#holds(name)),
     plan: (rest) => {
       const forecast = planApply(this.#drive.engine, this.#documents(rest));

@@ -37,7 +37,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     placement: luck.pick(["pack", "spread"]),
     exceedsFleet: luck.pick(["hold", "reject"]),
     phases,
-    teams: randomTeamRules(luck),
+    teams: randomTeamRules(luck, phases.includes("refill")),
     backfill: {
       reserve: luck.pick(["none", "head", "all"]),
       depth: luck.between(1, 3),
@@ -54,13 +54,13 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   };
 }
 
-function randomTeamRules(luck: Luck): TeamRules {
+function randomTeamRules(luck: Luck, refills: boolean): TeamRules {
   return {
     order: luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30)),
     share: luck.pick(["divide", "divide", "weights"]),
     nonPreemptible: luck.pick(["guarantee", "limit"]),
     overGuarantee: luck.pick(["idle", "idle", "borrow"]),
-    usageHalfLifeMs: null,
+    usageHalfLifeMs: refills ? null : luck.aside("past use").pick([null, null, 10_000, 60_000]),
   };
 }
 

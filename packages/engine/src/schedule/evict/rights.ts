@@ -4,7 +4,7 @@ import type { Attempt, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { PlacementClass } from "../../state/queue.ts";
-import { COMPARED, amountAt, claimOf } from "../order/standing.ts";
+import { COMPARED, amountAt, claimToKeep, claimToTake } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 
 /** Runs, may be evicted, and ran as long as it was promised to. */
@@ -27,7 +27,7 @@ export function mayClaim({ world }: Batch, standings: Standings, beneficiary: Pl
     const standing = standings.get(node) as Standing;
     const within = COMPARED.every((position) => {
       const more = amountAt(request, position);
-      return more === 0 || (node?.used[position] ?? 0) + more <= claimOf(standing, position);
+      return more === 0 || (node?.used[position] ?? 0) + more <= claimToTake(standing, position);
     });
     if (!within) return false;
   }
@@ -59,6 +59,6 @@ export function isAboveClaim(
   const standing = standings.get(node) as Standing;
   const request = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
   return COMPARED.some(
-    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimOf(standing, position),
+    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimToKeep(standing, position),
   );
 }

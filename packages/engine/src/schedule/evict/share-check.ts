@@ -2,7 +2,7 @@
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { COMPARED, amountAt, claimOf } from "../order/standing.ts";
+import { COMPARED, amountAt, claimToKeep } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 import { guaranteeAt } from "../order/team-comparison.ts";
 import type { GrowingSearch } from "./growing-list.ts";
@@ -16,10 +16,12 @@ const usedAt = (node: TeamNode, position: number): number => node.used[position]
 /** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
 export function mayReclaim(world: World, standings: Standings, beneficiary: PlacementClass): boolean {
   const node = world.teamUse.node(beneficiary.team);
-  const { fair } = standings.get(node) as Standing;
+  const { fair, fairByPresent } = standings.get(node) as Standing;
   const request = requestOf(world, beneficiary);
   const withinFair = COMPARED.every(
-    (position) => usedAt(node, position) + amountAt(request, position) <= (fair[position] as number),
+    (position) =>
+      usedAt(node, position) + amountAt(request, position) <=
+      Math.min(fair[position] as number, fairByPresent[position] as number),
   );
   return withinFair && (beneficiary.isPreemptible || world.teamUse.guaranteePassed(beneficiary.team, request) === null);
 }
@@ -86,7 +88,7 @@ function isFair({ standings, ours, theirs, request, taken }: Sides): boolean {
   const theirStanding = standings.get(theirs) as Standing;
   const ourStanding = standings.get(ours) as Standing;
   const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
-  if (COMPARED.some((position) => held(position) > claimOf(theirStanding, position))) return true;
+  if (COMPARED.some((position) => held(position) > claimToKeep(theirStanding, position))) return true;
   const withinOurs = COMPARED.every(
     (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteeAt(ourStanding, position),
   );

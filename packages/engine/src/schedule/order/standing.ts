@@ -8,9 +8,11 @@ import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
 import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { ownDemands } from "./demand.ts";
+import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-use.ts";
+import type { WeightLeft } from "./weights-after-use.ts";
 
 /** Resources by which teams are compared. */
-export const COMPARED: readonly number[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
+export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
 /** What cannot be split further when shares are rounded, by position. */
 const UNITS: readonly number[] = [1000, 1, 1000];
 
@@ -18,6 +20,10 @@ export interface Standing {
   readonly node: TeamNode;
   /** By compared resource. */
   readonly fair: readonly number[];
+  /** The same where past use does not count: what nobody may be evicted below, whatever was used before. */
+  readonly fairByPresent: readonly number[];
+  /** What past use leaves of its weight. */
+  readonly weightsLeft: readonly WeightLeft[];
   readonly total: readonly number[];
 }
 
@@ -25,13 +31,11 @@ export type Standings = ReadonlyMap<TeamNode, Standing>;
 
 /** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
 export function standingsOf(world: World): Standings {
-  const { sequence } = world.state;
   // Work also joins the queue without an event, when its time has come.
-  const { changes } = world.queue;
-  const known = world.standings;
-  if (known !== null && known.sequence === sequence && known.changes === changes) return known.value;
+  const key = `${world.state.sequence} ${world.queue.changes} ${world.past.step}`;
+  if (world.standings?.key === key) return world.standings.value;
   const value = computeStandings(world);
-  world.standings = { sequence, changes, value };
+  world.standings = { key, value };
   return value;
 }
 
@@ -41,21 +45,59 @@ function computeStandings(world: World): Standings {
   const indexOf = new Map(nodes.map((node, index) => [node, index]));
   const total = fleetTotal(world);
   const requests = ownDemands(world, nodes);
-  const fair = COMPARED.map((position) => {
-    const claims = nodes.map((node, index): TreeClaim => ({
-      parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
-      guarantee: byWeight || node.team.guarantee === undefined ? 0 : finite(node.guarantee[position]),
-      limit: finite(node.limit[position]),
-      request: (requests[index] as readonly number[])[position] ?? 0,
-      weight: position === ACCELERATORS_AT || byWeight ? (node.team.weight ?? 1) : 1,
-      priority: node.team.priority ?? 0,
-    }));
-    return divideDownTree(total[position] as number, claims, byWeight ? 1 : (UNITS[position] as number));
-  });
+  const weights = plainWeights(nodes, byWeight);
+  const fairBy = (weightsBy: readonly (readonly number[])[]): readonly (readonly number[])[] =>
+    COMPARED.map((position, at) => {
+      const claims = nodes.map((node, index): TreeClaim => ({
+        parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
+        guarantee: byWeight || node.team.guarantee === undefined ? 0 : finite(node.guarantee[position]),
+        limit: finite(node.limit[position]),
+        request: (requests[index] as readonly number[])[position] ?? 0,
+        weight: (weightsBy[at] as readonly number[])[index] as number,
+        priority: node.team.priority ?? 0,
+      }));
+      return divideDownTree(total[position] as number, claims, byWeight ? 1 : (UNITS[position] as number));
+    });
+  const fairByPresent = fairBy(weights);
+  const left =
+    world.past.halfLife === null
+      ? null
+      : COMPARED.map((position, at) =>
+          weightsLeft(world, position, {
+            nodes,
+            total: total[position] as number,
+            weights: weights[at] as readonly number[],
+          }),
+        );
+  const fair =
+    left === null
+      ? fairByPresent
+      : fairBy(
+          weights.map((byNode, at) =>
+            byNode.map((weight, index) => scaledWeight(weight, left[at]?.[index] ?? WHOLE_WEIGHT)),
+          ),
+        );
+  const of = (vectors: readonly (readonly number[])[], index: number): number[] =>
+    vectors.map((vector) => vector[index] as number);
   return new Map(
-    nodes.map((node, index) => [node, { node, total, fair: fair.map((shares) => shares[index] as number) }]),
+    nodes.map((node, index) => [
+      node,
+      {
+        node,
+        total,
+        fair: of(fair, index),
+        fairByPresent: of(fairByPresent, index),
+        weightsLeft: COMPARED.map((_position, at) => left?.[at]?.[index] ?? WHOLE_WEIGHT),
+      },
+    ]),
   );
 }
+
+/** As teams state them; of cores and memory they are divided alike, unless weights are all that counts. */
+const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (readonly number[])[] =>
+  COMPARED.map((position) =>
+    nodes.map(({ team }) => (position === ACCELERATORS_AT || byWeight ? (team.weight ?? 1) : 1)),
+  );
 
 const finite = (amount: number | undefined): number | null =>
   amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
@@ -81,12 +123,24 @@ export const amountAt = (amount: Amount, position: number): number =>
   position === CORES_AT ? amount.coresMilli : position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli;
 
 /** What a team may claim of a resource: the larger of guarantee and fair share, within its limit. */
-export function claimOf({ node, fair, total }: Standing, position: number): number {
+export const claimOf = (standing: Standing, position: number): number =>
+  claimBy(standing, position, standing.fair[position] as number);
+
+/** What it may evict others for. */
+export const claimToTake = (standing: Standing, position: number): number =>
+  claimBy(standing, position, Math.min(standing.fair[position] as number, standing.fairByPresent[position] as number));
+
+/**
+ * What it keeps: only what is above may be evicted. With past use a fair share changes by time alone, so evictions need both
+ * shares to agree: each brings teams nearer to their shares by what is held now, and that comes to an end. Past use decides who is next
+ * and may keep a team from taking; nobody is evicted on its account who could not be without it.
+ */
+export const claimToKeep = (standing: Standing, position: number): number =>
+  claimBy(standing, position, Math.max(standing.fair[position] as number, standing.fairByPresent[position] as number));
+
+function claimBy({ node, total }: Standing, position: number, fair: number): number {
   const guarantee = node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
-  const claim = Math.min(
-    node.limit[position] ?? Number.POSITIVE_INFINITY,
-    Math.max(guarantee, fair[position] as number),
-  );
+  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guarantee, fair));
   return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
 }
 

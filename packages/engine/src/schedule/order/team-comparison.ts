@@ -3,6 +3,7 @@ import type { TeamOrderKey } from "../../policy/policy.ts";
 import type { Amount } from "../../state/team-node.ts";
 import { COMPARED, amountAt, claimOf, dominantShare } from "./standing.ts";
 import type { Standing } from "./standing.ts";
+import type { WeightLeft } from "./weights-after-use.ts";
 
 /** A team as it is seen with a request of work below it. */
 export interface Seen {
@@ -41,7 +42,11 @@ const ascending =
   };
 
 const usedAt = ({ node }: Standing, position: number): number => node.used[position] ?? 0;
-const weightOf = ({ node }: Standing): number => node.team.weight ?? 1;
+/** What past use leaves of the weight that the team states. */
+const weightAt = ({ node, weightsLeft }: Standing, position: number): number => {
+  const { part, whole } = weightsLeft[position] as WeightLeft;
+  return ((node.team.weight ?? 1) * part) / whole;
+};
 /** What a team without any guarantee is guaranteed is nothing; a resource that a guarantee does not name has no bound. */
 export const guaranteeAt = ({ node }: Standing, position: number): number =>
   node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
@@ -70,7 +75,7 @@ const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
         (position) =>
           (usedAt(standing, position) + amountAt(request, position)) /
           Math.max(1, standing.total[position] as number) /
-          weightOf(standing),
+          weightAt(standing, position),
       ),
     ),
   ),
