@@ -17,6 +17,7 @@ import type {
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
 import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { LoginLink, Status } from "./status.ts";
@@ -84,6 +85,10 @@ export interface HeadroomClient {
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
   /** The next hours beside what they would be; nothing is recorded. */
   whatIf(question: WhatIfQuestionInput, options?: CallOptions): Promise<WhatIfAnswer>;
+  /** Begins to decide what was recorded again; ask `replay` how far it is. */
+  startReplay(question: ReplayQuestionInput, options?: CommandOptions): Promise<ReplayAccepted>;
+  replay(id: string, options?: CallOptions): Promise<Replay>;
+  cancelReplay(id: string, options?: CommandOptions): Promise<ReplayAccepted>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
   apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;

@@ -22,6 +22,7 @@ export * from "./page.ts";
 export * from "./policy.ts";
 export * from "./policy-knobs.ts";
 export * from "./problems.ts";
+export * from "./replay.ts";
 export * from "./schedule.ts";
 export * from "./sizing.ts";
 export * from "./status.ts";

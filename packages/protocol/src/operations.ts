@@ -14,6 +14,7 @@ import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
 import type { ProblemCode } from "./problems.ts";
+import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
 import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 import { loginLink, status } from "./status.ts";
@@ -190,6 +191,24 @@ export const operations = {
     whatIfAnswer,
     { body: whatIfQuestion, problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded"] },
   ),
+  startReplay: operation(
+    "POST /v1/replays",
+    "Decide what was recorded again, under another policy or with other teams; nothing is recorded",
+    replayAccepted,
+    {
+      body: replayQuestion,
+      status: 202,
+      problems: ["unknownPreset", "unknownTeam", "teamCycle", "tooManyReplays"],
+    },
+  ),
+  replay: operation("GET /v1/replays/{id}", "How far a replay is, or what came of it", replay, {
+    params: byId,
+    problems: ["unknownReplay"],
+  }),
+  cancelReplay: operation("DELETE /v1/replays/{id}", "Stop a replay and forget it", replayAccepted, {
+    params: byId,
+    problems: ["unknownReplay"],
+  }),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
   getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),

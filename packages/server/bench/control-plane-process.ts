@@ -13,6 +13,7 @@ import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
+import { ReplayDesk } from "../src/replay/replay-desk.ts";
 import { OutlookDesk } from "../src/outlook/outlook-desk.ts";
 import { SizingDesk } from "../src/sizing/sizing-desk.ts";
 import { BusyExecutor } from "./busy-executor.ts";
@@ -40,6 +41,7 @@ const plane = {
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingDesk(),
   outlook: new OutlookDesk(driver, () => Date.now()),
+  replays: new ReplayDesk(path.join(config.home, "journal")),
   log,
   version: "bench",
   startedAtMs: Date.now(),

@@ -24,6 +24,7 @@ import { retentionDefaults } from "./retention/attempt-shelf.ts";
 import type { RetentionRules } from "./retention/attempt-shelf.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { OutlookDesk } from "./outlook/outlook-desk.ts";
+import { ReplayDesk } from "./replay/replay-desk.ts";
 import { SizingDesk } from "./sizing/sizing-desk.ts";
 
 export interface ControlPlaneOptions {
@@ -67,6 +68,7 @@ export interface RunningControlPlane {
 }
 
 const DEFAULT_PORT = 7070;
+const journalDirectory = (home: string): string => path.join(home, "journal");
 const SERVER_FILE = "server.json";
 
 const stderrLog: DriverLog = {
@@ -89,7 +91,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   try {
     driver = await openDriver({
       ...options.driver,
-      directory: path.join(home, "journal"),
+      directory: journalDirectory(home),
       executors,
       log,
       onFatal: (error) => (options.onFatal ?? exitNow)(error),
@@ -120,7 +122,7 @@ interface Opened {
   address(): string;
 }
 
-function controlPlane({ host, hostNames = [] }: ControlPlaneOptions, opened: Opened): ControlPlane {
+function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opened: Opened): ControlPlane {
   const { driver, executors, token, log } = opened;
   const nowMs = (): number => Date.now();
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
@@ -130,6 +132,7 @@ function controlPlane({ host, hostNames = [] }: ControlPlaneOptions, opened: Ope
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingDesk(),
     outlook: new OutlookDesk(driver, nowMs),
+    replays: new ReplayDesk(journalDirectory(home)),
     log,
     version: productVersion(),
     startedAtMs: nowMs(),
@@ -155,7 +158,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });
-    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.outlook.close()]);
+    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.outlook.close(), plane.replays.close()]);
     await Promise.all(executors.map((executor) => executor.close()));
   };
   return {

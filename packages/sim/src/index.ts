@@ -3,7 +3,7 @@
  * to trouble it, and checkers to judge it. It must not read a clock or files, draw random numbers of its own, or decide
  * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
  * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants), `estimate/` (when what waits will start),
- * `what-if/` (the next hours beside what they would be).
+ * `what-if/` (the next hours beside what they would be), `replay/` (what was recorded under another policy).
  */
 export * from "./clock/event-queue.ts";
 export * from "./estimate/calibration.ts";
@@ -28,6 +28,11 @@ export * from "./trace/swf.ts";
 export * from "./trace/trace.ts";
 export type { AttemptLives } from "./checkers/attempt-lives.ts";
 export * from "./what-if/course.ts";
+export * from "./replay/compare-courses.ts";
+export type { BookSample } from "./replay/course-book.ts";
+export { outsideInputs } from "./replay/outside-inputs.ts";
+export type { OutsideInput, ReplayChange } from "./replay/outside-inputs.ts";
+export * from "./replay/replay.ts";
 export * from "./what-if/what-if.ts";
 export * from "./checkers/checker.ts";
 export { Violation } from "./checkers/violation.ts";

@@ -10,6 +10,7 @@ export * from "./fleet-view.ts";
 export * from "./knob-table.ts";
 export * from "./outlook-view.ts";
 export * from "./plain-text.ts";
+export * from "./replay-view.ts";
 export * from "./schedule-view.ts";
 export * from "./policy-text.ts";
 export * from "./policy-view.ts";

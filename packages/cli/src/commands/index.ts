@@ -17,6 +17,7 @@ import { logsCommand } from "./logs.ts";
 import { nodesCommand } from "./nodes.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
+import { replayCommand } from "./replay.ts";
 import { runCommand } from "./run.ts";
 import { schedulesCommand } from "./schedules.ts";
 import { schemaCommand } from "./schema.ts";
@@ -42,6 +43,7 @@ export const commands: readonly CommandDefinition[] = [
   whyCommand,
   etaCommand,
   whatIfCommand,
+  replayCommand,
   stopCommand,
   holdCommand,
   releaseCommand,

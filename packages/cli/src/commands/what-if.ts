@@ -1,7 +1,6 @@
-import type { HeadroomClient, Policy, TeamSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
-import { printable, type Terminal } from "../terminal.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { printable } from "../terminal.ts";
 
 interface Options {
   readonly lose?: readonly string[];
@@ -35,12 +34,14 @@ export const whatIfCommand = defineCommand<Options>({
     const client = await context.connect();
     const hours = Number(options.hours ?? "12");
     if (!(hours > 0 && hours <= 168)) throw new CliError("--hours must be a number up to 168", exitCode.usage);
+    const { triedPolicy, triedTeams } = await import("../tried-change.ts");
+    const { terminal } = context;
     const answer = await client.whatIf({
-      teams: options.file === undefined ? [] : await teamsOf(options.file, context.terminal),
+      teams: options.file === undefined ? [] : await triedTeams(options.file, terminal),
       horizonMs: Math.round(hours * 3_600_000),
       loseNodes: [...(options.lose ?? [])],
       addNodes: (options.add ?? []).map(addition),
-      ...(options.policy === undefined ? {} : { policy: { policy: await policyOf(options.policy, context, client) } }),
+      ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),
     });
     if (options.json === true) {
       context.print(JSON.stringify(answer, null, 2));
@@ -55,20 +56,6 @@ export const whatIfCommand = defineCommand<Options>({
     return exitCode.ok;
   },
 });
-
-async function policyOf(named: string, { terminal }: CommandContext, client: HeadroomClient): Promise<Policy> {
-  const { namedPolicy } = await import("../documents/policy-file.ts");
-  return namedPolicy(named, (await client.presets()).items, terminal);
-}
-
-async function teamsOf(file: string, terminal: Terminal): Promise<TeamSpec[]> {
-  const { loadDocuments } = await import("../documents/load-documents.ts");
-  const documents = await loadDocuments([file], terminal);
-  return documents.map(({ document }) => {
-    if (document.kind !== "team") throw new CliError(`${file}: only teams can be tried`, exitCode.usage);
-    return document.team;
-  });
-}
 
 function addition(text: string): { readonly like: string; readonly count: number } {
   const at = text.lastIndexOf(":");

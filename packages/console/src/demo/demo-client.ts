@@ -53,13 +53,22 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
   });
 }
 
+const nothingKept = (): ProblemError =>
+  refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
+
 /** What only a live fleet has. */
-const unsupported: Pick<HeadroomClient, "logs" | "usage" | "createLoginLink"> = {
+const unsupported: Pick<
+  HeadroomClient,
+  "logs" | "usage" | "createLoginLink" | "startReplay" | "replay" | "cancelReplay"
+> = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
   async *logs() {
     throw refuse("notSupported", "Simulated work has no processes, so it writes no logs. Its progress is simulated.");
   },
   usage: () => Promise.reject(refuse("notSupported", "Simulated work uses no processor and no memory.")),
+  startReplay: () => Promise.reject(nothingKept()),
+  replay: () => Promise.reject(nothingKept()),
+  cancelReplay: () => Promise.reject(nothingKept()),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
 

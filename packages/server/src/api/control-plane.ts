@@ -5,6 +5,7 @@ import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/batch-driver.ts";
 import type { OutlookDesk } from "../outlook/outlook-desk.ts";
+import type { ReplayDesk } from "../replay/replay-desk.ts";
 import type { SizingDesk } from "../sizing/sizing-desk.ts";
 
 export interface ControlPlane {
@@ -13,6 +14,7 @@ export interface ControlPlane {
   readonly gate: Gate;
   readonly sizing: SizingDesk;
   readonly outlook: OutlookDesk;
+  readonly replays: ReplayDesk;
   readonly log: DriverLog;
   readonly version: string;
   /** When this process started. */

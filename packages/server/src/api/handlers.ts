@@ -23,6 +23,7 @@ import {
   workloadList,
   workloadView,
 } from "@headroom/views";
+import type { WhatIfChange } from "@headroom/sim";
 import type { z } from "zod";
 import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -103,6 +104,19 @@ function aboutTeam(error: unknown): unknown {
   return refuse("unknownTeamName", error.problem.detail);
 }
 
+/** A policy and teams that are tried: refused where they would be if they were declared. */
+async function tried(
+  driver: ControlPlane["driver"],
+  { teams, policy }: Pick<Call<"whatIf">["body"], "teams" | "policy">,
+): Promise<Pick<WhatIfChange, "teams" | "policy">> {
+  const chosen = policy === undefined ? null : chosenPolicy(policy);
+  if (policy !== undefined && chosen === null) throw noPreset();
+  const documents = engineDocuments({ sites: [], pools: [], teams, workloads: [] });
+  const forecast = await driver.read((engine) => planApply(engine, documents));
+  if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
+  return { teams: documents.teams, policy: chosen };
+}
+
 export const handlers: Handlers = {
   listWorkloads: ({ driver }, { query }) => driver.read((engine) => workloadList(engine, query)),
   submitWorkload: async (plane, call) => {
@@ -144,17 +158,22 @@ export const handlers: Handlers = {
     return answer.forecast;
   },
   whatIf: async ({ driver, outlook }, { body }) => {
-    const policy = body.policy === undefined ? null : chosenPolicy(body.policy);
-    if (body.policy !== undefined && policy === null) throw noPreset();
-    const documents = engineDocuments({ sites: [], pools: [], teams: body.teams, workloads: [] });
-    const change = { loseNodes: body.loseNodes, addNodes: body.addNodes, teams: documents.teams, policy };
+    const { teams, policy } = await tried(driver, body);
+    const change = { loseNodes: body.loseNodes, addNodes: body.addNodes, teams, policy };
     const missing = await driver.read(({ state }) =>
       [...body.loseNodes, ...body.addNodes.map(({ like }) => like)].find((id) => !state.nodes.has(id as NodeId)),
     );
     if (missing !== undefined) throw noNode(missing);
-    const forecast = await driver.read((engine) => planApply(engine, documents));
-    if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
     return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs });
+  },
+  startReplay: async ({ driver, replays, nowMs }, { body }) => {
+    const change = await tried(driver, body);
+    return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };
+  },
+  replay: ({ replays }, { params: { id } }) => replays.read(id),
+  cancelReplay: async ({ replays }, { params: { id } }) => {
+    await replays.cancel(id);
+    return { id };
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),

@@ -108,6 +108,35 @@ export class JournalReader {
     }
   }
 
+  /** Rounds from the first at or after `atMs` on; what each was given is read as it comes. */
+  *roundsFrom(atMs: number): Generator<RecordedRound> {
+    const statement = this.#database.prepare(
+      "SELECT round, at_ms, first_sequence, inputs FROM rounds WHERE round >= ? ORDER BY round",
+    );
+    for (const row of statement.iterate(this.#firstRoundAt(atMs))) yield roundOf(row);
+  }
+
+  /** Whether no round before this instant is kept. */
+  isFirstKept(atMs: number): boolean {
+    const row = this.#database.prepare("SELECT at_ms FROM rounds ORDER BY round LIMIT 1").get();
+    return row === undefined || numberOf(row, "at_ms") >= atMs;
+  }
+
+  /** Rounds never go back in time, so that halving finds it; their inputs are not touched. */
+  #firstRoundAt(atMs: number): number {
+    const bounds = this.#database.prepare("SELECT min(round) AS first, max(round) AS last FROM rounds").get();
+    if (bounds === undefined || bounds["first"] === null) return 0;
+    const at = this.#database.prepare("SELECT at_ms FROM rounds WHERE round >= ? ORDER BY round LIMIT 1");
+    let low = numberOf(bounds, "first");
+    let high = numberOf(bounds, "last") + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (numberOf(at.get(middle) ?? {}, "at_ms") < atMs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   *rounds(): Generator<RecordedRound> {
     const statement = this.#database.prepare("SELECT round, at_ms, first_sequence, inputs FROM rounds ORDER BY round");
     for (const row of statement.iterate()) yield roundOf(row);

@@ -4,6 +4,7 @@
  * and what happens to its nodes is all it has, as with a real one.
  */
 import type {
+  Attempt,
   AttemptId,
   CheckpointGang,
   Effect,
@@ -25,6 +26,23 @@ export interface RunPlan {
   readonly exitCode: number;
   /** From the request for a checkpoint to the report of it; left out: it never writes one. */
   readonly checkpointMs?: number;
+  /** The checkpoints that it reports on its way, in the order of time; absent: none. */
+  readonly checkpoints?: readonly PlannedCheckpoint[];
+}
+
+export interface PlannedCheckpoint {
+  /** From the moment the attempt runs. */
+  readonly afterMs: number;
+  readonly step: number;
+  readonly path: string;
+}
+
+/** An attempt that was there before the simulation: as the engine has it, and how it goes on. */
+export interface AdoptedAttempt {
+  readonly attempt: Attempt;
+  /** From the moment it runs, which may lie behind. */
+  readonly plan: RunPlan;
+  readonly graceTimeoutMs: number;
 }
 
 export interface SimulatedExecutorOptions {
@@ -37,7 +55,7 @@ export interface SimulatedExecutorOptions {
 }
 
 /** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
-export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5 } as const;
+export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6 } as const;
 /** The low bits of a payload, and how far what it is about lies above them. */
 export const ENTRY_BITS = 3;
 export const ENTRY_MASK = 7;
@@ -61,6 +79,8 @@ interface SimulatedAttempt {
   /** When the entry is due; meaningful while the attempt runs. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
+  /** What it is still to report, if it reports any, and the queue entry of the next. */
+  checkpoints: { next: number; awaits: number; readonly all: readonly PlannedCheckpoint[] } | null;
 }
 
 export class SimulatedExecutor {
@@ -124,12 +144,14 @@ export class SimulatedExecutor {
       const step = this.#queue.nextAtMs - attempt.startedAtMs;
       return { kind: "checkpointReported", attemptId, step, path: `step-${step}` };
     }
+    if ((payload & ENTRY_MASK) === attemptEntry.checkpoint) return this.#reportCheckpoint(slot, attempt);
     if (attempt.awaits !== this.#queue.nextSequence) return null;
     if ((payload & ENTRY_MASK) === attemptEntry.starts) {
       attempt.phase = "running";
       attempt.startedAtMs = this.#queue.nextAtMs;
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+      this.#pushCheckpoint(slot, attempt);
       return { kind: "attemptRunning", attemptId };
     }
     this.#slots[slot] = null;
@@ -169,7 +191,10 @@ export class SimulatedExecutor {
   /** An independent executor with the same attempts, on a fork of the same queue. */
   fork(queue: EventQueue): SimulatedExecutor {
     const copy = new SimulatedExecutor(this.#options, queue);
-    for (const attempt of this.#slots) copy.#slots.push(attempt === null ? null : { ...attempt });
+    for (const attempt of this.#slots)
+      copy.#slots.push(
+        attempt === null ? null : { ...attempt, checkpoints: attempt.checkpoints && { ...attempt.checkpoints } },
+      );
     copy.#freeSlots.push(...this.#freeSlots);
     for (const [attemptId, slot] of this.#slotByAttempt) copy.#slotByAttempt.set(attemptId, slot);
     for (const nodeId of this.#downNodes) copy.#downNodes.add(nodeId);
@@ -178,24 +203,7 @@ export class SimulatedExecutor {
 
   #launch(launch: LaunchGang, nowMs: number): void {
     if (this.#slotByAttempt.has(launch.attemptId)) return;
-    const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const { durationMs, exitCode, checkpointMs = null } = this.#options.plan(launch);
-    const attempt: SimulatedAttempt = {
-      attemptId: launch.attemptId,
-      workers: launch.workers,
-      durationMs,
-      exitCode,
-      checkpointMs,
-      phase: "starting",
-      awaits: 0,
-      awaitsLeaving: 0,
-      awaitsCheckpoint: 0,
-      startedAtMs: nowMs,
-      endsAtMs: Number.POSITIVE_INFINITY,
-      exit: "planned",
-    };
-    this.#slots[slot] = attempt;
-    this.#slotByAttempt.set(launch.attemptId, slot);
+    const { slot, attempt } = this.#add(launch.attemptId, launch.workers, this.#options.plan(launch));
     if (this.#downNodes.size > 0 && launch.workers.some(({ node }) => this.#downNodes.has(node))) {
       attempt.exit = "lost";
       attempt.phase = "stopping";
@@ -204,6 +212,83 @@ export class SimulatedExecutor {
       const payload = (slot << ENTRY_BITS) | attemptEntry.starts;
       attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
     }
+  }
+
+  #add(
+    attemptId: AttemptId,
+    workers: LaunchGang["workers"],
+    { durationMs, exitCode, checkpointMs, checkpoints }: RunPlan,
+  ): { readonly slot: number; readonly attempt: SimulatedAttempt } {
+    const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    const attempt: SimulatedAttempt = {
+      attemptId,
+      workers,
+      durationMs,
+      exitCode,
+      checkpointMs: checkpointMs ?? null,
+      phase: "starting",
+      awaits: 0,
+      awaitsLeaving: 0,
+      awaitsCheckpoint: 0,
+      startedAtMs: 0,
+      endsAtMs: Number.POSITIVE_INFINITY,
+      exit: "planned",
+      checkpoints: checkpoints === undefined ? null : { next: 0, awaits: 0, all: checkpoints },
+    };
+    this.#slots[slot] = attempt;
+    this.#slotByAttempt.set(attemptId, slot);
+    return { slot, attempt };
+  }
+
+  /** What was running, starting or stopping when the simulation began goes on from there. */
+  adopt(
+    { attempt: { id, workers, startedAtMs, stop, leaving }, plan, graceTimeoutMs }: AdoptedAttempt,
+    nowMs: number,
+  ): void {
+    const { slot, attempt } = this.#add(id, workers, plan);
+    const leavesAfterMs = Math.min(this.#options.stopMs, graceTimeoutMs);
+    if (leaving !== undefined)
+      attempt.awaitsLeaving = this.#queue.push(
+        nowMs + leavesAfterMs,
+        ranks.observation,
+        (slot << ENTRY_BITS) | attemptEntry.leaves,
+      );
+    // What was only asked for a checkpoint so far still runs.
+    if (stop !== null && stop.checkpointUntilMs === undefined) {
+      attempt.phase = "stopping";
+      attempt.exit = "terminated";
+      attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
+    } else if (startedAtMs === null) {
+      const payload = (slot << ENTRY_BITS) | attemptEntry.starts;
+      attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
+    } else {
+      attempt.phase = "running";
+      attempt.startedAtMs = startedAtMs;
+      attempt.endsAtMs = Math.max(nowMs, startedAtMs + plan.durationMs);
+      attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+      if (stop !== null) this.#askForCheckpoint(slot, attempt, nowMs);
+      const { checkpoints } = attempt;
+      if (checkpoints === null) return;
+      // What it reported before is known.
+      const knownMs = nowMs - startedAtMs;
+      while ((checkpoints.all[checkpoints.next]?.afterMs ?? knownMs) < knownMs) checkpoints.next++;
+      this.#pushCheckpoint(slot, attempt);
+    }
+  }
+
+  #pushCheckpoint(slot: number, { checkpoints, startedAtMs }: SimulatedAttempt): void {
+    const planned = checkpoints?.all[checkpoints.next];
+    if (checkpoints === null || planned === undefined) return;
+    const payload = (slot << ENTRY_BITS) | attemptEntry.checkpoint;
+    checkpoints.awaits = this.#queue.push(startedAtMs + planned.afterMs, ranks.observation, payload);
+  }
+
+  #reportCheckpoint(slot: number, attempt: SimulatedAttempt): Signal | null {
+    const { attemptId, phase, checkpoints } = attempt;
+    if (checkpoints === null || checkpoints.awaits !== this.#queue.nextSequence || phase !== "running") return null;
+    const { step, path } = checkpoints.all[checkpoints.next++]!;
+    this.#pushCheckpoint(slot, attempt);
+    return { kind: "checkpointReported", attemptId, step, path };
   }
 
   #stop(stop: StopGang, nowMs: number): void {
@@ -224,8 +309,10 @@ export class SimulatedExecutor {
   /** It goes on while it writes; asked again, it is writing already. */
   #checkpoint({ attemptId }: CheckpointGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
-    if (slot === undefined) return;
-    const attempt = this.#slots[slot]!;
+    if (slot !== undefined) this.#askForCheckpoint(slot, this.#slots[slot]!, nowMs);
+  }
+
+  #askForCheckpoint(slot: number, attempt: SimulatedAttempt, nowMs: number): void {
     if (attempt.phase !== "running" || attempt.checkpointMs === null || attempt.awaitsCheckpoint !== 0) return;
     const payload = (slot << ENTRY_BITS) | attemptEntry.saves;
     attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);

@@ -24,6 +24,7 @@ import { EventQueue, ranks } from "../clock/event-queue.ts";
 import {
   ENTRY_BITS,
   ENTRY_MASK,
+  type AdoptedAttempt,
   SimulatedExecutor,
   type SimulatedExecutorOptions,
 } from "../executor/simulated-executor.ts";
@@ -317,6 +318,19 @@ function appended(inputs: readonly Input[], input: Input): readonly Input[] {
 
 function restored({ engines }: { readonly engines?: EngineSource }, engine: Engine): Engine {
   return (engines ?? realEngines).restore(engine.snapshot());
+}
+
+/** A simulation that goes on from an engine in which work runs already. The engine becomes the simulation's own. */
+export function resumeSimulation<Observer extends SimulationObserver>(
+  options: SimulationOptions<Observer>,
+  engine: Engine,
+  adopted: readonly AdoptedAttempt[],
+): Simulation<Observer> {
+  const queue = new EventQueue();
+  const executor = new SimulatedExecutor(options.executor, queue);
+  for (const { id, health } of engine.state.nodes.values()) if (health === "lost") executor.loseNode(id);
+  for (const each of adopted) executor.adopt(each, options.startAtMs);
+  return new Simulation(options, { engine, queue, executor }, options.observer);
 }
 
 /** A simulation whose fleet stands and whose script has not begun. */

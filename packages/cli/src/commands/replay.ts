@@ -1,0 +1,82 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { HeadroomClient, Replay, ReplayReport } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
+
+interface Options {
+  readonly policy?: string;
+  readonly teamChanges?: string;
+  readonly since?: string;
+  readonly json?: boolean;
+}
+
+const LOOK_EVERY_MS = 200;
+
+export const replayCommand = defineCommand<Options>({
+  name: "replay",
+  summary: "Show what would have become of recorded work under another policy",
+  details:
+    "Decides what was recorded again: the same submissions, the same nodes, and work that takes what it really took. CONTROL is the\n" +
+    "same without a change: how far it lies from RECORDED is the error of replaying. Nothing is recorded.\n" +
+    "Examples:\n  headroom replay --policy fifo\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
+  options: [
+    { flags: "--policy <preset|file>", description: "under this policy the whole time", complete: "preset" },
+    {
+      flags: "--team-changes <file>",
+      description: "with the teams of a file defined as they stand there",
+      complete: "file",
+    },
+    { flags: "--since <duration>", description: "how far back to begin (default 7d)" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    if (options.policy === undefined && options.teamChanges === undefined)
+      throw new CliError("say what would have been otherwise: --policy or --team-changes", exitCode.usage);
+    const [{ duration }, tried] = await Promise.all([
+      import("../simulate/amount-options.ts"),
+      import("../tried-change.ts"),
+    ]);
+    const periodMs = duration(options.since ?? "7d", "--since");
+    const { terminal } = context;
+    const client = await context.connect();
+    const question = {
+      periodMs,
+      teams: options.teamChanges === undefined ? [] : await tried.triedTeams(options.teamChanges, terminal),
+      ...(options.policy === undefined ? {} : { policy: await tried.triedPolicy(options.policy, client, terminal) }),
+    };
+    const { id } = await client.startReplay(question);
+    const replay = await finished(context, client, id);
+    if (replay === null) return exitCode.interrupted;
+    if (replay.phase === "failed") throw new CliError(replay.detail, exitCode.failed);
+    if (options.json === true) context.print(JSON.stringify(replay.report, null, 2));
+    else await printReport(context, replay.report);
+    return exitCode.ok;
+  },
+});
+
+type Finished = Exclude<Replay, { readonly phase: "running" }>;
+
+/** `null`: interrupted, and the replay with it. */
+async function finished({ terminal }: CommandContext, client: HeadroomClient, id: string): Promise<Finished | null> {
+  const { ProgressLine } = await import("../simulate/progress-line.ts");
+  const line = new ProgressLine(terminal.stderr);
+  try {
+    for (;;) {
+      if (terminal.interrupted.aborted) {
+        await client.cancelReplay(id);
+        return null;
+      }
+      const replay = await client.replay(id);
+      if (replay.phase !== "running") return replay;
+      line.show(`replaying, ${Math.round(replay.progress * 100)}%`);
+      await delay(LOOK_EVERY_MS);
+    }
+  } finally {
+    line.clear();
+  }
+}
+
+async function printReport({ print, paint, terminal }: CommandContext, report: ReplayReport): Promise<void> {
+  const { replayTables } = await import("../output/replay-text.ts");
+  print(...replayTables(report, terminal.stdout, paint));
+}

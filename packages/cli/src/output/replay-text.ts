@@ -1,0 +1,87 @@
+/** What a replay came to, as tables. */
+import type { ReplayFigures, ReplayGroup, ReplayReport } from "@headroom/protocol";
+import { printable, type Sink } from "../terminal.ts";
+import { instant, shortDuration } from "./amounts.ts";
+import type { Paint, Tone } from "./style.ts";
+import { tableLines } from "./table.ts";
+
+/** Users of a large site are many; `--json` has all. */
+const ROWS_MAX = 20;
+
+const courseNames = ["recorded", "control", "changed"] as const;
+const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
+
+export function replayTables(report: ReplayReport, sink: Pick<Sink, "columns">, paint: Paint): string[] {
+  const whole = tableLines(
+    [{ title: "" }, ...courseNames.map((name) => right(name.toUpperCase()))],
+    wholeRows(report),
+    sink,
+    paint,
+  );
+  return [
+    `${instant(report.fromMs)} to ${instant(report.toMs)}`,
+    printable(report.sentence),
+    "",
+    ...whole,
+    ...groupLines("TEAM", report.teams, sink, paint),
+    ...groupLines("USER", report.users, sink, paint),
+    ...groupLines("ACCELERATORS", report.sizes, sink, paint),
+    "",
+    ...report.notes.map((note) => paint("dim", printable(note))),
+  ];
+}
+
+function wholeRows(report: ReplayReport): string[][] {
+  const row = (name: string, text: (course: ReplayReport["changed"]) => string): string[] => [
+    name,
+    ...courseNames.map((course) => text(report[course])),
+  ];
+  return [
+    row("workloads", ({ workloads }) => String(workloads)),
+    row("started", ({ started }) => String(started)),
+    row("wait, mean", ({ waitMeanMs }) => shortDuration(waitMeanMs)),
+    row("wait, half below", ({ waitP50Ms }) => shortDuration(waitP50Ms)),
+    row("wait, 95 of 100 below", ({ waitP95Ms }) => shortDuration(waitP95Ms)),
+    row("slowdown", ({ slowdown }) => (slowdown === null ? "–" : slowdown.toFixed(2))),
+    row("utilisation", ({ utilisation }) => `${(utilisation * 100).toFixed(1)}%`),
+    row("accelerator hours", ({ acceleratorHours }) => acceleratorHours.toFixed(1)),
+    row("undone by evictions", ({ lostAcceleratorHours }) => lostAcceleratorHours.toFixed(1)),
+    row("evictions", ({ evictions }) => String(evictions)),
+    row("ended", ({ endedCount }) => String(endedCount)),
+    row("last end after", ({ makespanMs }) => shortDuration(makespanMs)),
+  ];
+}
+
+const tones: Readonly<Record<ReplayGroup["outcome"], Tone>> = { wins: "green", loses: "red", same: "dim" };
+
+/** As it was (the control) against the change. */
+function groupLines(
+  title: string,
+  groups: readonly ReplayGroup[],
+  sink: Pick<Sink, "columns">,
+  paint: Paint,
+): string[] {
+  if (groups.length === 0) return [];
+  const columns = [
+    { title, minWidth: 8 },
+    right("WORKLOADS"),
+    { title: "" },
+    ...["MEAN WAIT", "P95 WAIT", "SLOWDOWN", "HOURS", "EVICTIONS"].map(right),
+  ];
+  const pair = (group: ReplayGroup, text: (figures: ReplayFigures) => string): string =>
+    `${text(group.control)} → ${text(group.changed)}`;
+  const rows = groups
+    .slice(0, ROWS_MAX)
+    .map((group) => [
+      { text: group.name, tone: "bold" as const },
+      String(group.changed.workloads),
+      { text: group.outcome, tone: tones[group.outcome] },
+      pair(group, ({ waitMeanMs }) => shortDuration(waitMeanMs)),
+      pair(group, ({ waitP95Ms }) => shortDuration(waitP95Ms)),
+      pair(group, ({ slowdown }) => (slowdown === null ? "–" : slowdown.toFixed(2))),
+      pair(group, ({ acceleratorHours }) => acceleratorHours.toFixed(1)),
+      pair(group, ({ evictions }) => String(evictions)),
+    ]);
+  const more = groups.length > ROWS_MAX ? [`… and ${groups.length - ROWS_MAX} more (--json has them)`] : [];
+  return ["", ...tableLines(columns, rows, sink, paint), ...more];
+}

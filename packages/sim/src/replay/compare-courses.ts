@@ -1,0 +1,188 @@
+/** Courses of one window side by side: in all, by team, by user and by size. */
+import type { BookedWorkload, BookSample, CourseBook } from "./course-book.ts";
+
+/** Times in ms; a wait goes from the submission to the first start, or to the end of the window where there is none. */
+export interface CourseFigures {
+  /** That waited to start when the window began, or were submitted in it. */
+  readonly workloads: number;
+  /** Of them, those that started within the window. */
+  readonly started: number;
+  readonly waitMeanMs: number;
+  readonly waitP50Ms: number;
+  readonly waitP95Ms: number;
+  /** Of those that ended in every course: time from submission to end over the shortest run of it in any course, at least 1; `null`: none did. */
+  readonly slowdown: number | null;
+  readonly acceleratorHours: number;
+  /** Undone by evictions. */
+  readonly lostAcceleratorHours: number;
+  /** Attempts asked to leave, or to shrink, for others. */
+  readonly evictions: number;
+}
+
+export interface CourseSummary extends CourseFigures {
+  /** Accelerator time held over what the nodes that were up had. */
+  readonly utilisation: number;
+  /** Of all that ended within the window. */
+  readonly endedCount: number;
+  /** From the beginning of the window to the last end in it. */
+  readonly makespanMs: number;
+  readonly samples: readonly BookSample[];
+}
+
+export interface ComparedGroup {
+  readonly name: string;
+  readonly recorded: CourseFigures;
+  readonly control: CourseFigures;
+  readonly changed: CourseFigures;
+  /** By the mean wait of `changed` against `control`: shorter, longer, or the same to a second and a hundredth. */
+  readonly outcome: "wins" | "loses" | "same";
+}
+
+export interface ComparedCourses {
+  readonly recorded: CourseSummary;
+  readonly control: CourseSummary;
+  readonly changed: CourseSummary;
+  readonly teams: readonly ComparedGroup[];
+  readonly users: readonly ComparedGroup[];
+  readonly sizes: readonly ComparedGroup[];
+}
+
+const courseNames = ["recorded", "control", "changed"] as const;
+type ByCourse<T> = Readonly<Record<(typeof courseNames)[number], T>>;
+
+export interface ComparedWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Bounded slowdown (Feitelson): what runs for less counts as if it ran so long. */
+const SLOWDOWN_RUN_MIN_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+export function compareCourses(books: ByCourse<CourseBook>, window: ComparedWindow): ComparedCourses {
+  const shortest = shortestRuns(books);
+  const figures = (of: (each: BookedWorkload) => boolean): ByCourse<CourseFigures> =>
+    byCourse((name) => figuresOf([...books[name].workloads.values()].filter(of), shortest, window));
+  const all = figures(() => true);
+  const groups = (nameOf: (each: BookedWorkload) => string): readonly ComparedGroup[] => {
+    const names = new Set(courseNames.flatMap((course) => [...books[course].workloads.values()].map(nameOf)));
+    return [...names].map((name) => {
+      const grouped = figures((each) => nameOf(each) === name);
+      return { name, ...grouped, outcome: outcomeOf(grouped) };
+    });
+  };
+  const summaries = byCourse((name) => ({ ...all[name], ...wholeCourse(books[name], window) }));
+  return {
+    ...summaries,
+    teams: byGain(groups(({ team }) => team)),
+    users: byGain(groups(({ user }) => user)),
+    sizes: groups(sizeOf).toSorted((left, right) => sizeOrder(left.name) - sizeOrder(right.name)),
+  };
+}
+
+function byCourse<T>(of: (name: (typeof courseNames)[number]) => T): ByCourse<T> {
+  return { recorded: of("recorded"), control: of("control"), changed: of("changed") };
+}
+
+/** Of work that ended in all courses, by key, the shortest time from its first start to its end. */
+function shortestRuns(books: ByCourse<CourseBook>): ReadonlyMap<string, number> {
+  const shortest = new Map<string, number>();
+  for (const [key, { startedAtMs, endedAtMs }] of books.recorded.workloads) {
+    if (startedAtMs === null || endedAtMs === null) continue;
+    let runMs = endedAtMs - startedAtMs;
+    let endsInAll = true;
+    for (const book of [books.control, books.changed]) {
+      const other = book.workloads.get(key);
+      if (other === undefined || other.startedAtMs === null || other.endedAtMs === null) endsInAll = false;
+      else runMs = Math.min(runMs, other.endedAtMs - other.startedAtMs);
+    }
+    if (endsInAll) shortest.set(key, Math.max(SLOWDOWN_RUN_MIN_MS, runMs));
+  }
+  return shortest;
+}
+
+function figuresOf(
+  workloads: readonly BookedWorkload[],
+  shortest: ReadonlyMap<string, number>,
+  { toMs }: ComparedWindow,
+): CourseFigures {
+  const waiting = workloads.filter(({ awaitsStart }) => awaitsStart);
+  const waits = waiting.map((each) => waitOf(each, toMs)).toSorted((left, right) => left - right);
+  const slowdowns = waiting.flatMap(({ key, submittedAtMs, endedAtMs }) => {
+    const runMs = shortest.get(key);
+    return runMs === undefined || endedAtMs === null ? [] : [Math.max(1, (endedAtMs - submittedAtMs) / runMs)];
+  });
+  return {
+    workloads: waiting.length,
+    started: waiting.filter(({ startedAtMs }) => startedAtMs !== null).length,
+    waitMeanMs: Math.round(mean(waits) ?? 0),
+    waitP50Ms: percentile(waits, 50),
+    waitP95Ms: percentile(waits, 95),
+    slowdown: rounded(mean(slowdowns), 100),
+    acceleratorHours: hours(workloads.reduce((sum, { heldMilliMs }) => sum + heldMilliMs, 0)),
+    lostAcceleratorHours: hours(workloads.reduce((sum, { lostMilliMs }) => sum + lostMilliMs, 0)),
+    evictions: workloads.reduce((sum, { evictions }) => sum + evictions, 0),
+  };
+}
+
+/** Work that ended without a start, cancelled for instance, waited until then. */
+function waitOf({ submittedAtMs, startedAtMs, endedAtMs }: BookedWorkload, toMs: number): number {
+  return Math.max(0, (startedAtMs ?? endedAtMs ?? toMs) - submittedAtMs);
+}
+
+function wholeCourse(book: CourseBook, { fromMs }: ComparedWindow): Omit<CourseSummary, keyof CourseFigures> {
+  const { heldMilliMs, usableMs } = book.totals;
+  const ends = [...book.workloads.values()].flatMap(({ endedAtMs }) => endedAtMs ?? []);
+  return {
+    utilisation: usableMs === 0 ? 0 : rounded(heldMilliMs / 1000 / usableMs, 10_000),
+    endedCount: ends.length,
+    makespanMs: ends.reduce((last, atMs) => Math.max(last, atMs), fromMs) - fromMs,
+    samples: book.samples,
+  };
+}
+
+/** `1`, `2`, `3-4`, `5-8`, … accelerators of the whole gang; less than one is `under 1`. */
+function sizeOf({ milliPerWorker, workers }: BookedWorkload): string {
+  const milli = milliPerWorker * workers;
+  if (milli === 0) return "none";
+  if (milli < 1000) return "under 1";
+  const accelerators = Math.ceil(milli / 1000);
+  let most = 1;
+  while (most < accelerators) most *= 2;
+  return most <= 2 ? String(most) : `${most / 2 + 1}-${most}`;
+}
+
+const sizeOrder = (name: string): number => (name === "none" ? -1 : name === "under 1" ? 0 : Number.parseInt(name, 10));
+
+/** Of mean waits, differences below are noise of the replay itself. */
+const SAME_WAIT_MS = 1000;
+const SAME_WAIT_SHARE = 100;
+
+function outcomeOf({ control, changed }: ByCourse<CourseFigures>): ComparedGroup["outcome"] {
+  const gainMs = control.waitMeanMs - changed.waitMeanMs;
+  const noiseMs = Math.max(SAME_WAIT_MS, control.waitMeanMs / SAME_WAIT_SHARE);
+  if (gainMs > noiseMs) return "wins";
+  return gainMs < -noiseMs ? "loses" : "same";
+}
+
+/** Who gains most waiting time in all goes first. */
+function byGain(groups: readonly ComparedGroup[]): readonly ComparedGroup[] {
+  const gain = ({ control, changed }: ComparedGroup): number =>
+    control.waitMeanMs * control.workloads - changed.waitMeanMs * changed.workloads;
+  return groups.toSorted((left, right) => gain(right) - gain(left) || (left.name < right.name ? -1 : 1));
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Nearest rank. */
+function percentile(sorted: readonly number[], percent: number): number {
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? 0;
+}
+
+function rounded<T extends number | null>(value: T, scale: number): T {
+  return (value === null ? null : Math.round(value * scale) / scale) as T;
+}
+
+const hours = (milliMs: number): number => Math.round(milliMs / 1000 / (HOUR_MS / 100)) / 100;

@@ -1,0 +1,89 @@
+/**
+ * Of what reached the engine, what came from outside and would have come under any policy: commands, and what became of nodes.
+ * What attempts did is not among it: that follows from what was started, and when.
+ */
+import { commandId } from "@headroom/engine";
+import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+
+export interface RecordedRound {
+  readonly atMs: number;
+  readonly inputs: readonly Input[];
+}
+
+export interface OutsideInput {
+  readonly atMs: number;
+  readonly input: Input;
+}
+
+/** How a replay differs from what was recorded. */
+export interface ReplayChange {
+  /** In force for the whole window, whatever was set meanwhile; `null`: the recorded ones. */
+  readonly policy: Policy | null;
+  /** Teams as they would have been, whatever was declared of them meanwhile. */
+  readonly teams: readonly Team[];
+}
+
+export function outsideInputs({ atMs, inputs }: RecordedRound): readonly OutsideInput[] {
+  return inputs.filter(isFromOutside).map((input) => ({ atMs, input }));
+}
+
+function isFromOutside(input: Input): boolean {
+  switch (input.kind) {
+    case "attemptRunning":
+    case "attemptExited":
+    case "attemptLost":
+    case "workersLeft":
+    case "progressReported":
+    case "checkpointReported":
+    case "tick":
+      return false;
+    default:
+      return true;
+  }
+}
+
+/** The input as it has to be given in this course; `null`: not at all. `idOf` answers what a recorded id is called here. */
+export function changedInput(
+  input: Input,
+  change: ReplayChange,
+  idOf: (recorded: string) => WorkloadId | null,
+): Input | null {
+  switch (input.kind) {
+    case "setPolicy":
+      return change.policy === null ? input : null;
+    case "submitWorkload":
+      return { ...input, spec: withIds(input.spec, idOf) };
+    case "apply": {
+      const changed = new Map(change.teams.map((team) => [team.name, team]));
+      return {
+        ...input,
+        teams: input.teams.map((team) => changed.get(team.name) ?? team),
+        workloads: input.workloads.map((spec) => withIds(spec, idOf)),
+      };
+    }
+    case "stopWorkload":
+    case "holdWorkload":
+    case "releaseWorkload": {
+      const workloadId = idOf(input.workloadId);
+      return workloadId === null ? null : { ...input, workloadId };
+    }
+    default:
+      return input;
+  }
+}
+
+/** What it waits for may be named by its id. */
+function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
+  if (spec.after === undefined) return spec;
+  return { ...spec, after: spec.after.map((each) => ({ ...each, workload: idOf(each.workload) ?? each.workload })) };
+}
+
+export const CHANGE_COMMAND: CommandId = commandId("replay");
+
+export function changeInputs({ policy, teams }: ReplayChange): readonly Command[] {
+  const by = { actor: "replay", idempotencyKey: null, commandId: CHANGE_COMMAND };
+  const commands: Command[] = [];
+  if (teams.length > 0) commands.push({ ...by, kind: "apply", sites: [], pools: [], teams, workloads: [] });
+  if (policy !== null) commands.push({ ...by, kind: "setPolicy", policy });
+  return commands;
+}

@@ -1,0 +1,156 @@
+/**
+ * Policy replay: a recorded window under another policy, or with other teams. Three courses: what really happened; the window
+ * replayed as it was, the control, which shows what the replay itself changes; and the window replayed with the change. Pure: a
+ * function of what was recorded.
+ */
+import { replayEngine, restoreEngine } from "@headroom/engine";
+import type { Engine, Event, JournalGroup } from "@headroom/engine";
+import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
+import type { DurationScenario } from "../estimate/durations.ts";
+import { workHistory } from "../estimate/history.ts";
+import { compareCourses } from "./compare-courses.ts";
+import type { ComparedCourses } from "./compare-courses.ts";
+import { CourseBook } from "./course-book.ts";
+import type { BookOptions } from "./course-book.ts";
+import type { OutsideInput, ReplayChange } from "./outside-inputs.ts";
+import { RecordedWork } from "./recorded-work.ts";
+import { ReplayCourse } from "./replay-course.ts";
+import type { Recorded } from "./replay-course.ts";
+
+export interface RecordedWindow extends BookOptions {
+  /** The engine's state as the window begins. */
+  readonly snapshot: Uint8Array;
+  /** Everything recorded within the window. */
+  readonly groups: readonly JournalGroup[];
+  readonly inputs: readonly OutsideInput[];
+}
+
+/** What could not be known, and how it was assumed: each a number of cases. */
+export interface ReplayAssumptions {
+  /** Tasks that had not ended, or never run, when the window did: they were taken to last as such work did. */
+  readonly imaginedDurations: number;
+  /** Workloads that somebody stopped, or that their walltime did: left alone they would have gone on, for nobody knows how long. */
+  readonly stopped: number;
+  /** Attempts that were lost although their nodes were not: their losses are not repeated. */
+  readonly lostAttempts: number;
+  /** Workloads that had not started when the window ended; their waits count until then. */
+  readonly waitingAtEnd: { readonly recorded: number; readonly control: number; readonly changed: number };
+  /** Commands that were refused. */
+  readonly refusals: { readonly control: number; readonly changed: number };
+  /** From launch to running and from stop to end: the middle of what was recorded, for all. */
+  readonly startupMs: number;
+  readonly stopMs: number;
+}
+
+export interface ReplayReport extends ComparedCourses {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly stepMs: number;
+  readonly assumptions: ReplayAssumptions;
+}
+
+const SEED = 1;
+const noChange: ReplayChange = { policy: null, teams: [] };
+
+/** A replay in steps, so that whoever runs it can say how far it is and stop. */
+export class Replay {
+  readonly #window: RecordedWindow;
+  readonly #recorded: Recorded;
+  readonly #control: ReplayCourse;
+  readonly #changed: ReplayCourse;
+  #isControlDone = false;
+  #isDone = false;
+
+  constructor(window: RecordedWindow, change: ReplayChange) {
+    this.#window = window;
+    this.#recorded = readRecorded(window);
+    this.#control = new ReplayCourse(this.#recorded, noChange, window);
+    this.#changed = new ReplayCourse(this.#recorded, change, window);
+  }
+
+  /** Up to `maxRounds` rounds more. True: it is done, and `report` says what came of it. */
+  advance(maxRounds: number): boolean {
+    const { toMs } = this.#window;
+    if (!this.#isControlDone) this.#isControlDone = this.#control.advance(toMs, maxRounds);
+    else this.#isDone = this.#isDone || this.#changed.advance(toMs, maxRounds);
+    return this.#isDone;
+  }
+
+  /** 0 to 1. */
+  get progress(): number {
+    const { fromMs, toMs } = this.#window;
+    const share = ({ nowMs }: ReplayCourse): number => (nowMs - fromMs) / Math.max(1, toMs - fromMs);
+    return (share(this.#control) + share(this.#changed)) / 2;
+  }
+
+  /** Why the change itself was refused where the window begins, in the engine's words; empty: it was not. */
+  get changeRefusals(): readonly string[] {
+    return this.#changed.changeRefusals;
+  }
+
+  report(): ReplayReport {
+    const { fromMs, toMs, stepMs } = this.#window;
+    const { book, work } = this.#recorded;
+    const books = { recorded: book, control: this.#control.book, changed: this.#changed.book };
+    const compared = compareCourses(books, { fromMs, toMs });
+    const waiting = (of: CourseBook): number =>
+      [...of.workloads.values()].filter(({ startedAtMs, endedAtMs }) => startedAtMs === null && endedAtMs === null)
+        .length;
+    return {
+      fromMs,
+      toMs,
+      stepMs,
+      ...compared,
+      assumptions: {
+        imaginedDurations: new Set([...this.#control.imagined, ...this.#changed.imagined]).size,
+        stopped: [...book.workloads.values()].filter(
+          ({ endReason }) => endReason === "cancelled" || endReason === "walltimeExceeded",
+        ).length,
+        lostAttempts: work.lostAttempts,
+        waitingAtEnd: { recorded: waiting(book), control: waiting(books.control), changed: waiting(books.changed) },
+        refusals: { control: this.#control.refusals, changed: this.#changed.refusals },
+        ...work.latencies,
+      },
+    };
+  }
+}
+
+export function replay(window: RecordedWindow, change: ReplayChange): ReplayReport {
+  const run = new Replay(window, change);
+  while (!run.advance(1_000_000));
+  return run.report();
+}
+
+function readRecorded(window: RecordedWindow): Recorded {
+  const { snapshot, groups, inputs, toMs } = window;
+  const engine = restoreEngine(snapshot);
+  const book = new CourseBook(engine, window);
+  const work = new RecordedWork(engine, book);
+  for (const { text } of groups) {
+    for (const event of JSON.parse(text) as readonly Event[]) {
+      book.take(event);
+      work.take(event);
+    }
+  }
+  book.close();
+  work.close(toMs);
+  replayEngine(engine, groups);
+  return { snapshot, inputs, book, work, imagined: imaginedWork(engine, book) };
+}
+
+/** As such work took until the end of the window; each task once, whichever course asks first. */
+function imaginedWork(atEnd: Engine, book: CourseBook): Recorded["imagined"] {
+  const history = workHistory(atEnd.state);
+  const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules).scenario(SEED);
+  const known = new Map<string, number>();
+  return (key, task, doneWorkerMs, workers) => {
+    const name = `${key} ${task} ${doneWorkerMs}`;
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const id = book.workloads.get(key)?.id;
+    const record = id === undefined ? 0 : (history.indexOf.get(id) ?? 0);
+    const drawn = scenario.durationMs(record, Math.ceil(doneWorkerMs / workers)) * workers;
+    known.set(name, drawn);
+    return drawn;
+  };
+}
