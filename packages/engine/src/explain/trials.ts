@@ -11,7 +11,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import type { PromisedPlace, WorkloadSpec } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
-import { evictionCost } from "../schedule/evict/eviction-cost.ts";
+import { evictionLoss } from "../schedule/evict/eviction-cost.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -144,7 +144,7 @@ export class Trials {
     const { gang, restartCostMs } = workload.spec;
     const workers = keeps === 0 ? attempt.workers.length : (attempt.leaving ?? []).length;
     const lostAcceleratorMs =
-      keeps === 0 ? evictionCost(workload, attempt, this.nowMs) : (restartCostMs ?? 0) * workers * gang.accelerators;
+      keeps === 0 ? evictionLoss(world, attempt, this.nowMs) : (restartCostMs ?? 0) * workers * gang.accelerators;
     return { workloadId: workload.id, workers, lostAcceleratorMs };
   }
 }

@@ -195,7 +195,8 @@ export class Stage {
     progress: (rest) => {
       const words = wordsOf(rest);
       const step = Number(words.fields.get("step"));
-      return [{ kind: "progressReported", attemptId: this.#attempt(words), step, totalSteps: null, metrics: {} }];
+      const totalSteps = words.fields.has("of") ? Number(words.fields.get("of")) : null;
+      return [{ kind: "progressReported", attemptId: this.#attempt(words), step, totalSteps, metrics: {} }];
     },
     checkpoint: (rest) => {
       const words = wordsOf(rest);

@@ -1,7 +1,6 @@
 /**
  * The product's own search: those whose eviction costs least leave first, one by one, until the beneficiary fits; then everybody
- * is given back whose leaving was not needed. Cost is work that would be lost: what ran since the last checkpoint, and what
- * starting again takes, times the accelerators held.
+ * is given back whose leaving was not needed. What the cost is: `eviction-cost.ts`.
  */
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -80,7 +79,7 @@ function searchByNode(batch: Batch, asked: Search): Plan | null {
       else there.push(attempt);
     }
   }
-  const costOf = ({ attempt }: Victim): number => evictionCost(workloadOf(world, attempt.workloadId), attempt, nowMs);
+  const costOf = ({ attempt }: Victim): number => evictionCost(world, attempt, nowMs);
   const options: { readonly victims: Victim[]; readonly cost: number }[] = [];
   for (const [node, there] of byNode) {
     const victims = vacateUntilItFits(batch, asked, { slot: world.capacity.slot(node), there });
@@ -156,7 +155,7 @@ function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionR
       if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
       const workload = workloadOf(world, attempt.workloadId);
       if (reason !== "preempted" || mayPreempt(beneficiary, head, workload))
-        costs.set(attempt, evictionCost(workload, attempt, nowMs));
+        costs.set(attempt, evictionCost(world, attempt, nowMs));
     }
   }
   return [...costs.keys()].toSorted(

@@ -8,7 +8,7 @@ import { workloadOf } from "../../state/entities.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { acceptableTypes, quotaReached } from "../request.ts";
-import { evictionCost } from "./eviction-cost.ts";
+import { evictionCost, evictionLoss } from "./eviction-cost.ts";
 import type { Plan } from "./plan.ts";
 import { replace } from "./replace.ts";
 import { isEvictable } from "./rights.ts";
@@ -91,8 +91,8 @@ function movableOn(batch: Batch, slot: NodeSlot): Movable[] {
       if (attempt === undefined || !isEvictable(batch, attempt)) return [];
       const workload = workloadOf(world, attempt.workloadId);
       const { accelerators } = workload.spec.gang;
-      const cost = evictionCost(workload, attempt, nowMs);
-      const lossMs = cost / Math.max(1, attempt.workers.length * accelerators);
+      const cost = evictionCost(world, attempt, nowMs);
+      const lossMs = evictionLoss(world, attempt, nowMs) / Math.max(1, attempt.workers.length * accelerators);
       return lossMs > lossMax ? [] : [{ attempt, workload, count: workers * accelerators, cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);
