@@ -33,7 +33,7 @@ const teamRules = z
       10,
     ).meta({
       description:
-        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-claim-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
+        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-claim-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
     }),
     share: z.enum(["divide", "weights"]).meta({
       description:
@@ -129,7 +129,7 @@ export const policy = z
       .refine((keys) => !keys.includes("user"), { message: notYet("another key than user") })
       .meta({
         description:
-          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet. `user`: whose user holds less of the team (not honoured yet, and refused). `deadline`: the one due first. `submitted`.",
+          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet, then what runs with no more than that. `user`: whose user holds less of the team (not honoured yet, and refused). `deadline`: the one due first. `submitted`.",
       }),
     whenHeadBlocked: z.enum(["stop", "skip"]).meta({
       description:

@@ -68,6 +68,8 @@ const MEMORY_UNIT = 1_000_000;
 const NODE_CORES = 20_000;
 const NODE_BYTES = 20_000_000_000;
 const POD_BYTES = 1_000_000_000;
+/** Of a queue that states none. */
+const QUEUE_PRIORITY = 100;
 
 const actionPhases: Readonly<Record<string, Phase>> = {
   allocate: "place",
@@ -131,7 +133,7 @@ function addTeam(stage: Stage, queue: Queue): void {
     guarantee: amounts(queue.quota, queue.quotaCpuMillis, queue.quotaMemory),
     limit: amounts(queue.limit, queue.limitCpuMillis, queue.limitMemory),
     weight: queue.weight ?? 0,
-    ...(queue.priority === null ? {} : { priority: queue.priority }),
+    priority: queue.priority ?? QUEUE_PRIORITY,
   });
 }
 

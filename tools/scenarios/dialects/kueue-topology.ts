@@ -45,7 +45,8 @@ const KIB = 1024;
 export function playKueueTopology(scenario: Scenario): string[] {
   const world = scenario as TopologyScenario;
   const levels = world.topologies[0]?.levels ?? [];
-  const stage = new Stage(policyFor(world), levels);
+  // A leaf is one node here, whatever the dialect calls that level.
+  const stage = new Stage(policyFor(world), levels.slice(0, -1));
   const leaves = leavesOf(world.nodes, levels);
   for (const [name, nodes] of leaves) addLeaf(stage, { name, nodes, levels });
   stage.addTeam({ name: "team", parent: null });
@@ -59,7 +60,7 @@ export function playKueueTopology(scenario: Scenario): string[] {
         coresMilli: (podset.gpusPerPod ?? podset.requests?.cpu ?? 0) * CORE,
         memoryMib: Math.ceil((podset.requests?.memory ?? 0) / KIB),
       },
-      ...fabricOf(podset),
+      ...fabricOf(podset, levels.at(-1)),
     }),
   );
   stage.round();
@@ -110,19 +111,20 @@ function addLeaf(stage: Stage, { name, nodes, levels }: Leaf): void {
     coresMilli: sum(({ gpus }) => gpus) * CORE,
     memoryMib: Math.floor(sum(({ otherAllocatable }) => otherAllocatable?.memory ?? 0) / KIB),
     workersMax: sum(({ otherAllocatable }) => otherAllocatable?.pods ?? 0),
-    fabric: levels.map((level) => first?.labels[level] ?? ""),
+    fabric: levels.slice(0, -1).map((level) => first?.labels[level] ?? ""),
   });
 }
 
 /** What the dialect calls unknown or impossible stays so: a slice without a size has no workers. */
-function fabricOf({ topologyRequest }: PodSet): { readonly fabric?: FabricSpec } {
+function fabricOf({ topologyRequest }: PodSet, leafLevel: string | undefined): { readonly fabric?: FabricSpec } {
+  const levelOf = (name: string): string => (name === leafLevel ? "node" : name);
   const { required, preferred, podSetSliceRequiredTopology, podSetSliceSize } = topologyRequest ?? {};
-  const within = required === undefined ? {} : { within: required };
-  const prefer = preferred === undefined ? {} : { prefer: preferred };
+  const within = required === undefined ? {} : { within: levelOf(required) };
+  const prefer = preferred === undefined ? {} : { prefer: levelOf(preferred) };
   const slices =
     podSetSliceRequiredTopology === undefined
       ? {}
-      : { slices: [{ workers: podSetSliceSize ?? 0, within: podSetSliceRequiredTopology }] };
+      : { slices: [{ workers: podSetSliceSize ?? 0, within: levelOf(podSetSliceRequiredTopology) }] };
   const fabric = { ...within, ...prefer, ...slices };
   return Object.keys(fabric).length === 0 ? {} : { fabric };
 }

@@ -7,7 +7,7 @@ export interface Policy {
   readonly name: string;
   /**
    * Who goes first within a team, most significant key first; every order ends in the order of submission. `priority`: larger
-   * first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on before what would start. `starting`: what does not run with its minimum yet before what would grow.
+   * first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on before what would start. `starting`: what does not run with its minimum yet, then what runs with no more than that, then what has grown beyond.
    * `user`: whose user holds less of the team goes first. `deadline`: the one due first. `submitted`: nothing but the order of submission.
    */
   readonly order: readonly OrderKey[];
@@ -83,7 +83,7 @@ export interface TeamRules {
 /**
  * `above-share-last`: whoever is above its fair share in every resource goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger
  * first. `without-claim-last`: who may claim nothing of a resource it would use goes last. `share-with`: the smaller dominant share with the request. `share`: without it.
- * `claim`: the smaller claim. `weighted-use`: the smaller use with the request for its weight. `guarantee-ratio`: the smaller ratio of use to guarantee. `name`. Ties end in the order of definition.
+ * `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use with the request for its weight. `guarantee-ratio`: the smaller ratio of use to guarantee. `name`. Ties end in the order of definition.
  */
 export type TeamOrderKey =
   | "above-share-last"

@@ -106,7 +106,10 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
   });
 }
 
-/** The order in which nodes are filled by the level that is preferred: the domain's place among its like; empty without such a wish. */
+/**
+ * The order in which nodes are filled where a choice has several domains of the level that is preferred: the emptiest first, which
+ * takes most of the gang, ties to the last; empty without such a wish.
+ */
 export function preferredRanks(
   world: World,
   found: PlacementClass,
@@ -118,7 +121,7 @@ export function preferredRanks(
   for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
     const level = site.tree.levels.indexOf(prefer);
     if (level < 0) continue;
-    for (const [rank, domain] of fullestFirst(site, candidates, level).entries())
+    for (const [rank, domain] of fullestFirst(site, candidates, level).toReversed().entries())
       for (const { slot } of domain.candidates) ranks.set(slot.node.id, rank);
   }
   return ranks;

@@ -43,27 +43,38 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
   if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
-  if (world.rules.eviction.promises === "kept") return keepMoves(batch, plan.moves ?? []);
+  const beyond = promiseMoves(batch, plan.moves ?? []);
+  if (world.rules.eviction.promises === "kept") return;
   // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
-  for (const { found, placement } of plan.moves ?? []) batch.ledger.occupy(found, placement);
+  for (const { found, placement } of beyond) batch.ledger.occupy(found, placement);
 }
 
 /**
- * Places for those who move, one for each attempt: for all of a gang that leaves, for the first of the further workers of one that
- * shrinks, for whoever had only a promise. The workers beyond ask again when the gang has grown so far.
+ * Promises places to those who move, one for each attempt: for all of a gang that leaves, for the first of the further workers of
+ * one that shrinks, for whoever had only a promise. The workers beyond ask again when the gang has grown so far: their moves are
+ * given back.
  */
-function keepMoves(batch: Batch, moves: readonly Move[]): void {
+function promiseMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
   const { state } = batch.world;
   const kept = new Set<AttemptId>();
-  for (const { attempt, found, placement } of moves) {
+  const beyond: Move[] = [];
+  for (const move of moves) {
+    const { attempt, found, placement } = move;
     const running = state.attempts.get(attempt.id);
     const leavesWhole = running !== undefined && running.stop !== null;
-    if (kept.has(attempt.id) || leavesWhole !== (running !== undefined && found.grows === null)) continue;
-    if (running === undefined && readyTask(found.waiting.first() as Workload, batch.nowMs) === null) continue;
+    const isBeyond =
+      kept.has(attempt.id) ||
+      leavesWhole !== (running !== undefined && found.grows === null) ||
+      (running === undefined && readyTask(found.waiting.first() as Workload, batch.nowMs) === null);
+    if (isBeyond) {
+      beyond.push(move);
+      continue;
+    }
     kept.add(attempt.id);
     if (leavesWhole) promiseMove(batch, attempt, placement);
     else promise(batch, found, placement);
   }
+  return beyond;
 }
 
 function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionReason {

@@ -1,19 +1,28 @@
 /** The order between the heads of two classes. */
 import type { PlacementClass } from "../../state/queue.ts";
+import { minWorkersOf } from "../../model/workload.ts";
 import type { Workload } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
 import type { World } from "../../state/world.ts";
+import { growingAttempt } from "../request.ts";
 
 export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;
 
-export function headOrder({ rules, queue }: World): CompareClasses {
+export function headOrder(world: World): CompareClasses {
+  const { rules, queue } = world;
   const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+  /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
+  const stage = (found: PlacementClass): number => {
+    if (!found.isGrowth) return 0;
+    const running = growingAttempt(world, found)?.workers.length ?? 0;
+    return running <= minWorkersOf(found.gang) ? 1 : 2;
+  };
   if (!rules.phases.includes("refill") && !rules.order.includes("starting") && !rules.order.includes("running"))
     return (left, right) => queue.compare(head(left), head(right));
   return (left, right) => {
     for (const key of rules.order) {
       let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
-      if (key === "starting") difference = Number(left.isGrowth) - Number(right.isGrowth);
+      if (key === "starting") difference = stage(left) - stage(right);
       if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
       if (difference !== 0) return difference;
       if (key === "submitted") break;

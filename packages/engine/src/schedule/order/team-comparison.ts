@@ -1,5 +1,6 @@
 /** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
 import type { TeamOrderKey } from "../../policy/policy.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
 import type { Amount } from "../../state/team-node.ts";
 import { COMPARED, amountAt, claimOf, dominantShare } from "./standing.ts";
 import type { Standing } from "./standing.ts";
@@ -51,6 +52,9 @@ const weightAt = ({ node, weightsLeft }: Standing, position: number): number => 
 export const guaranteeAt = ({ node }: Standing, position: number): number =>
   node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
 
+/** Accelerators before cores before memory. */
+const CLAIMS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
+
 const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
   "above-share-last": last(({ standing }) =>
     COMPARED.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
@@ -68,7 +72,11 @@ const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
   ),
   "share-with": ascending(({ standing, request, taken }) => dominantShare(standing, request, taken)),
   share: ascending(({ standing }) => dominantShare(standing, null)),
-  claim: ascending(({ standing }) => Math.max(...COMPARED.map((position) => claimOf(standing, position)))),
+  claim: ({ standing: left }, { standing: right }) => {
+    // Whoever may claim no more of anything and less of something goes first in this order too.
+    const position = CLAIMS_COMPARED.find((at) => claimOf(left, at) !== claimOf(right, at));
+    return position === undefined ? 0 : claimOf(left, position) - claimOf(right, position);
+  },
   "weighted-use": ascending(({ standing, request }) =>
     Math.max(
       ...COMPARED.map(
