@@ -44,9 +44,10 @@ function startWhatFits(batch: Batch): void {
     }
     const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
     reservations?.releaseUse();
-    // A team at its limit holds up itself, not the others.
-    if ((whenHeadBlocked === "stop" || mayReserve) && !isHeldByLimit(world, head)) {
-      if (whenHeadBlocked === "stop") break;
+    // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
+    const blocks = whenHeadBlocked === "stop" && !head.isGrowth;
+    if ((blocks || mayReserve) && !isHeldByLimit(world, head)) {
+      if (blocks) break;
       reservations?.reserve(head);
       reservations?.releaseUse();
     }

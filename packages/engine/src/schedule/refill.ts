@@ -28,7 +28,7 @@ export function refill(batch: Batch): void {
   const { world } = batch;
   const waiting = [...world.queue.classes()].filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
   if (waiting.length === 0) return;
-  const { served, evicted } = fillAnew(batch, waiting);
+  const { served, evicted } = filledAnew(batch, waiting);
   let victims = evicted.map((attempt) => ({ attempt, keeps: 0 }));
   for (const { found, placement } of served) {
     const plan: Plan = { beneficiary: found, placement, victims };
@@ -52,7 +52,24 @@ interface Filled {
   readonly evicted: readonly Attempt[];
 }
 
-function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
+/** How many tasks of a class may be served at most; absent: all. */
+type Bounds = Map<PlacementClass, number>;
+
+/** Filling until everybody who is served really finds room: nobody leaves for somebody who does not. */
+function filledAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
+  const bounds: Bounds = new Map();
+  for (;;) {
+    const planned = fillAnew(batch, waiting, bounds);
+    const settled = settle(batch.world, planned);
+    if (settled.length === planned.served.length) return { ...planned, served: settled };
+    for (const { found } of planned.served) bounds.set(found, countOf(settled, found));
+  }
+}
+
+const countOf = (served: readonly Served[], found: PlacementClass): number =>
+  served.filter((each) => each.found === found).length;
+
+function fillAnew(batch: Batch, waiting: readonly PlacementClass[], bounds: Bounds): Filled {
   const { world } = batch;
   const ledger = new Ledger(world);
   try {
@@ -62,7 +79,7 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
     const layer: Layer = left.length === 0 ? "idle" : "coming";
     const returning = left.map((attempt) => returningClass(world, attempt));
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
-    const queues = new Map(waiting.map((found) => [found, singles(batch, found)]));
+    const queues = new Map(waiting.map((found) => [found, singles(batch, found).slice(0, bounds.get(found))]));
     const order = roundOrder(world, [...returning, ...[...queues.values()].flatMap((line) => line[0] ?? [])]);
     const lineOf = new Map(
       [...queues].flatMap(([found, line]) => line.map((each) => [each, { found, line }] as const)),
@@ -81,24 +98,27 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
       const next = line.line[line.line.indexOf(found) + 1];
       if (next !== undefined) order.add(next);
     }
-    ledger.rollback();
-    return settle(world, ledger, { served, evicted: left.filter((attempt) => !back.has(attempt)) });
+    return { served, evicted: left.filter((attempt) => !back.has(attempt)) };
   } finally {
     ledger.rollback();
   }
 }
 
 /** Who got its place back never left: whoever is served gets accelerators of the same nodes that are really there. */
-function settle(world: World, ledger: Ledger, { served, evicted }: Filled): Filled {
-  for (const attempt of evicted) ledger.vacate(attempt, 0);
-  const picked = served.flatMap(({ found, placement }): Served[] => {
-    const workers = pickAgain(world, found, placement);
-    // Parts of accelerators may lie otherwise than in the plan: who finds none waits for the next round.
-    if (workers === null || !haveRoomTogether(world, found.gang, { workers, layer: "coming" })) return [];
-    ledger.occupy(found, { ...placement, workers });
-    return [{ found, placement: { ...placement, workers } }];
-  });
-  return { served: picked, evicted };
+function settle(world: World, { served, evicted }: Filled): readonly Served[] {
+  const ledger = new Ledger(world);
+  try {
+    for (const attempt of evicted) ledger.vacate(attempt, 0);
+    return served.flatMap(({ found, placement }): Served[] => {
+      const workers = pickAgain(world, found, placement);
+      // Parts of accelerators may lie otherwise than in the plan.
+      if (workers === null || !haveRoomTogether(world, found.gang, { workers, layer: "coming" })) return [];
+      ledger.occupy(found, { ...placement, workers });
+      return [{ found, placement: { ...placement, workers } }];
+    });
+  } finally {
+    ledger.rollback();
+  }
 }
 
 /** What may be evicted of teams that hold more than their share of something. */
@@ -134,14 +154,13 @@ function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
   return line;
 }
 
-/** A place on the nodes that it held, if that much is left there: whole accelerators of a node are alike. */
+/** What it held, or as much on the same nodes, if that is left there: whole accelerators of a node are alike. */
 function ownPlace(world: World, found: PlacementClass, { workers, acceleratorType }: Attempt): Placement | null {
   if (quotaReached(world, found, acceleratorType) !== null) return null;
-  if (found.gang.shareMilli === undefined) {
-    const picked = pickAgain(world, found, { acceleratorType, workers });
-    return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
-  }
-  return hasRoom(world, found, workers) ? { acceleratorType, workers } : null;
+  if (hasRoom(world, found, workers)) return { acceleratorType, workers };
+  if (found.gang.shareMilli !== undefined) return null;
+  const picked = pickAgain(world, found, { acceleratorType, workers });
+  return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
 }
 
 const hasRoom = (world: World, { gang }: PlacementClass, workers: Placement["workers"]): boolean =>

@@ -54,9 +54,9 @@ export class Ledger {
     });
   }
 
-  /** The reverse of `vacate`, whatever was done since. */
-  stay(attempt: Attempt, keeps: number): void {
-    this.#move(attempt, attempt.workers.slice(keeps), -1);
+  /** The reverse of `vacateWorkers`, whatever was done since. */
+  stay(attempt: Attempt, first: number, end: number): void {
+    this.#move(attempt, attempt.workers.slice(first, end), -1);
   }
 
   /** All workers leave their places; for its team the attempt counts as before. */

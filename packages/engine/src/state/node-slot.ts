@@ -48,7 +48,7 @@ export class NodeSlot {
   workersComing = 0;
   /** Attempts that hold something here, with how many workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
-  /** Of the last booking: how many accelerators, and whether any of them is now held or promised more than once. */
+  /** Of the last booking: how many accelerators, and whether any is now held twice, or held and promised beyond what leaves. */
   bookedCount = 0;
   bookedOver = false;
 
@@ -176,7 +176,8 @@ export class NodeSlot {
   #bookOne(layer: Int32Array, index: number, milli: number): void {
     layer[index] = (layer[index] as number) + milli;
     this.bookedCount++;
-    if ((this.held[index] as number) + (this.#promised[index] as number) > WHOLE_MILLI) this.bookedOver = true;
+    const held = this.held[index] as number;
+    if (held > WHOLE_MILLI || this.room(index, "coming") < 0) this.bookedOver = true;
     this.#refresh(index);
   }
 

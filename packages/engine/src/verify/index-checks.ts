@@ -12,13 +12,14 @@ import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkPastUse } from "./past-use-checks.ts";
-import { checkGrowth, checkLending, checkTeamUse } from "./team-checks.ts";
+import { checkGrowth, checkLeaving, checkLending, checkTeamUse } from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
   checkTeamUse(findings, world);
   checkLending(findings, world);
   checkGrowth(findings, world);
+  checkLeaving(findings, world);
   checkQueue(findings, world, nowMs);
   checkClasses(findings, world, nowMs);
   checkTimers(findings, world, nowMs);

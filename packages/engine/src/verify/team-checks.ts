@@ -59,6 +59,21 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
   }
 }
 
+/** Attempts that are filed as taken, whole or in part, are those that a plan asked to leave. */
+export function checkLeaving(findings: Findings, { state, leaving }: World): void {
+  for (const attempt of state.attempts.values()) {
+    const { id, stop } = attempt;
+    const isTaken = stop !== null && ["preempted", "reclaimed", "moved", "incomplete"].includes(stop.reason);
+    const isLeaving = isTaken || attempt.leaving !== undefined;
+    findings.expect(
+      leaving.has(attempt) === isLeaving,
+      () => `${id} is filed as ${isLeaving ? "staying" : "leaving"} and is not`,
+    );
+  }
+  const gone = [...leaving].filter(({ id }) => !state.attempts.has(id));
+  findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
+}
+
 /** Every running gang below its size asks for as many further workers as it may have at once, and nobody else does. */
 export function checkGrowth(findings: Findings, { state, queue }: World): void {
   const filed = new Map([...queue.growthClasses()].map((found) => [found.grows as string, found.workers]));

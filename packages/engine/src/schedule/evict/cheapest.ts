@@ -1,11 +1,10 @@
 /**
- * The product's own search: those whose eviction costs least leave first, one by one, until the beneficiary fits; then everybody
- * is given back whose leaving was not needed. What the cost is: `eviction-cost.ts`.
+ * The product's own search: workers that elastic gangs can do without leave first, then those whose eviction costs least, one by
+ * one, until the beneficiary fits; then everybody is given back whose leaving was not needed. What the cost is: `eviction-cost.ts`.
  */
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
-import { workloadOf } from "../../state/entities.ts";
+import type { EvictionReason } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
@@ -14,10 +13,13 @@ import type { Standings } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Placement } from "../request.ts";
-import { evictionCost } from "./eviction-cost.ts";
+import { cheapestFirst } from "./cheapest-first.ts";
+import type { Leaver } from "./cheapest-first.ts";
 import { findRoomByMoving } from "./make-room.ts";
-import type { Plan, Victim } from "./plan.ts";
-import { isAboveClaim, isEvictable, mayClaim, mayPreempt } from "./rights.ts";
+import type { Plan } from "./plan.ts";
+import { victimsOf } from "./replace.ts";
+import { isAboveClaim, mayClaim } from "./rights.ts";
+import { Takings } from "./takings.ts";
 
 export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
@@ -29,13 +31,13 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (anybodyLeaves && findPlacement(world, beneficiary, "coming") !== null) return null;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
+  const leavers = cheapestFirst(batch, beneficiary, reason);
   const ledger = new Ledger(world);
   try {
-    const asked: Search = { beneficiary, reason, standings, ledger };
+    const asked: Search = { beneficiary, reason, standings, leavers, takings: new Takings(ledger) };
     const plan = search(batch, asked);
     // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
     if (plan !== null || reason !== "reclaimed" || beneficiary.workers !== 1) return plan;
-    ledger.rollback();
     return searchByNode(batch, asked);
   } finally {
     ledger.rollback();
@@ -46,72 +48,73 @@ interface Search {
   readonly beneficiary: PlacementClass;
   readonly reason: EvictionReason;
   readonly standings: Standings;
-  readonly ledger: Ledger;
+  readonly leavers: readonly Leaver[];
+  readonly takings: Takings;
 }
 
-function search(batch: Batch, { beneficiary, reason, standings, ledger }: Search): Plan | null {
+/** Asked again for every leaver: what was taken from its team so far may have brought it down to its claim. */
+function hasRight(batch: Batch, { beneficiary, reason, standings }: Search, leaver: Leaver): boolean {
+  return reason !== "reclaimed" || isAboveClaim(batch, standings, { beneficiary, ...leaver });
+}
+
+function search(batch: Batch, asked: Search): Plan | null {
   const { world } = batch;
-  const victims: Victim[] = [];
-  let placement: Placement | null = null;
-  for (const attempt of candidates(batch, beneficiary, reason)) {
-    const workload = workloadOf(world, attempt.workloadId);
-    // Asked again for every victim: what was taken from its team so far may have brought it down to its claim.
-    if (reason === "reclaimed" && !isAboveClaim(batch, standings, beneficiary, workload)) continue;
-    ledger.vacate(attempt, 0);
-    victims.push({ attempt, keeps: 0 });
+  const { beneficiary, leavers, takings } = asked;
+  for (const leaver of leavers) {
+    if (!hasRight(batch, asked, leaver)) continue;
+    takings.take(leaver);
     if (!couldSuffice(batch, beneficiary)) continue;
-    placement = findPlacement(world, beneficiary, "coming");
-    if (placement !== null) break;
+    const placement = findPlacement(world, beneficiary, "coming");
+    if (placement !== null) return giveBack(batch, asked, placement);
   }
-  if (placement === null) return null;
-  return giveBack(batch, { beneficiary, ledger, victims, placement });
+  takings.giveAllBack();
+  return null;
 }
 
 /** One worker lies on one node: of the nodes that those with too much would leave far enough, the one that costs least. */
 function searchByNode(batch: Batch, asked: Search): Plan | null {
-  const { world, nowMs } = batch;
-  const { beneficiary, reason, ledger } = asked;
-  const byNode = new Map<NodeId, Attempt[]>();
-  for (const attempt of candidates(batch, beneficiary, reason)) {
-    for (const node of new Set(attempt.workers.map((worker) => worker.node))) {
+  const { world } = batch;
+  const { beneficiary, leavers, takings } = asked;
+  const byNode = new Map<NodeId, Leaver[]>();
+  for (const leaver of leavers) {
+    const { attempt, keeps, upTo } = leaver;
+    for (const node of new Set(attempt.workers.slice(keeps, upTo).map((worker) => worker.node))) {
       const there = byNode.get(node);
-      if (there === undefined) byNode.set(node, [attempt]);
-      else there.push(attempt);
+      if (there === undefined) byNode.set(node, [leaver]);
+      else there.push(leaver);
     }
   }
-  const costOf = ({ attempt }: Victim): number => evictionCost(world, attempt, nowMs);
-  const options: { readonly victims: Victim[]; readonly cost: number }[] = [];
+  const options: { readonly there: readonly Leaver[]; readonly cost: number }[] = [];
   for (const [node, there] of byNode) {
-    const victims = vacateUntilItFits(batch, asked, { slot: world.capacity.slot(node), there });
-    ledger.rollback();
-    if (victims !== null) options.push({ victims, cost: victims.reduce((sum, victim) => sum + costOf(victim), 0) });
+    const cost = costOfRoom(batch, asked, { slot: world.capacity.slot(node), there });
+    takings.giveAllBack();
+    if (cost !== null) options.push({ there, cost });
   }
-  for (const { victims } of options.toSorted((left, right) => left.cost - right.cost)) {
-    for (const { attempt } of victims) ledger.vacate(attempt, 0);
-    const placement = findPlacement(world, beneficiary, "coming");
-    if (placement !== null) return giveBack(batch, { beneficiary, ledger, victims, placement });
-    ledger.rollback();
+  for (const { there } of options.toSorted((left, right) => left.cost - right.cost)) {
+    for (const leaver of there) {
+      if (hasRight(batch, asked, leaver)) takings.take(leaver);
+      const placement = findPlacement(world, beneficiary, "coming");
+      if (placement !== null) return giveBack(batch, asked, placement);
+    }
+    takings.giveAllBack();
   }
   return null;
 }
 
 interface OnNode {
   readonly slot: NodeSlot;
-  readonly there: readonly Attempt[];
+  readonly there: readonly Leaver[];
 }
 
-function vacateUntilItFits(
-  batch: Batch,
-  { beneficiary, standings, ledger }: Search,
-  { slot, there }: OnNode,
-): Victim[] | null {
-  const victims: Victim[] = [];
-  for (const attempt of there) {
-    const workload = workloadOf(batch.world, attempt.workloadId);
-    if (!isAboveClaim(batch, standings, beneficiary, workload)) continue;
-    ledger.vacate(attempt, 0);
-    victims.push({ attempt, keeps: 0 });
-    if (slot.workersThatFit(beneficiary.gang, 1, "coming") > 0) return victims;
+/** What it costs until the node has room; `null`: it never has. */
+function costOfRoom(batch: Batch, asked: Search, { slot, there }: OnNode): number | null {
+  const { beneficiary, takings } = asked;
+  let cost = 0;
+  for (const leaver of there) {
+    if (!hasRight(batch, asked, leaver)) continue;
+    takings.take(leaver);
+    cost += leaver.cost;
+    if (slot.workersThatFit(beneficiary.gang, 1, "coming") > 0) return cost;
   }
   return null;
 }
@@ -123,45 +126,13 @@ function couldSuffice({ world }: Batch, beneficiary: PlacementClass): boolean {
   return acceptableTypes(world, beneficiary).some((type) => type.freeCount + type.comingCount >= needed);
 }
 
-interface Found extends Plan {
-  readonly ledger: Ledger;
-}
-
-/** Lets each victim stay in turn, the dearest first, and keeps those without whom it does not fit. */
-function giveBack({ world }: Batch, { beneficiary, ledger, victims, placement: first }: Found): Plan {
-  const needed: Victim[] = [];
+/** Lets each leaver stay in turn, the dearest first, and keeps those without whom it does not fit. */
+function giveBack({ world }: Batch, { beneficiary, takings }: Search, first: Placement): Plan {
   let placement = first;
-  for (const victim of victims.toReversed()) {
-    const mark = ledger.mark();
-    ledger.stay(victim.attempt, victim.keeps);
+  const needed = takings.giveBackUnless(() => {
     const again = findPlacement(world, beneficiary, "coming");
-    if (again === null) {
-      ledger.rollback(mark);
-      needed.push(victim);
-    } else placement = again;
-  }
-  return { beneficiary, placement, victims: needed.toReversed() };
-}
-
-/** Evictable attempts that the beneficiary has a right to, cheapest first; elastic gangs give their extra workers as one with the rest. */
-function candidates(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Attempt[] {
-  const { world, nowMs } = batch;
-  const head = beneficiary.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
-  const costs = new Map<Attempt, number>();
-  for (const [team, attempts] of world.evictable) {
-    if ((team === beneficiary.team) !== (reason === "preempted")) continue;
-    for (const attempt of attempts) {
-      if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
-      const workload = workloadOf(world, attempt.workloadId);
-      if (reason !== "preempted" || mayPreempt(beneficiary, head, workload))
-        costs.set(attempt, evictionCost(world, attempt, nowMs));
-    }
-  }
-  return [...costs.keys()].toSorted(
-    (left, right) =>
-      workloadOf(world, left.workloadId).spec.priority - workloadOf(world, right.workloadId).spec.priority ||
-      (costs.get(left) as number) - (costs.get(right) as number) ||
-      right.placedSequence - left.placedSequence,
-  );
+    placement = again ?? placement;
+    return again !== null;
+  });
+  return { beneficiary, placement, victims: victimsOf(needed, []) };
 }

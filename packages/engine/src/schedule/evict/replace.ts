@@ -219,7 +219,7 @@ function pickShares(
 }
 
 /** One victim for each attempt, with the fewest workers that any of its units leaves it. */
-function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
+export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
   for (const unit of units)
     if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));

@@ -1,9 +1,12 @@
 /** Who may be evicted for whom, by the product's own rules. */
 import type { Batch } from "../../batch.ts";
+import type { TeamName } from "../../model/ids.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { TeamNode } from "../../state/team-node.ts";
+import type { World } from "../../state/world.ts";
 import { COMPARED, amountAt, claimToKeep, claimToTake } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 
@@ -34,31 +37,39 @@ export function mayClaim({ world }: Batch, standings: Standings, beneficiary: Pl
   return true;
 }
 
+/** Workers that would leave for somebody. */
+interface Taking {
+  readonly beneficiary: PlacementClass;
+  readonly workload: Workload;
+  readonly keeps: number;
+  readonly upTo: number;
+}
+
 /**
- * Whether work of the team may be taken for another: at the two teams just below the lowest one they share, the victim's
- * holds more than it may claim of something that is asked for.
+ * Whether workers may be taken for another team: at the two teams just below the lowest one they share, the victim's holds more
+ * than it may claim of something that is asked for, and what would leave is a part of that.
  */
-export function isAboveClaim(
-  { world }: Batch,
-  standings: Standings,
-  beneficiary: PlacementClass,
-  victim: Workload,
-): boolean {
-  const pathOf = (name: Workload["spec"]["team"]): Standing["node"][] => {
-    const path: Standing["node"][] = [];
-    for (let node: Standing["node"] | null = world.teamUse.node(name); node !== null; node = node.parent)
-      path.unshift(node);
-    return path;
-  };
-  const own = pathOf(beneficiary.team);
-  const other = pathOf(victim.spec.team);
-  let depth = 0;
-  while (depth < own.length && depth < other.length && own[depth] === other[depth]) depth++;
-  const node = other[depth];
-  if (node === undefined) return false;
+export function isAboveClaim({ world }: Batch, standings: Standings, taking: Taking): boolean {
+  const { teamUse } = world;
+  const { beneficiary, workload, keeps, upTo } = taking;
+  const node = sideOf(world, beneficiary.team, workload.spec.team);
+  if (node === null) return false;
   const standing = standings.get(node) as Standing;
-  const request = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  const request = teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  const given = teamUse.amountOf(workload.spec.gang, upTo - keeps, "");
   return COMPARED.some(
-    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimToKeep(standing, position),
+    (position) =>
+      amountAt(request, position) > 0 &&
+      amountAt(given, position) > 0 &&
+      (node.used[position] ?? 0) > claimToKeep(standing, position),
   );
+}
+
+/** Of the two teams just below the lowest one that both lie below, the other's; `null`: the other is above, or the same. */
+function sideOf({ teamUse }: World, own: TeamName, other: TeamName): TeamNode | null {
+  const above = new Set<TeamNode>();
+  for (let at: TeamNode | null = teamUse.node(own); at !== null; at = at.parent) above.add(at);
+  let side: TeamNode | null = null;
+  for (let at: TeamNode | null = teamUse.node(other); at !== null && !above.has(at); at = at.parent) side = at;
+  return side;
 }

@@ -1,0 +1,51 @@
+/** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
+import type { Batch } from "../../batch.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
+import { canResize } from "../../state/holdings.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import { acceptableTypes } from "../request.ts";
+import { evictionCost } from "./eviction-cost.ts";
+import { isEvictable, mayPreempt } from "./rights.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+export interface Leaver extends VictimUnit {
+  /** Work that would be lost. */
+  readonly cost: number;
+}
+
+/** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
+export function cheapestFirst(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): readonly Leaver[] {
+  const { world } = batch;
+  const head = beneficiary.waiting.first() as Workload;
+  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
+  const spare: Leaver[] = [];
+  const whole: Leaver[] = [];
+  for (const [team, attempts] of world.evictable) {
+    if ((team === beneficiary.team) !== (reason === "preempted")) continue;
+    for (const attempt of attempts) {
+      if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
+      const workload = workloadOf(world, attempt.workloadId);
+      if (reason === "preempted" && !mayPreempt(beneficiary, head, workload)) continue;
+      const core = coreOf(batch, workload, attempt);
+      for (let keeps = attempt.workers.length - 1; keeps >= core; keeps--)
+        spare.push({ attempt, workload, promise: null, keeps, upTo: keeps + 1, cost: 0 });
+      const cost = evictionCost(world, attempt, batch.nowMs);
+      whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost });
+    }
+  }
+  const byCost = (left: Leaver, right: Leaver): number =>
+    left.workload.spec.priority - right.workload.spec.priority ||
+    left.cost - right.cost ||
+    right.attempt.placedSequence - left.attempt.placedSequence ||
+    right.keeps - left.keeps;
+  return [...spare.sort(byCost), ...whole.sort(byCost)];
+}
+
+/** How many workers leave only together: all, where the gang cannot be smaller. */
+function coreOf({ world }: Batch, { spec }: Workload, attempt: Attempt): number {
+  return canResize(world.state, attempt)
+    ? Math.min(attempt.workers.length, minWorkersOf(spec.gang))
+    : attempt.workers.length;
+}
