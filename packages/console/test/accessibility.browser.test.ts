@@ -15,6 +15,8 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/workloads/new": (page) => page.getByLabel("Name"),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
+  "/what-if": (page) => page.getByRole("button", { name: "Play" }),
+  "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
   "/size": (page) => page.getByRole("region", { name: "What it takes" }),
   "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
   "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
@@ -176,6 +178,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         w: "Workloads",
         t: "Teams",
         p: "Policy",
+        i: "What if",
         e: "Events",
         f: "Fleet",
       })) {

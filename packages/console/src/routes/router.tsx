@@ -11,7 +11,7 @@ import { Loading } from "../parts/states.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { NotFound } from "../shell/not-found.tsx";
 import { RouteFailure } from "../shell/route-failure.tsx";
-import { eventsSearch, fleetSearch, queueSearch, sizeSearch, workloadsSearch } from "./search-params.ts";
+import { eventsSearch, fleetSearch, queueSearch, sizeSearch, whatIfSearch, workloadsSearch } from "./search-params.ts";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -53,6 +53,12 @@ const policy = createRoute({
   path: "/policy",
   component: lazyRouteComponent(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
 });
+const whatIf = createRoute({
+  getParentRoute: () => root,
+  path: "/what-if",
+  validateSearch: whatIfSearch,
+  component: lazyRouteComponent(() => import("../pages/what-if/what-if-page.tsx"), "WhatIfPage"),
+});
 const size = createRoute({
   getParentRoute: () => root,
   path: "/size",
@@ -83,7 +89,7 @@ const hashHistory = (): RouterHistory =>
 
 export function createConsoleRouter(isDemo: boolean) {
   return createRouter({
-    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, size, events]),
+    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, whatIf, size, events]),
     history: isDemo ? hashHistory() : createBrowserHistory(),
     defaultPreload: "intent",
     defaultPendingComponent: () => <Loading label="Loading the page" />,

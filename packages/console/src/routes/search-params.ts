@@ -60,6 +60,16 @@ export interface EventsSearch {
 
 export const eventsSearch = (search: Search): EventsSearch => present({ search: text(search["search"]) });
 
+export const whatIfTimes = ["next", "past"] as const;
+export type WhatIfTime = (typeof whatIfTimes)[number];
+export const whatIfDefault: WhatIfTime = "next";
+
+export interface WhatIfSearch {
+  readonly of?: WhatIfTime | undefined;
+}
+
+export const whatIfSearch = (search: Search): WhatIfSearch => present({ of: choice(search["of"], whatIfTimes) });
+
 export const sizingKinds = ["training", "serving", "network", "failures"] as const;
 export type SizingKind = (typeof sizingKinds)[number];
 export const sizingDefault: SizingKind = "training";

@@ -1,0 +1,238 @@
+/** What would be otherwise, to be filled in: nodes by pool, figures of teams, the policy. */
+import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
+import { useState } from "react";
+import type { ReactElement, ReactNode } from "react";
+import { Button } from "../../parts/button.tsx";
+import { Field, Select, inputClass } from "../../parts/controls.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { fieldNumber, usableCount, type Change, type TeamChange } from "./change.ts";
+
+interface ChangeFormProps {
+  readonly change: Change;
+  readonly onChange: (change: Change) => void;
+  /** `null`: nodes are not to be changed here. */
+  readonly nodes: readonly Node[] | null;
+  readonly fleet: Fleet;
+  readonly teams: readonly Team[];
+  readonly presets: readonly Policy[];
+  readonly inForce: string;
+  readonly children: ReactNode;
+}
+
+const emptyTeamChange: TeamChange = { guarantee: {}, limit: {} };
+
+export function ChangeForm(props: ChangeFormProps): ReactElement {
+  const { change, onChange, nodes, fleet, teams, presets, inForce, children } = props;
+  const types = fleet.acceleratorTypes.map(({ type }) => type);
+  return (
+    <Panel title="What would be otherwise">
+      <div className="flex flex-col gap-5 px-4 py-4">
+        {nodes === null ? null : (
+          <PoolFields
+            nodes={nodes}
+            pools={fleet.pools.map(({ name }) => name)}
+            counts={change.nodes}
+            onCounts={(counts) => onChange({ ...change, nodes: counts })}
+          />
+        )}
+        <Field id="what-if-policy" label="Policy">
+          <Select
+            id="what-if-policy"
+            label="Policy"
+            value={change.policy ?? ""}
+            options={[
+              { value: "", label: nodes === null ? "Those that were in force" : `As it is (${inForce})` },
+              ...presets.map(({ name }) => ({ value: name, label: name })),
+            ]}
+            onValue={(name) => onChange({ ...change, policy: name === "" ? null : name })}
+          />
+        </Field>
+        <TeamFields
+          teams={teams}
+          types={types}
+          changes={change.teams}
+          onChanges={(changes) => onChange({ ...change, teams: changes })}
+        />
+        {children}
+      </div>
+    </Panel>
+  );
+}
+
+interface PoolFieldsProps {
+  readonly nodes: readonly Node[];
+  readonly pools: readonly string[];
+  readonly counts: Change["nodes"];
+  readonly onCounts: (counts: Change["nodes"]) => void;
+}
+
+function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactElement {
+  return (
+    <fieldset>
+      <legend className="mb-1 font-medium">Nodes more or fewer</legend>
+      <div className="flex flex-wrap gap-x-5 gap-y-2">
+        {pools.map((pool) => {
+          const there = usableCount(nodes, pool);
+          const id = `what-if-pool-${pool}`;
+          return (
+            <label key={pool} htmlFor={id} className="flex items-center gap-2 text-ink-2">
+              <span>
+                {pool} <span className="text-ink-3">({there} up)</span>
+              </span>
+              <NumberInput
+                id={id}
+                value={counts[pool] ?? 0}
+                min={-there}
+                max={1000}
+                onValue={(count) => onCounts({ ...counts, [pool]: count ?? 0 })}
+              />
+            </label>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}
+
+interface NumberInputProps {
+  readonly id: string;
+  readonly value: number | null;
+  readonly min: number;
+  readonly max: number;
+  readonly onValue: (value: number | null) => void;
+}
+
+/** Keeps what is typed, and tells of it as long as it is a number within the bounds. */
+function NumberInput({ id, value, min, max, onValue }: NumberInputProps): ReactElement {
+  const [text, setText] = useState(value === null ? "" : String(value));
+  const isWrong = (number: number | null | undefined): boolean =>
+    number === undefined || (number !== null && (number < min || number > max));
+  return (
+    <input
+      id={id}
+      type="number"
+      inputMode="numeric"
+      min={min}
+      max={max}
+      className={`${inputClass} w-20`}
+      value={text}
+      aria-invalid={isWrong(fieldNumber(text))}
+      onChange={({ target }) => {
+        setText(target.value);
+        const number = fieldNumber(target.value);
+        if (number !== undefined && !isWrong(number)) onValue(number);
+      }}
+    />
+  );
+}
+
+interface TeamFieldsProps {
+  readonly teams: readonly Team[];
+  readonly types: readonly string[];
+  readonly changes: Change["teams"];
+  readonly onChanges: (changes: Change["teams"]) => void;
+}
+
+function TeamFields({ teams, types, changes, onChanges }: TeamFieldsProps): ReactElement {
+  const others = teams.filter(({ name }) => changes[name] === undefined);
+  return (
+    <div className="flex flex-col gap-3">
+      <Field id="what-if-team" label="Teams with other figures">
+        <Select
+          id="what-if-team"
+          label="Teams with other figures"
+          value=""
+          options={[
+            { value: "", label: "Choose a team to change" },
+            ...others.map(({ name }) => ({ value: name, label: name })),
+          ]}
+          onValue={(name) => {
+            if (name !== "") onChanges({ ...changes, [name]: emptyTeamChange });
+          }}
+        />
+      </Field>
+      {teams.flatMap((team) => {
+        const change = changes[team.name];
+        if (change === undefined) return [];
+        const { [team.name]: _gone, ...rest } = changes;
+        return [
+          <TeamFigures
+            key={team.name}
+            team={team}
+            types={types}
+            change={change}
+            onChange={(next) => onChanges({ ...changes, [team.name]: next })}
+            onRemove={() => onChanges(rest)}
+          />,
+        ];
+      })}
+    </div>
+  );
+}
+
+interface TeamFiguresProps {
+  readonly team: Team;
+  readonly types: readonly string[];
+  readonly change: TeamChange;
+  readonly onChange: (change: TeamChange) => void;
+  readonly onRemove: () => void;
+}
+
+/** More than any fleet has, and still a number that adds up. */
+const AMOUNT_MAX = 1_000_000;
+
+function TeamFigures({ team, types, change, onChange, onRemove }: TeamFiguresProps): ReactElement {
+  const id = (what: string): string => `what-if-team-${team.name}-${what}`;
+  return (
+    <fieldset className="rounded-md border border-line px-3 pt-1 pb-3">
+      <legend className="px-1 font-medium">{team.name}</legend>
+      <div className="mb-2 flex items-center justify-between gap-2">
+        <label htmlFor={id("weight")} className="flex items-center gap-2 text-ink-2">
+          Weight
+          <NumberInput
+            id={id("weight")}
+            value={team.weight ?? 1}
+            min={0}
+            max={AMOUNT_MAX}
+            onValue={(weight) => onChange({ ...change, ...(weight === null ? {} : { weight }) })}
+          />
+        </label>
+        <Button look="quiet" onClick={onRemove}>
+          <span>
+            Leave <span className="sr-only">{team.name} </span>as it is
+          </span>
+        </Button>
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-2 gap-y-1.5">
+        <span aria-hidden="true" />
+        <span aria-hidden="true" className="text-xs text-ink-3">
+          Guarantee
+        </span>
+        <span aria-hidden="true" className="text-xs text-ink-3">
+          Limit
+        </span>
+        {types.map((type) => (
+          <div key={type} className="contents text-ink-2">
+            <span aria-hidden="true" className="truncate text-ink-2">
+              {type}
+            </span>
+            {(["guarantee", "limit"] as const).map((of) => (
+              <div key={of}>
+                <label htmlFor={id(`${of}-${type}`)} className="sr-only">
+                  {of === "guarantee" ? "Guarantee" : "Limit"} of {type}
+                </label>
+                <NumberInput
+                  id={id(`${of}-${type}`)}
+                  value={team[of]?.[type] ?? null}
+                  min={0}
+                  max={AMOUNT_MAX}
+                  onValue={(value) => onChange({ ...change, [of]: { ...change[of], [type]: value } })}
+                />
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Node, Team } from "@headroom/protocol";
+import { describe, expect, it } from "vitest";
+import { fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
+
+const node = (id: string, pool: string, health: Node["health"] = "up"): Node =>
+  ({ id, pool, health }) as unknown as Node;
+const nodes = [node("b2", "b"), node("a1", "a"), node("b1", "b"), node("b3", "b", "lost")];
+const team: Team = {
+  name: "research",
+  parent: null,
+  limit: { H100: 64 },
+  guarantee: { H100: 16 },
+  weight: 2,
+  held: { H100: 8 },
+  heldInAll: { accelerators: 8, coresMilli: 0, memoryMib: 0 },
+};
+
+describe("what would be otherwise", () => {
+  it("adds nodes like one that is up, and takes the last ones away", () => {
+    const change = { ...noChange, nodes: { a: 3, b: -1 } };
+    expect(nodeChanges(change, nodes)).toEqual({ addNodes: [{ like: "a1", count: 3 }], loseNodes: ["b2"] });
+    expect(nodeChanges({ ...noChange, nodes: { b: -9 } }, nodes).loseNodes).toEqual(["b1", "b2"]);
+    expect(nodeChanges({ ...noChange, nodes: { gone: 2 } }, nodes).addNodes).toEqual([]);
+  });
+
+  it("gives a team other figures and leaves the rest as it is", () => {
+    const change = { ...noChange, teams: { research: { weight: 3, guarantee: { H100: 32 }, limit: { H100: null } } } };
+    expect(teamChanges(change, [team])).toEqual([
+      { name: "research", parent: null, limit: {}, guarantee: { H100: 32 }, weight: 3 },
+    ]);
+    expect(teamChanges(noChange, [team])).toEqual([]);
+  });
+
+  it("knows whether anything would be otherwise", () => {
+    expect(isChange({ ...noChange, nodes: { a: 0 } })).toBe(false);
+    expect(isChange({ ...noChange, policy: "fifo" })).toBe(true);
+    expect(["", " 12 ", "-3", "x", "1.5"].map(fieldNumber)).toEqual([null, 12, -3, undefined, undefined]);
+  });
+});

@@ -1,0 +1,82 @@
+/** What somebody would have otherwise: so many nodes more or fewer by pool, teams with other figures, another policy. */
+import type { Node, Team, TeamSpec, WhatIfQuestionInput } from "@headroom/protocol";
+
+export interface TeamChange {
+  readonly weight?: number;
+  readonly guarantee: Readonly<Record<string, number | null>>;
+  readonly limit: Readonly<Record<string, number | null>>;
+}
+
+export interface Change {
+  /** By pool; negative: so many go. */
+  readonly nodes: Readonly<Record<string, number>>;
+  /** By name; `null` takes a guarantee or a limit away. */
+  readonly teams: Readonly<Record<string, TeamChange>>;
+  /** A preset; `null`: the policy in force. */
+  readonly policy: string | null;
+}
+
+export const noChange: Change = { nodes: {}, teams: {}, policy: null };
+
+export const isChange = ({ nodes, teams, policy }: Change): boolean =>
+  policy !== null || Object.keys(teams).length > 0 || Object.values(nodes).some((count) => count !== 0);
+
+/** Nodes that can go or be copied: those that are up, in the order of their names. */
+const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
+  nodes
+    .filter((node) => node.pool === pool && node.health === "up")
+    .toSorted((left, right) => (left.id < right.id ? -1 : 1));
+
+export const usableCount = (nodes: readonly Node[], pool: string): number => usable(nodes, pool).length;
+
+/** The last of a pool go first. */
+export function nodeChanges(
+  { nodes: wanted }: Change,
+  nodes: readonly Node[],
+): Pick<WhatIfQuestionInput, "addNodes" | "loseNodes"> {
+  const addNodes: { like: string; count: number }[] = [];
+  const loseNodes: string[] = [];
+  for (const [pool, count] of Object.entries(wanted)) {
+    const there = usable(nodes, pool);
+    const [first] = there;
+    if (count > 0 && first !== undefined) addNodes.push({ like: first.id, count });
+    if (count < 0) loseNodes.push(...there.slice(count).map(({ id }) => id));
+  }
+  return { addNodes, loseNodes };
+}
+
+/** Teams as they would be defined: as they are, but for what is changed. */
+export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): TeamSpec[] {
+  return teams.flatMap((team) => {
+    const change = wanted[team.name];
+    if (change === undefined) return [];
+    const { account: _account, held: _held, heldInAll: _heldInAll, pastUse: _pastUse, ...spec } = team;
+    return [
+      {
+        ...spec,
+        ...(change.weight === undefined ? {} : { weight: change.weight }),
+        limit: merged(spec.limit, change.limit),
+        guarantee: merged(spec.guarantee ?? {}, change.guarantee),
+      },
+    ];
+  });
+}
+
+function merged(
+  amounts: Readonly<Record<string, number>>,
+  changes: Readonly<Record<string, number | null>>,
+): Record<string, number> {
+  const result: Record<string, number> = { ...amounts };
+  for (const [resource, amount] of Object.entries(changes)) {
+    if (amount === null) delete result[resource];
+    else result[resource] = amount;
+  }
+  return result;
+}
+
+/** The text of a number field: a whole number, `null` where it is empty, `undefined` where it is neither. */
+export function fieldNumber(text: string): number | null | undefined {
+  if (text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : undefined;
+}

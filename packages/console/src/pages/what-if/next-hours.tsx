@@ -1,0 +1,188 @@
+import type { WhatIfAnswer } from "@headroom/protocol";
+import { grouped } from "@headroom/views";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { spanText } from "../../format/amounts.ts";
+import { Button } from "../../parts/button.tsx";
+import { Segments } from "../../parts/controls.tsx";
+import { LinesChart } from "../../parts/lines-chart.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { Empty, Failure } from "../../parts/states.tsx";
+import { ChangeForm } from "./change-form.tsx";
+import { isChange, nodeChanges, teamChanges } from "./change.ts";
+import type { Situation } from "./situation.ts";
+
+const HOUR_MS = 3_600_000;
+const horizons = ["6", "12", "24", "72"] as const;
+
+export function NextHours({ change, onChange, ...situation }: Situation): ReactElement {
+  const client = useClient();
+  const [hours, setHours] = useState<(typeof horizons)[number]>("12");
+  const ask = useMutation({
+    mutationFn: () =>
+      client.whatIf({
+        horizonMs: Number(hours) * HOUR_MS,
+        ...nodeChanges(change, situation.nodes),
+        teams: teamChanges(change, situation.teams),
+        ...(change.policy === null ? {} : { policy: { preset: change.policy } }),
+      }),
+  });
+  return (
+    <div className="grid max-w-7xl items-start gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[22rem_1fr]">
+      <ChangeForm change={change} onChange={onChange} {...situation}>
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <Segments
+            label="Hours ahead"
+            name="hours"
+            value={hours}
+            options={horizons.map((value) => ({ value, label: `${value} h` }))}
+            onValue={setHours}
+          />
+          <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate()}>
+            {ask.isPending ? "Playing" : "Play"}
+          </Button>
+        </div>
+      </ChangeForm>
+      <div className="flex min-w-0 flex-col gap-4" aria-live="polite" aria-busy={ask.isPending}>
+        {ask.error !== null ? (
+          <Failure error={ask.error} onRetry={() => ask.mutate()} />
+        ) : ask.data === undefined ? (
+          <Panel title="The next hours">
+            <Empty icon="whatIf" title="Nothing is otherwise yet">
+              Change nodes, teams or the policy, and play: the scheduler decides the next hours twice, as things are and
+              with the change.
+            </Empty>
+          </Panel>
+        ) : (
+          <Courses answer={ask.data} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Courses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
+  const { present, changed, fromMs, horizonMs, sentence } = answer;
+  const lines = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
+    [
+      { name: "as things are", values: present.samples.map(of), look: "before" },
+      { name: "with the change", values: changed.samples.map(of), look: "after" },
+    ] as const;
+  const time = { fromMs, toMs: fromMs + horizonMs };
+  return (
+    <>
+      <Panel title="The next hours">
+        <p className="px-4 pt-3 text-base">{sentence}</p>
+        <LinesChart
+          label="Accelerators in use"
+          {...time}
+          lines={lines(({ heldAccelerators }) => heldAccelerators)}
+          text={amount}
+        />
+      </Panel>
+      <Panel title="Workloads that wait">
+        <LinesChart label="Waiting" {...time} lines={lines(({ waitingWorkloads }) => waitingWorkloads)} text={amount} />
+      </Panel>
+      <TeamShares answer={answer} />
+      <MovedStarts answer={answer} />
+    </>
+  );
+}
+
+const amount = (value: number): string => grouped(Math.round(value));
+
+/** Accelerators that each team holds on average. */
+function TeamShares({ answer: { present, changed } }: { readonly answer: WhatIfAnswer }): ReactElement {
+  const mean = ({ samples }: WhatIfAnswer["present"], team: string): number =>
+    samples.reduce((sum, { heldByTeam }) => sum + (heldByTeam[team] ?? 0), 0) / Math.max(1, samples.length);
+  const teams = Object.keys(present.samples[0]?.heldByTeam ?? {}).toSorted();
+  return (
+    <Panel title="By team">
+      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Accelerators by team">
+        <table className="w-full text-left">
+          <thead className="border-b border-line text-xs text-ink-3">
+            <tr>
+              {["Team", "Accelerators on average", "With the change", "Difference"].map((title, index) => (
+                <th key={title} scope="col" className={`px-4 py-2 font-medium ${index === 0 ? "" : "text-right"}`}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody className="divide-y divide-line">
+            {teams.map((team) => {
+              const [before, after] = [mean(present, team), mean(changed, team)];
+              return (
+                <tr key={team}>
+                  <th scope="row" className="px-4 py-1.5 font-medium">
+                    {team}
+                  </th>
+                  <td className="px-4 py-1.5 text-right font-mono">{before.toFixed(1)}</td>
+                  <td className="px-4 py-1.5 text-right font-mono">{after.toFixed(1)}</td>
+                  <td className="px-4 py-1.5 text-right font-mono">{signed(after - before)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+const signed = (value: number): string => `${value > 0.05 ? "+" : ""}${value.toFixed(1)}`;
+
+const MOVED_SHOWN_MAX = 50;
+
+function MovedStarts({ answer: { moved, fromMs, horizonMs } }: { readonly answer: WhatIfAnswer }): ReactElement {
+  const after = (atMs: number | null): string =>
+    atMs === null ? `not within ${spanText(horizonMs)}` : `in ${spanText(atMs - fromMs)}`;
+  if (moved.length === 0)
+    return (
+      <Panel title="Starts that move">
+        <p className="px-4 py-3 text-ink-2">Everything that waits now would start when it starts as things are.</p>
+      </Panel>
+    );
+  return (
+    <Panel title="Starts that move">
+      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Starts">
+        <table className="w-full text-left">
+          <thead className="border-b border-line text-xs text-ink-3">
+            <tr>
+              {["Workload", "Team", "Starts as things are", "With the change"].map((title) => (
+                <th key={title} scope="col" className="px-4 py-2 font-medium">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody className="divide-y divide-line">
+            {moved.slice(0, MOVED_SHOWN_MAX).map(({ workloadId, name, team, presentAtMs, changedAtMs }) => {
+              const isEarlier = (changedAtMs ?? Number.POSITIVE_INFINITY) < (presentAtMs ?? Number.POSITIVE_INFINITY);
+              return (
+                <tr key={workloadId}>
+                  <th scope="row" className="px-4 py-1.5 font-medium">
+                    <Link to="/workloads/$workloadId" params={{ workloadId }} className="hover:underline">
+                      {name}
+                    </Link>
+                  </th>
+                  <td className="px-4 py-1.5 text-ink-2">{team}</td>
+                  <td className="px-4 py-1.5">{after(presentAtMs)}</td>
+                  <td className={`px-4 py-1.5 ${isEarlier ? "text-good" : "text-bad"}`}>
+                    {after(changedAtMs)}, {isEarlier ? "earlier" : "later"}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {moved.length > MOVED_SHOWN_MAX ? (
+        <p className="border-t border-line px-4 py-2 text-ink-3">and {grouped(moved.length - MOVED_SHOWN_MAX)} more</p>
+      ) : null}
+    </Panel>
+  );
+}

@@ -1,0 +1,13 @@
+/** What both halves of the page start from. */
+import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
+import type { Change } from "./change.ts";
+
+export interface Situation {
+  readonly change: Change;
+  readonly onChange: (change: Change) => void;
+  readonly nodes: readonly Node[];
+  readonly fleet: Fleet;
+  readonly teams: readonly Team[];
+  readonly presets: readonly Policy[];
+  readonly inForce: string;
+}
