@@ -37,6 +37,8 @@ export type BlockedReason =
       readonly kind: "teamLimit";
       /** Its limit; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget. */
       readonly bound: QuotaBound;
+      /** Whose work has come to what one user may hold, where that is the bound. */
+      readonly user?: string;
       readonly team: string;
       readonly acceleratorType: string;
       /** What is bounded: the accelerator type, or another resource that teams limit. */

@@ -82,7 +82,8 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ],
   [
     "team use off by one",
-    (world) => world.teamUse.add(teamName("top"), world.teamUse.amountOf(one, 1, "H100"), false, 1),
+    (world) =>
+      world.teamUse.add({ team: teamName("top"), actor: "ann" }, world.teamUse.amountOf(one, 1, "H100"), false, 1),
     /team top is filed with 5 H100, it holds 4/,
   ],
   [

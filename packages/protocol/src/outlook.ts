@@ -45,6 +45,7 @@ export const change = z
       resource: z.string(),
       from: z.number(),
       to: z.number(),
+      user: z.string().optional().meta({ description: "It is what the team lets one user hold; absent: its limit." }),
       sentence,
     }),
     z.object({

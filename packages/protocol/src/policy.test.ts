@@ -27,9 +27,6 @@ describe("a policy", () => {
   });
 
   it("is refused where nothing would come of a knob", () => {
-    expect(faults({ order: ["user", "submitted"] })).toEqual([
-      "order: is not honoured yet: must be another key than user",
-    ]);
     const forgetful = { ...teams, usageHalfLifeMs: 86_400_000 };
     expect(faults({ teams: forgetful })).toEqual([]);
     expect(faults({ teams: forgetful, phases: ["refill"] })).toEqual([

@@ -6,9 +6,6 @@ import * as names from "./names.ts";
 
 const durationMs = integer(0, limits.DURATION_MS_MAX);
 
-/** The engine's vocabulary has these knobs; a policy that turned them would promise what does not happen. */
-const notYet = (honoured: string): string => `is not honoured yet: must be ${honoured}`;
-
 const distinct = <Item extends z.ZodType>(item: Item, most: number): z.ZodArray<Item> =>
   z
     .array(item)
@@ -126,10 +123,9 @@ export const policy = z
     name: names.workloadName.meta({ description: "What the policy is called." }),
     order: distinct(z.enum(["submitted", "priority", "walltime", "starting", "running", "user", "deadline"]), 7)
       .min(1)
-      .refine((keys) => !keys.includes("user"), { message: notYet("another key than user") })
       .meta({
         description:
-          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet, then what runs with no more than that. `user`: whose user holds less of the team (not honoured yet, and refused). `deadline`: the one due first. `submitted`.",
+          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet, then what runs with no more than that. `user`: whose user holds less of the team, with what the user held on average where past use counts. `deadline`: the one due first. `submitted`.",
       }),
     whenHeadBlocked: z.enum(["stop", "skip"]).meta({
       description:

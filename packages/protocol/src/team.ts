@@ -54,6 +54,9 @@ export const teamSpec = z
     name: names.teamName,
     parent: names.teamName.nullable().default(null),
     limit: amounts.default({}).meta({ description: "The most that the team and all below it may hold at once." }),
+    userLimit: amounts.optional().meta({
+      description: "The most that the work of any one user of it may hold at once; as the team, if left out.",
+    }),
     guarantee: amounts.optional().meta({ description: "What the team gets back whenever it asks, by resource." }),
     weight: z
       .number()

@@ -44,10 +44,11 @@ export const blockedReason = z
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
     z.object({
       kind: z.literal("teamLimit"),
-      bound: z.enum(["limit", "guarantee", "borrowing", "budget"]).meta({
+      bound: z.enum(["limit", "user", "guarantee", "borrowing", "budget"]).meta({
         description:
-          "What bounds the team: its limit; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget.",
+          "What bounds the team: its limit; what it lets one user hold; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget.",
       }),
+      user: z.string().optional().meta({ description: "Whose work has come to what one user may hold." }),
       team: z.string(),
       acceleratorType: z.string(),
       resource: z.string().meta({ description: "What is bounded: the type, or another resource that teams limit." }),

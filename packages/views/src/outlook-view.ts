@@ -116,6 +116,8 @@ function changeSentence({ state }: Engine, change: EngineChange): string {
     case "largerGuarantee":
       return `Guarantee team ${change.team} ${amountText(change.resource, change.to)} instead of ${change.from === null ? "nothing" : amountText(change.resource, change.from)}.`;
     case "largerLimit":
+      if (change.user !== undefined)
+        return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
       return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
     case "afterEnds": {
       const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;

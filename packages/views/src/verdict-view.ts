@@ -77,12 +77,14 @@ const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 
 type TeamLimit = EngineReason & { readonly kind: "teamLimit" };
 
-function teamLimitSentence({ bound, team, resource, limitCount, usedCount, neededCount }: TeamLimit): string {
+function teamLimitSentence({ bound, user, team, resource, limitCount, usedCount, neededCount }: TeamLimit): string {
   const held = `${bareAmount(resource, usedCount)} of the ${amountText(resource, limitCount)}`;
   const more = `this needs ${bareAmount(resource, neededCount)} more`;
   switch (bound) {
     case "limit":
       return `Team ${team} holds ${held} that its limit allows, and ${more}.`;
+    case "user":
+      return `Work of ${user} holds ${held} that team ${team} lets one user have, and ${more}.`;
     case "guarantee":
       return `It may not be preempted, and such work of team ${team} holds ${held} that the team is guaranteed; ${more}. Work that is preemptible may go beyond.`;
     case "borrowing":

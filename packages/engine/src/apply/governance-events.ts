@@ -3,7 +3,7 @@ import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { invariant } from "../state/invariant.ts";
-import { recount } from "../state/holdings.ts";
+import { recount, recountUsers } from "../state/holdings.ts";
 import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
@@ -22,8 +22,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       openAccount(world, event.team, before);
       recountAccounts(world);
       recountPastUse(world);
-      teamUse.refresh();
-      teamUse.limitEpoch++;
+      refreshTeams(world);
       return;
     }
     case "teamRemoved":
@@ -32,12 +31,12 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       state.accounts.delete(event.team);
       forgetPastUse(world, event.team);
       recountAccounts(world);
-      teamUse.refresh();
-      teamUse.limitEpoch++;
+      refreshTeams(world);
       return;
     case "policySet":
       state.policy = event.policy;
       world.rules = rulesOf(event.policy);
+      teamUse.heed(world.rules);
       queue.reorder(world.rules);
       recount(world);
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
@@ -67,6 +66,16 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
     default:
       unreachable(event);
   }
+}
+
+/** What is held counts for the teams as they are defined now; work is filed by user from the first limit for users on. */
+function refreshTeams(world: World): void {
+  const { teamUse, queue, rules } = world;
+  const wasKept = teamUse.users.isKept;
+  teamUse.refresh();
+  teamUse.limitEpoch++;
+  if (wasKept || teamUse.users.isKept) recountUsers(world);
+  if (wasKept !== teamUse.users.isKept) queue.reorder(rules);
 }
 
 function accountOf({ state }: World, team: TeamName): Account {

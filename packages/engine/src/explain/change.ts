@@ -32,12 +32,14 @@ export type Change =
       readonly from: number | null;
       readonly to: number;
     }
+  /** `user`: it is what any one user of the team may hold, and this user's work has come to it; absent: the team's own limit. */
   | {
       readonly kind: "largerLimit";
       readonly team: TeamName;
       readonly resource: string;
       readonly from: number;
       readonly to: number;
+      readonly user?: string;
     }
   /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
   | {

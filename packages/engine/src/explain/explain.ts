@@ -179,7 +179,18 @@ function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
   const neededCount = neededOf(found, resource);
-  return { kind: "teamLimit", bound, team, acceleratorType: type, resource, neededCount, limitCount, usedCount };
+  const user = reached.user === undefined ? {} : { user: reached.user };
+  return {
+    kind: "teamLimit",
+    bound,
+    ...user,
+    team,
+    acceleratorType: type,
+    resource,
+    neededCount,
+    limitCount,
+    usedCount,
+  };
 }
 
 /** What the request asks of a resource, in the unit in which teams state it. */

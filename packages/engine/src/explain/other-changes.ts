@@ -49,9 +49,11 @@ function withTeam({ state }: World, change: OtherChange & { readonly kind: "larg
   invariant(team !== undefined, `no team ${change.team}`);
   const amount = { [change.resource]: change.to };
   const larger: Team =
-    change.kind === "largerLimit"
-      ? { ...team, limit: { ...team.limit, ...amount } }
-      : { ...team, guarantee: { ...team.guarantee, ...amount } };
+    change.kind === "largerGuarantee"
+      ? { ...team, guarantee: { ...team.guarantee, ...amount } }
+      : change.user === undefined
+        ? { ...team, limit: { ...team.limit, ...amount } }
+        : { ...team, userLimit: { ...team.userLimit, ...amount } };
   return trialCommand({ kind: "apply", sites: [], pools: [], teams: [larger], workloads: [] });
 }
 
@@ -116,9 +118,9 @@ export function largerLimits(world: World, found: PlacementClass): readonly Valu
   const reached = new Map<string, Values<OtherChange>>();
   for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
     const amount = world.teamUse.amountOf(found.gang, found.workers, type);
-    const limit = world.teamUse.limitReached(found.team, amount);
+    const limit = world.teamUse.limitReached(found, amount);
     if (limit === null) continue;
-    const { team, resource, limit: from, used } = limit;
+    const { team, resource, limit: from, used, user } = limit;
     const unit = unitOf(resource);
     const most = used + neededOf(world, found, resource);
     const at = (index: number): OtherChange => ({
@@ -127,6 +129,7 @@ export function largerLimits(world: World, found: PlacementClass): readonly Valu
       resource,
       from,
       to: Math.min(most, from + (index + 1) * unit),
+      ...(user === undefined ? {} : { user }),
     });
     reached.set(`${team} ${resource}`, { count: Math.ceil((most - from) / unit), at });
   }

@@ -45,6 +45,8 @@ export interface Team {
   readonly parent: TeamName | null;
   /** The most that the team and everything below it may hold at once, by resource; no entry: no limit. */
   readonly limit: Amounts;
+  /** The most that the work of any one user of it may hold at once, of the team and everything below it; no entry: as the team may. */
+  readonly userLimit?: Amounts;
   /** What the team gets back whenever it asks; no entry: nothing is guaranteed. */
   readonly guarantee?: Amounts;
   /** Its part of what nobody's guarantee covers, against its siblings; absent: 1. 0: nothing while others want it. */

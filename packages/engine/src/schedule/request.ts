@@ -37,7 +37,7 @@ export function quotaReached(
   const spent = spentBudget(state, found.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
   const amount = teamUse.amountOf(found.gang, found.workers, type);
-  const limit = teamUse.limitReached(found.team, amount) ?? borrowingReached(teamUse, found.team, amount);
+  const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;
   return teamUse.guaranteePassed(found.team, amount);
 }

@@ -3,12 +3,13 @@
  * and for tentative plans. Every booking here has its exact reverse.
  */
 import { RESIZING_EXECUTORS } from "../model/fleet.ts";
-import type { NodeId } from "../model/ids.ts";
+import type { NodeId, WorkloadId } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOf } from "./entities.ts";
 import { invariant } from "./invariant.ts";
+import type { Holder } from "./user-use.ts";
 import type { World } from "./world.ts";
 
 /** Reasons for which a plan takes what somebody holds: such work stops counting for its team at once. */
@@ -16,6 +17,9 @@ export const isEviction = (reason: StopReason): boolean =>
   reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
 
 const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
+
+/** Whose work it is. */
+export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
 
 /** Adds workers on one type to what their team holds (1), or takes them away (-1). */
 function countWorkers(
@@ -28,7 +32,12 @@ function countWorkers(
   sign: 1 | -1,
 ): void {
   const { spec } = workload;
-  teamUse.add(spec.team, teamUse.amountOf(spec.gang, workers, acceleratorType), !isPreemptible(rules, spec), sign);
+  teamUse.add(
+    holderOf(workload),
+    teamUse.amountOf(spec.gang, workers, acceleratorType),
+    !isPreemptible(rules, spec),
+    sign,
+  );
 }
 
 /** Everything an attempt holds, as its phase says. */
@@ -144,7 +153,7 @@ export function canResize({ nodes, pools }: World["state"], { workers }: Attempt
 export function recount(world: World): void {
   const { teamUse, state, queue, rules } = world;
   world.endings.reset(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs);
-  teamUse.forget(world.rules.teams.overGuarantee === "borrow");
+  teamUse.forget(rules);
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt))
@@ -156,4 +165,18 @@ export function recount(world: World): void {
   for (const { workloadId, acceleratorType, workers } of state.promises.values())
     countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);
   teamUse.limitEpoch++;
+}
+
+/** Counts anew what users hold, after teams changed. */
+export function recountUsers({ teamUse, state }: World): void {
+  teamUse.users.clear();
+  if (!teamUse.users.isKept) return;
+  const count = (id: WorkloadId, workers: number, acceleratorType: string): void => {
+    const workload = state.workloads.get(id) as Workload;
+    teamUse.addForUser(holderOf(workload), teamUse.amountOf(workload.spec.gang, workers, acceleratorType), 1);
+  };
+  for (const attempt of state.attempts.values())
+    if (countsForTeam(attempt)) count(attempt.workloadId, attempt.workers.length, attempt.acceleratorType);
+  for (const { workloadId, workers, acceleratorType } of state.promises.values())
+    count(workloadId, workers.length, acceleratorType);
 }

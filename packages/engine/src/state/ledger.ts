@@ -6,11 +6,12 @@ import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "../schedule/request.ts";
 import { workloadOf } from "./entities.ts";
+import { holderOf } from "./holdings.ts";
 import type { Layer } from "./node-slot.ts";
 import type { PlacementClass } from "./queue.ts";
 import type { World } from "./world.ts";
 
-type Holder = Pick<PlacementClass, "gang" | "team" | "isPreemptible">;
+type Holder = Pick<PlacementClass, "gang" | "team" | "actor" | "isPreemptible">;
 
 export class Ledger {
   readonly #world: World;
@@ -42,14 +43,16 @@ export class Ledger {
   /** Workers leave (1) or stay after all (-1). */
   #move(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     const { capacity, teamUse, rules } = this.#world;
-    const { spec } = workloadOf(this.#world, attempt.workloadId);
+    const workload = workloadOf(this.#world, attempt.workloadId);
+    const { spec } = workload;
+    const holder = holderOf(workload);
     const amount = teamUse.amountOf(spec.gang, workers.length, attempt.acceleratorType);
     const isFixed = !isPreemptible(rules, spec);
     const other = sign === 1 ? -1 : 1;
     capacity.leave(spec.gang, workers, sign);
-    teamUse.try(spec.team, amount, isFixed, other);
+    teamUse.try(holder, amount, isFixed, other);
     this.#undo.push(() => {
-      teamUse.try(spec.team, amount, isFixed, sign);
+      teamUse.try(holder, amount, isFixed, sign);
       capacity.leave(spec.gang, workers, other);
     });
   }
@@ -69,8 +72,9 @@ export class Ledger {
 
   /** A promised place is given up. */
   withdraw(promise: PromisedPlace): void {
-    const { spec } = workloadOf(this.#world, promise.workloadId);
-    const found = { gang: spec.gang, team: spec.team, isPreemptible: isPreemptible(this.#world.rules, spec) };
+    const workload = workloadOf(this.#world, promise.workloadId);
+    const { spec } = workload;
+    const found = { ...holderOf(workload), gang: spec.gang, isPreemptible: isPreemptible(this.#world.rules, spec) };
     this.#promise(found, promise, -1);
   }
 
@@ -86,9 +90,9 @@ export class Ledger {
     const amount = teamUse.amountOf(found.gang, workers.length, acceleratorType);
     const isFixed = !found.isPreemptible;
     capacity.promise(found.gang, workers, sign);
-    teamUse.try(found.team, amount, isFixed, sign);
+    teamUse.try(found, amount, isFixed, sign);
     this.#undo.push(() => {
-      teamUse.try(found.team, amount, isFixed, other);
+      teamUse.try(found, amount, isFixed, other);
       capacity.promise(found.gang, workers, other);
     });
   }

@@ -11,6 +11,7 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "./sorted-list.ts";
+import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "./world.ts";
 
 interface ClassOptions {
@@ -22,7 +23,7 @@ interface ClassOptions {
 
 export class PlacementClass {
   readonly team: TeamName;
-  /** Who submitted one of its workloads; the same for all where something is reserved for that user. */
+  /** Who submitted one of its workloads; the same for all where it matters: something is reserved for that user, or users are told apart. */
   readonly actor: string;
   readonly gang: GangSpec;
   readonly acceleratorTypes: readonly string[];
@@ -63,8 +64,14 @@ export class PlacementClass {
   }
 }
 
+/** What else decides by what work is filed. */
+interface Heeded {
+  readonly calendar: CalendarIndex;
+  readonly users: Pick<UserUse, "isKept">;
+}
+
 /** Most work has no wishes, so they are written out only where there are some. */
-function classKey({ spec, actor }: Workload, rules: Rules, calendar: CalendarIndex): string {
+function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: Heeded): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
   const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
@@ -78,8 +85,10 @@ function classKey({ spec, actor }: Workload, rules: Rules, calendar: CalendarInd
   // What is guaranteed by shapes and what is not are placed by other rules.
   const shaped = isGuaranteed(rules, spec) ? `${lasts}|shaped` : lasts;
   const fixed = isPreemptible(rules, spec) ? shaped : `${shaped}|fixed`;
-  if (wishes === undefined) return key + fixed;
-  return `${key}${fixed}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
+  // Where it matters whose work it is.
+  const whose = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
+  if (wishes === undefined) return key + whose;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
 }
 
 /** So few that looking at all of them in a round is nothing. */
@@ -89,7 +98,7 @@ export class Queue {
   #classes = new Map<string, PlacementClass>();
   #growth = new Map<AttemptId, PlacementClass>();
   #rules: Rules;
-  readonly #calendar: CalendarIndex;
+  readonly #heeded: Heeded;
   #compare: (left: Workload, right: Workload) => number;
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
@@ -103,9 +112,9 @@ export class Queue {
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop = CLASSES_KEPT;
 
-  constructor(rules: Rules, calendar: CalendarIndex) {
+  constructor(rules: Rules, heeded: Heeded) {
     this.#rules = rules;
-    this.#calendar = calendar;
+    this.#heeded = heeded;
     this.#compare = workloadOrder(rules);
   }
 
@@ -139,7 +148,7 @@ export class Queue {
   }
 
   classOf(workload: Workload): PlacementClass {
-    const key = classKey(workload, this.#rules, this.#calendar);
+    const key = classKey(workload, this.#rules, this.#heeded);
     let found = this.#classes.get(key);
     if (found === undefined) {
       found = new PlacementClass(

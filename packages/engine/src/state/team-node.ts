@@ -24,6 +24,8 @@ export interface TeamNode {
   readonly tentative: number[];
   /** `Infinity` where the team states none. */
   limit: readonly number[];
+  /** What any one user may hold; empty: as much as the team. */
+  userLimit: readonly number[];
   guarantee: readonly number[];
 }
 

@@ -6,17 +6,20 @@ import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import type { GangSpec } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
 import { InvariantError, invariant } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
 import { ACCELERATORS_AT, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
+import { UserUse } from "./user-use.ts";
+import type { Holder } from "./user-use.ts";
 
 /**
- * What bounds a team: its limit, its guarantee for work that is not preemptible, what the others would lend it, or a budget
- * that is used up.
+ * What bounds a team: its limit, what one user of it may hold, its guarantee for work that is not preemptible, what the others
+ * would lend it, or a budget that is used up.
  */
-export type QuotaBound = "limit" | "guarantee" | "borrowing" | "budget";
+export type QuotaBound = "limit" | "user" | "guarantee" | "borrowing" | "budget";
 
 export interface QuotaReached {
   readonly bound: QuotaBound;
@@ -25,13 +28,14 @@ export interface QuotaReached {
   readonly resource: string;
   /** In the unit in which the team states it. */
   readonly limit: number;
-  /** What counts towards the bound: of a guarantee what is not preemptible. */
+  /** What counts towards the bound: of a guarantee what is not preemptible, of a user what is the user's. */
   readonly used: number;
+  /** Whose work has come to what one user may hold. */
+  readonly user?: string;
 }
 
 /** What some work of a team would not hold any more. */
-export interface Freed {
-  readonly team: TeamName;
+export interface Freed extends Holder {
   readonly amount: Amount;
 }
 
@@ -49,10 +53,24 @@ export class TeamUse {
   quota: QuotaIndex | null = null;
   #borrows: boolean;
 
-  constructor(teams: ReadonlyMap<TeamName, Team>, borrows: boolean) {
+  readonly users: UserUse = new UserUse();
+  #ranksUsers = false;
+
+  constructor(teams: ReadonlyMap<TeamName, Team>, rules: Rules) {
     this.#teams = teams;
-    this.#borrows = borrows;
+    this.#borrows = borrowsUnder(rules);
     this.refresh();
+    this.heed(rules);
+  }
+
+  /** Whether the order asks what users hold is as these rules say: it decides by what waiting work is filed. */
+  heed({ order }: Rules): void {
+    this.#ranksUsers = order.includes("user");
+    this.#keepUsers();
+  }
+
+  #keepUsers(): void {
+    this.users.isKept = this.#ranksUsers || [...this.#teams.values()].some(({ userLimit }) => userLimit !== undefined);
   }
 
   node(name: TeamName): TeamNode {
@@ -95,8 +113,10 @@ export class TeamUse {
   }
 
   /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
-  add(team: TeamName, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+  add(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+    const { team } = holder;
     this.quota?.add(team, amount, sign);
+    if (this.users.isKept) this.addForUser(holder, amount, sign);
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
@@ -107,9 +127,9 @@ export class TeamUse {
   }
 
   /** Adds what a plan in the making books, or takes it away: it counts like the rest, and is known as tentative. */
-  try(team: TeamName, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
-    this.add(team, amount, isFixed, sign);
-    addCompared(this.node(team).tentative, amount, sign);
+  try(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
+    this.add(holder, amount, isFixed, sign);
+    addCompared(this.node(holder.team).tentative, amount, sign);
   }
 
   /** Accelerators of a type that the team and everything below it holds; shares count as the part that they are. */
@@ -125,17 +145,44 @@ export class TeamUse {
     return types;
   }
 
-  /** The first limit, from the team up, that this much more would pass, if what is freed were not held. */
-  limitReached(team: TeamName, amount: Amount, freed: readonly Freed[] = []): QuotaReached | null {
+  /** The first limit, from the team up, that this much more would pass, if what is freed were not held; then what one user may hold. */
+  limitReached({ team, actor }: Holder, amount: Amount, freed: readonly Freed[] = []): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
-      const position = passes(freed.length === 0 ? at.used : this.#without(at, freed), at.limit, amount);
+      const position = passes(freed.length === 0 ? at.used : this.#without(at, at.used, freed), at.limit, amount);
       if (position >= 0) return this.#reached(at, position);
+    }
+    return this.users.isKept ? this.#userLimitReached({ team, actor }, amount, freed) : null;
+  }
+
+  #userLimitReached({ team, actor: user }: Holder, amount: Amount, freed: readonly Freed[]): QuotaReached | null {
+    const own = freed.filter(({ actor }) => actor === user);
+    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
+      if (at.userLimit.length === 0) continue;
+      const used = this.users.used(at.name, user);
+      const position = passes(own.length === 0 ? used : this.#without(at, used, own), at.userLimit, amount);
+      if (position < 0) continue;
+      return {
+        bound: "user",
+        team: at.name,
+        resource: this.resources[position] as string,
+        limit: this.#stated(position, at.userLimit[position] as number),
+        used: this.#stated(position, used[position] ?? 0),
+        user,
+      };
     }
     return null;
   }
 
-  #without(node: TeamNode, freed: readonly Freed[]): readonly number[] {
-    const used = [...node.used];
+  /** Adds an amount to what the user holds of the team and of all of its ancestors. */
+  addForUser({ team, actor }: Holder, amount: Amount, sign: 1 | -1): void {
+    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
+      addAmount(this.users.of(at, actor), amount, sign);
+      if (sign === -1) this.users.settle(at, actor);
+    }
+  }
+
+  #without(node: TeamNode, all: readonly number[], freed: readonly Freed[]): readonly number[] {
+    const used = [...all];
     for (const { team, amount } of freed) if (this.#isBelow(this.node(team), node)) addAmount(used, amount, -1);
     return used;
   }
@@ -174,9 +221,10 @@ export class TeamUse {
 
   #stated = (position: number, amount: number): number => (position >= ACCELERATORS_AT ? amount / 1000 : amount);
 
-  /** Nobody holds anything, until it is counted anew under a policy with or without borrowing. */
-  forget(borrows: boolean): void {
-    this.#borrows = borrows;
+  /** Nobody holds anything, until it is counted anew under these rules. */
+  forget(rules: Rules): void {
+    this.#borrows = borrowsUnder(rules);
+    this.users.clear();
     for (const node of this.#nodes.values()) {
       node.used.length = 0;
       node.fixed.length = 0;
@@ -221,15 +269,18 @@ export class TeamUse {
       }
     }
     this.#indexQuota();
+    this.#keepUsers();
   }
 
   #define(team: Team): void {
     const known = this.#nodes.get(team.name);
     const limit = this.#vector(team.limit, Number.POSITIVE_INFINITY);
+    const userLimit = team.userLimit === undefined ? [] : this.#vector(team.userLimit, Number.POSITIVE_INFINITY);
     const guarantee = team.guarantee === undefined ? [] : this.#vector(team.guarantee, Number.POSITIVE_INFINITY);
     if (known !== undefined) {
       known.team = team;
       known.limit = limit;
+      known.userLimit = userLimit;
       known.guarantee = guarantee;
       return;
     }
@@ -244,6 +295,7 @@ export class TeamUse {
       fixed: [],
       tentative: [],
       limit,
+      userLimit,
       guarantee,
     });
   }
@@ -259,6 +311,8 @@ export class TeamUse {
     return vector;
   }
 }
+
+const borrowsUnder = ({ teams }: Rules): boolean => teams.overGuarantee === "borrow";
 
 /** The first position at which use and amount together pass a bound; -1 if none. What is not asked for passes nothing. */
 function passes(used: readonly number[], bound: readonly number[], amount: Amount): number {

@@ -144,9 +144,9 @@ export function emptyState(): State {
 export function indexState(state: State): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
-  const teamUse = new TeamUse(state.teams, rules.teams.overGuarantee === "borrow");
+  const teamUse = new TeamUse(state.teams, rules);
   const calendar = new CalendarIndex(state);
-  const queue = new Queue(rules, calendar);
+  const queue = new Queue(rules, { calendar, users: teamUse.users });
   const timers = new Timers();
   const world: World = {
     state,

@@ -6,7 +6,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { World } from "../state/world.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
-import { feasibility } from "./recount.ts";
+import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
 
 export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
@@ -18,7 +18,7 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
       promises: withReserved(world, workload, nowMs),
     });
     findings.expect(
-      !couldNow(workload.spec),
+      !couldNow(requestOf(workload)),
       () => `${workload.id} waits although it fits beside every protected start`,
     );
   }

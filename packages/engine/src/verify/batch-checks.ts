@@ -12,7 +12,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { windowBroken } from "./calendar.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
-import { amountsOf, heldByTeam, isWithinLimits } from "./held-by-team.ts";
+import { amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { brokenWishes } from "./wishes.ts";
@@ -93,6 +93,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
     const { team, gang } = workload.spec;
     // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
     const isKept = isWithinLimits(state, held, { team, asked: amountsOf(gang, 1, type) });
+    const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked: amountsOf(gang, 1, type) });
+    findings.expect(isKeptByUser, () => `${attemptId} took ${workload.actor} past what one user may hold of ${type}`);
     findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
     findings.expect(
       kind !== "start" || head === null || workload.id === head.id || compareByPolicy(state.policy, workload, head) < 0,

@@ -1,6 +1,6 @@
 /** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
 import type { TeamName, WorkloadId } from "../model/ids.ts";
-import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, GangSpec, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
@@ -36,11 +36,13 @@ export function amountsOf(gang: GangSpec, workers: number, type: string): TeamAm
 /** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
 export function heldByTeam(
   state: ReadonlyState,
-  counts: (spec: WorkloadSpec) => boolean = () => true,
+  counts: (workload: Workload) => boolean = () => true,
 ): ReadonlyMap<TeamName, TeamAmounts> {
   const held = new Map<TeamName, Map<string, number>>();
-  const add = (spec: Workload["spec"] | undefined, type: string, workers: number): void => {
-    if (spec === undefined || !counts(spec)) return;
+  const add = (id: WorkloadId, type: string, workers: number): void => {
+    const workload = state.workloads.get(id);
+    if (workload === undefined || !counts(workload)) return;
+    const { spec } = workload;
     for (const team of withAncestors(state, spec.team)) {
       const amounts = held.get(team) ?? new Map<string, number>();
       held.set(team, amounts);
@@ -49,10 +51,10 @@ export function heldByTeam(
     }
   };
   for (const attempt of state.attempts.values()) {
-    if (!isEvicted(attempt)) add(specOf(state, attempt), attempt.acceleratorType, attempt.workers.length);
+    if (!isEvicted(attempt)) add(attempt.workloadId, attempt.acceleratorType, attempt.workers.length);
   }
   for (const promise of state.promises.values())
-    add(specOf(state, promise), promise.acceleratorType, promise.workers.length);
+    add(promise.workloadId, promise.acceleratorType, promise.workers.length);
   return held;
 }
 
@@ -69,6 +71,26 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const { gang } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
   return Math.max(1, (gang.minWorkers ?? gang.workers) - attempt.workers.length);
+}
+
+/** What the work of one user holds of each team and of everything below it. */
+export const heldByUser = (state: ReadonlyState, user: string): ReadonlyMap<TeamName, TeamAmounts> =>
+  heldByTeam(state, ({ actor }) => actor === user);
+
+/** Whether the user's work holds no more than one user may of the team and of every team above it, of what is asked for. */
+export function isWithinUserLimits(
+  state: ReadonlyState,
+  user: string,
+  { team, asked }: { readonly team: TeamName; readonly asked: TeamAmounts },
+): boolean {
+  const line = withAncestors(state, team).filter((at) => state.teams.get(at)?.userLimit !== undefined);
+  if (line.length === 0) return true;
+  const held = heldByUser(state, user);
+  return line.every((at) =>
+    Object.entries(state.teams.get(at)?.userLimit ?? {}).every(
+      ([resource, limit]) => (asked.get(resource) ?? 0) === 0 || (held.get(at)?.get(resource) ?? 0) <= limit,
+    ),
+  );
 }
 
 /** Whether the team and every team above it hold no more than their limits of what is asked for. */

@@ -9,14 +9,15 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import { nextDueMs } from "../recurrence/due.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
-import { compareByPolicy, feasibility, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
+import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkPastUse } from "./past-use-checks.ts";
-import { checkGrowth, checkLeaving, checkLending, checkTeamUse } from "./team-checks.ts";
+import { checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
   checkTeamUse(findings, world);
+  checkUserUse(findings, world);
   checkLending(findings, world);
   checkGrowth(findings, world);
   checkLeaving(findings, world);
@@ -210,10 +211,11 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
     const first = found.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
-      feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(workload.spec);
+      feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
     // Of a class without workloads the calendar cannot be asked.
     const fits = (): boolean =>
-      couldNow(found.spec) && (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
+      couldNow({ ...found.spec, actor: found.actor }) &&
+      (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
     findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
     const { spread, fabric } = found.spec;

@@ -6,13 +6,14 @@ import type { TeamName } from "../model/ids.ts";
 import type { Amounts } from "../model/team.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
-import type { WorkloadSpec } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { heldByTeam, withAncestors } from "./held-by-team.ts";
+import { heldByTeam, heldByUser, withAncestors } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;
+  /** Whose work it is; absent: whoever's. */
+  readonly actor?: string;
   /** Whether it may be evicted for others. */
   readonly isPreemptible: boolean;
   readonly more: TeamAmounts;
@@ -27,11 +28,11 @@ export interface QuotaView {
 export function quotaView(state: ReadonlyState): QuotaView {
   const rules = rulesOf(state.policy);
   const held = heldByTeam(state);
-  const fixed = heldByTeam(state, (spec: WorkloadSpec) => !isPreemptible(rules, spec));
+  const fixed = heldByTeam(state, ({ spec }) => !isPreemptible(rules, spec));
   const named = new Set([...state.teams.values()].flatMap(({ guarantee }) => Object.keys(guarantee ?? {})));
   const available = (team: TeamName, resource: string): number | null =>
     named.has(resource) ? new Lending(state, held, resource).available(team) : null;
-  const allows = ({ team, isPreemptible: mayLeave, more }: QuotaAsked): boolean => {
+  const allows = ({ team, actor, isPreemptible: mayLeave, more }: QuotaAsked): boolean => {
     const line = withAncestors(state, team);
     const fits = (bounds: Amounts | undefined, used: TeamAmounts | undefined): boolean =>
       Object.entries(bounds ?? {}).every(([resource, most]) => {
@@ -40,6 +41,10 @@ export function quotaView(state: ReadonlyState): QuotaView {
       });
     if (line.some((at) => isUsedUp(state, at))) return false;
     if (!line.every((at) => fits(state.teams.get(at)?.limit, held.get(at)))) return false;
+    if (actor !== undefined && line.some((at) => state.teams.get(at)?.userLimit !== undefined)) {
+      const own = heldByUser(state, actor);
+      if (!line.every((at) => fits(state.teams.get(at)?.userLimit, own.get(at)))) return false;
+    }
     if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
       return line.every((at) => fits(state.teams.get(at)?.guarantee, fixed.get(at)));
     return true;

@@ -22,7 +22,12 @@ import type { Share } from "./wishes.ts";
 export type GangRequest = Pick<
   WorkloadSpec,
   "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "preemptible" | "priority"
->;
+> & {
+  /** Whose work it is; absent: limits for users are left aside. */
+  readonly actor?: string;
+};
+
+export const requestOf = ({ spec, actor }: Pick<Workload, "spec" | "actor">): GangRequest => ({ ...spec, actor });
 
 /** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
 export interface Held {
@@ -199,6 +204,7 @@ export function feasibility(state: ReadonlyState): Feasibility {
   const mayTake = (request: GangRequest, type: string): boolean =>
     quotas.allows({
       team: request.team,
+      ...(request.actor === undefined ? {} : { actor: request.actor }),
       isPreemptible: isPreemptible(rules, request),
       more: amountsOf(request.gang, leastWorkers(request), type),
     });

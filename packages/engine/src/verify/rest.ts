@@ -5,7 +5,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
-import { compareByPolicy, feasibility, hasReadyTask } from "./recount.ts";
+import { compareByPolicy, feasibility, hasReadyTask, requestOf } from "./recount.ts";
 
 /** Whether the order of what waits is one line by what the work itself says: then the head is known without the scheduler. */
 function hasOneLine(policy: Policy): boolean {
@@ -23,7 +23,7 @@ export function blockingHead(state: ReadonlyState, nowMs: number): Workload | nu
   const { mayBlock } = feasibility(state);
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
-    if (!hasReadyTask(workload, nowMs) || !mayBlock(workload.spec)) continue;
+    if (!hasReadyTask(workload, nowMs) || !mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
   }
   return head;
@@ -40,8 +40,9 @@ export function checkRest(findings: Findings, state: ReadonlyState, nowMs: numbe
 export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): readonly Workload[] {
   const { couldNow } = feasibility(state);
   const fits = (workload: Workload): boolean =>
-    couldNow(workload.spec) &&
-    (state.calendar.size === 0 || feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(workload.spec));
+    couldNow(requestOf(workload)) &&
+    (state.calendar.size === 0 ||
+      feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload)));
   const isStopping = state.policy.whenHeadBlocked === "stop";
   const head = blockingHead(state, nowMs);
   // Where teams take turns and the head blocks, who the head is is the scheduler's business.

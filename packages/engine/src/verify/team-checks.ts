@@ -3,12 +3,12 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
-import { growthAsked, heldByTeam } from "./held-by-team.ts";
+import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 
 export function checkTeamUse(findings: Findings, { state, teamUse, rules }: World): void {
   const held = heldByTeam(state);
-  const fixed = heldByTeam(state, (spec) => !isPreemptible(rules, spec));
+  const fixed = heldByTeam(state, ({ spec }) => !isPreemptible(rules, spec));
   for (const team of state.teams.keys()) {
     const node = teamUse.node(team);
     teamUse.resources.forEach((resource, position) => {
@@ -28,6 +28,37 @@ export function checkTeamUse(findings: Findings, { state, teamUse, rules }: Worl
       );
     });
   }
+}
+
+/** What users are filed with, where they are told apart, is what their work holds. */
+export function checkUserUse(findings: Findings, { state, teamUse, rules }: World): void {
+  const { users } = teamUse;
+  const isAsked =
+    rules.order.includes("user") || [...state.teams.values()].some(({ userLimit }) => userLimit !== undefined);
+  findings.expect(
+    users.isKept === isAsked,
+    () => `users are ${isAsked ? "" : "not "}told apart, the index says otherwise`,
+  );
+  const seen = new Set<string>();
+  if (isAsked)
+    for (const user of new Set([...state.workloads.values()].map(({ actor }) => actor)))
+      for (const [team, amounts] of heldByUser(state, user)) {
+        const filed = users.used(team, user);
+        seen.add(`${team}\n${user}`);
+        teamUse.resources.forEach((resource, position) => {
+          const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+          const [is, counted] = [(filed[position] ?? 0) / unit, amounts.get(resource) ?? 0];
+          findings.expect(
+            isSame(is, counted),
+            () => `${user} in ${team} is filed with ${is} ${resource}, and holds ${counted}`,
+          );
+        });
+      }
+  for (const [key, filed] of users.entries())
+    findings.expect(
+      seen.has(key) || filed.every((amount) => amount === 0),
+      () => `${key} is filed as holding something and holds nothing`,
+    );
 }
 
 /** Thousandths are summed as integers in one place and as fractions in the other. */

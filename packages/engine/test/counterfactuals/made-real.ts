@@ -101,7 +101,7 @@ function others(engine: Engine, change: Change): readonly Input[] {
     case "largerLimit":
     case "largerGuarantee": {
       const known = state.teams.get(change.team) as Team;
-      const field = change.kind === "largerLimit" ? "limit" : "guarantee";
+      const field = change.kind === "largerGuarantee" ? "guarantee" : change.user === undefined ? "limit" : "userLimit";
       return [applied({ teams: [{ ...known, [field]: { ...known[field], [change.resource]: change.to } }] })];
     }
     case "afterEnds":

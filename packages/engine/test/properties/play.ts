@@ -105,9 +105,15 @@ export class Story {
 
   #command(body: object): Command {
     this.#commandCount++;
-    const common = { commandId: commandId(`c${this.#commandCount}`), actor: "ann", idempotencyKey: null };
+    const common = { commandId: commandId(`c${this.#commandCount}`), actor: userOf(body), idempotencyKey: null };
     return { ...common, ...body } as Command;
   }
+}
+
+/** The same names are always submitted by the same user. */
+function userOf(body: object): string {
+  const { spec } = body as { readonly spec?: { readonly name: string } };
+  return { c: "bob", d: "carl" }[spec?.name ?? ""] ?? "ann";
 }
 
 const exitOf = (code: number, worker: number): WorkerExit =>

@@ -81,7 +81,7 @@ const elastic: fc.Arbitrary<ElasticRules> = fc.record({
   grow: fc.constantFrom<ElasticRules["grow"]>("in-order", "last", "last", "never"),
 });
 
-const keys = fc.constantFrom<OrderKey>("submitted", "priority", "walltime", "deadline", "starting", "running");
+const keys = fc.constantFrom<OrderKey>("submitted", "priority", "walltime", "deadline", "starting", "running", "user");
 
 export const policies: fc.Arbitrary<Policy> = fc
   .record({

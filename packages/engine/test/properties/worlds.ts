@@ -72,6 +72,7 @@ const preemption: fc.Arbitrary<Rights> = fc.record({
 const standing: fc.Arbitrary<Partial<Team>> = fc
   .record({
     guarantee: oneIn(2, amounts(8)),
+    userLimit: oneIn(4, amounts(8)),
     weight: oneIn(3, fc.constantFrom(0, 0.5, 1, 2)),
     lendingLimit: oneIn(3, amounts(4)),
     borrowingLimit: oneIn(3, amounts(4)),

@@ -55,6 +55,7 @@ export function nodeWishes(fields: Fields): Partial<NodeSpec> {
 export function standingOf(fields: Fields): Partial<Team> {
   return {
     ...(fields.has("guarantee") ? { guarantee: countsByType(fields.get("guarantee") ?? "") } : {}),
+    ...(fields.has("userLimit") ? { userLimit: countsByType(fields.get("userLimit") ?? "") } : {}),
     ...(fields.has("weight") ? { weight: Number(fields.get("weight")) } : {}),
     ...(fields.has("lending") ? { lendingLimit: countsByType(fields.get("lending") ?? "") } : {}),
     ...(fields.has("borrowing") ? { borrowingLimit: countsByType(fields.get("borrowing") ?? "") } : {}),

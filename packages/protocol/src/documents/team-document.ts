@@ -210,6 +210,9 @@ export const teamSchema = fields(
     ),
     guarantee: amounts("What the team gets back whenever it asks.", { "H100-SXM": 128, cores: 512, memory: "4TiB" }),
     limit: amounts("The most that the team and everything below it may hold at once.", { "H100-SXM": 256 }),
+    userLimit: amounts("The most that the work of any one user of it may hold at once; left out, as the team may.", {
+      accelerators: 16,
+    }),
     weight: optionalLeaf(
       {
         description:
@@ -250,6 +253,9 @@ export const teamSchema = fields(
       reserved: "guarantee",
       max: "limit",
       limits: "limit",
+      perUser: "userLimit",
+      userLimits: "userLimit",
+      limitPerUser: "userLimit",
       capability: "limit",
       share: "weight",
       shares: "weight",
@@ -274,8 +280,10 @@ function impliedParent(name: string): string | null {
 type WrittenTeam = z.output<typeof teamSchema>;
 type Amounts = Readonly<Record<string, number>>;
 
-const given = (name: "guarantee" | "lendingLimit" | "borrowingLimit", amount: Amounts): Partial<TeamSpec> =>
-  Object.keys(amount).length === 0 ? {} : { [name]: amount };
+const given = (
+  name: "userLimit" | "guarantee" | "lendingLimit" | "borrowingLimit",
+  amount: Amounts,
+): Partial<TeamSpec> => (Object.keys(amount).length === 0 ? {} : { [name]: amount });
 
 /** The team, or what is wrong between its name and its parent. */
 export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
@@ -289,6 +297,7 @@ export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
     name,
     parent: parent ?? implied,
     limit,
+    ...given("userLimit", written.userLimit),
     ...given("guarantee", written.guarantee),
     ...(weight === null ? {} : { weight }),
     ...given("lendingLimit", written.lendingLimit),
@@ -327,7 +336,7 @@ function amountsText(amount: Amounts): Record<string, unknown> {
 export function teamDocument(team: TeamSpec): Record<string, unknown> {
   const text: Record<string, unknown> = { kind: "team", name: team.name };
   if (team.parent !== null) text["parent"] = team.parent;
-  for (const field of ["guarantee", "limit", "lendingLimit", "borrowingLimit"] as const) {
+  for (const field of ["guarantee", "limit", "userLimit", "lendingLimit", "borrowingLimit"] as const) {
     const amount = team[field] ?? {};
     if (Object.keys(amount).length > 0) text[field] = amountsText(amount);
   }

@@ -79,7 +79,8 @@ export class Actions {
       return { ...this.#keyed, commandId: commandId(`c${++this.#count}`) };
     }
     const spec = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
-    const command: Command = { ...this.#common(), kind: "submitWorkload", spec };
+    const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
+    const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;
     this.#keyed = { ...command, idempotencyKey: `key-${this.#count}` };
     return this.#keyed;

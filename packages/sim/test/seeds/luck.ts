@@ -11,6 +11,11 @@ export class Luck {
     this.#purpose = purpose;
   }
 
+  /** How many were drawn so far: tells one place in the stream from another. */
+  get drawn(): number {
+    return this.#sequence;
+  }
+
   /** A stream of its own: what is drawn from it leaves this one as it is. */
   aside(purpose: string): Luck {
     return new Luck(this.#seed, `${this.#purpose}, ${purpose}`);

@@ -26,7 +26,8 @@ const teamKeys: readonly TeamOrderKey[] = [
 
 /** `heedsNames`: whether what settles ties by name may be among the knobs. */
 export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
-  const order = orderKeys.filter(() => luck.chance(40));
+  const users = luck.aside("users").pick<readonly OrderKey[]>([[], [], ["user"]]);
+  const order = [...users, ...orderKeys.filter(() => luck.chance(40))];
   const phases = luck.pick(phaseLists);
   const eviction = randomEviction(luck, heedsNames);
   const waives = phases.includes("refill") ? [6, 7] : [];

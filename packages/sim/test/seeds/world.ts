@@ -111,10 +111,12 @@ function randomTeams(luck: Luck, salt: string): Team[] {
 
 /** What a team may say besides its limit. */
 export function randomStanding(luck: Luck): Partial<Team> {
+  const users = luck.aside(`users ${luck.drawn}`);
   return {
     ...(luck.chance(60)
       ? { guarantee: luck.chance(50) ? randomLimit(luck) : { accelerators: luck.between(0, 12) } }
       : {}),
+    ...(users.chance(20) ? { userLimit: { accelerators: users.between(1, 9) } } : {}),
     ...(luck.chance(30) ? { weight: luck.pick([0, 0.5, 2]) } : {}),
     ...(luck.chance(20) ? { priority: luck.below(3) } : {}),
     ...(luck.chance(20) ? { lendingLimit: { accelerators: luck.below(6) } } : {}),

@@ -10,6 +10,7 @@ export interface ReasonBrief {
 
 const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" })["bound"], string>> = {
   limit: "Team limit",
+  user: "User limit",
   guarantee: "Guarantee",
   borrowing: "Not lent",
   budget: "Budget",

@@ -6,6 +6,7 @@
 import type { Attempt } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { workloadOf } from "../../state/entities.ts";
+import { holderOf } from "../../state/holdings.ts";
 import type { World } from "../../state/world.ts";
 import type { ExpectedEnds } from "./expected-ends.ts";
 import type { Reservation } from "./reservations.ts";
@@ -103,12 +104,13 @@ const capacityIndex = (world: World): Index => ({
 const useIndex = (world: World): Index => ({
   leave: ({ workloadId, acceleratorType, workers }, sign) => {
     const { teamUse, rules } = world;
-    const { spec } = workloadOf(world, workloadId);
+    const workload = workloadOf(world, workloadId);
+    const { spec } = workload;
     const amount = teamUse.amountOf(spec.gang, workers.length, acceleratorType);
-    teamUse.try(spec.team, amount, !isPreemptible(rules, spec), sign === 1 ? -1 : 1);
+    teamUse.try(holderOf(workload), amount, !isPreemptible(rules, spec), sign === 1 ? -1 : 1);
   },
   take: ({ found, placement: { acceleratorType, workers } }, sign) => {
     const { teamUse } = world;
-    teamUse.try(found.team, teamUse.amountOf(found.gang, workers.length, acceleratorType), !found.isPreemptible, sign);
+    teamUse.try(found, teamUse.amountOf(found.gang, workers.length, acceleratorType), !found.isPreemptible, sign);
   },
 });

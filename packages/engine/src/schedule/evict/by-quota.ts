@@ -12,6 +12,7 @@ import type { ShareRule } from "../../quota/victims-by-share.ts";
 import type { Victim as QuotaVictim, VictimCandidate, VictimSearch } from "../../quota/victims.ts";
 import { compareText } from "../../state/canonical.ts";
 import { workloadOf } from "../../state/entities.ts";
+import { holderOf } from "../../state/holdings.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { QuotaIndex } from "../../state/quota-index.ts";
@@ -146,10 +147,10 @@ interface Without {
 function placeWithout(world: World, { beneficiary, type, victims }: Without): Placement | null {
   const { teamUse } = world;
   const freed = victims.map(({ candidate: { attempt, workload } }) => ({
-    team: workload.spec.team,
+    ...holderOf(workload),
     amount: teamUse.amountOf(workload.spec.gang, attempt.workers.length, attempt.acceleratorType),
   }));
-  if (teamUse.limitReached(beneficiary.team, teamUse.amountOf(beneficiary.gang, beneficiary.workers, type), freed))
+  if (teamUse.limitReached(beneficiary, teamUse.amountOf(beneficiary.gang, beneficiary.workers, type), freed))
     return null;
   const ledger = new Ledger(world);
   try {

@@ -3,6 +3,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Workload } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
+import { userStanding } from "./user-standing.ts";
 import type { World } from "../../state/world.ts";
 import { growingAttempt } from "../request.ts";
 
@@ -17,13 +18,16 @@ export function headOrder(world: World): CompareClasses {
     const running = growingAttempt(world, found)?.workers.length ?? 0;
     return running <= minWorkersOf(found.gang) ? 1 : 2;
   };
-  if (!rules.phases.includes("refill") && !rules.order.includes("starting") && !rules.order.includes("running"))
-    return (left, right) => queue.compare(head(left), head(right));
+  const { order } = rules;
+  const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
+  if (!rules.phases.includes("refill") && !looksBeyond) return (left, right) => queue.compare(head(left), head(right));
+  const standing = order.includes("user") ? userStanding(world) : null;
   return (left, right) => {
-    for (const key of rules.order) {
+    for (const key of order) {
       let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
       if (key === "starting") difference = stage(left) - stage(right);
       if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
+      if (key === "user" && standing !== null) difference = Math.sign(standing(left) - standing(right));
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }

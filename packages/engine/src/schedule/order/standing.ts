@@ -103,7 +103,7 @@ const finite = (amount: number | undefined): number | null =>
   amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
 
 /** Cores, memory and accelerators of all usable nodes. */
-function fleetTotal({ capacity }: World): readonly number[] {
+export function fleetTotal({ capacity }: World): readonly number[] {
   const total = [0, 0, 0];
   for (const type of capacity.acceptable([])) {
     total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;

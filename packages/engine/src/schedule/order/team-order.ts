@@ -80,12 +80,20 @@ export class TeamOrder implements RoundOrder {
   }
 
   served(found: PlacementClass): void {
-    if (found.waiting.length === 0 || found.isGrowth) return this.drop(found);
-    // It has another head now, and with it another place among the classes of its team.
     const { classes } = this.#entry(this.#world.teamUse.node(found.team));
     remove(classes, found);
-    this.#insert(classes, found);
+    this.#sortAgain(classes, found);
+    // It has another head now, and with it another place among the classes of its team.
+    if (found.waiting.length > 0 && !found.isGrowth) this.#insert(classes, found);
     this.#refresh(found);
+  }
+
+  /** What its user holds has changed, and with it the place of everything else of that user. */
+  #sortAgain(classes: PlacementClass[], { actor }: PlacementClass): void {
+    if (!this.#world.rules.order.includes("user")) return;
+    const own = classes.filter((other) => other.actor === actor);
+    for (const each of own) remove(classes, each);
+    for (const each of own) this.#insert(classes, each);
   }
 
   #insert(classes: PlacementClass[], found: PlacementClass): void {

@@ -1,0 +1,45 @@
+/** What each user's work holds of a team and of everything below it: kept only while a policy or a team asks for it. */
+import type { TeamName } from "../model/ids.ts";
+import { pastKey } from "./past-index.ts";
+import type { TeamNode } from "./team-node.ts";
+
+/** Whose work it is. */
+export interface Holder {
+  readonly team: TeamName;
+  /** The user who submitted it. */
+  readonly actor: string;
+}
+
+export class UserUse {
+  readonly #used = new Map<string, number[]>();
+  /** Whether it is kept at all. */
+  isKept = false;
+
+  used(team: TeamName, user: string): readonly number[] {
+    return this.#used.get(pastKey(team, user)) ?? NOTHING;
+  }
+
+  entries(): ReadonlyMap<string, readonly number[]> {
+    return this.#used;
+  }
+
+  clear(): void {
+    this.#used.clear();
+  }
+
+  /** The vector of the user in the team, to be written to. */
+  of({ name }: TeamNode, user: string): number[] {
+    const key = pastKey(name, user);
+    let vector = this.#used.get(key);
+    if (vector === undefined) this.#used.set(key, (vector = []));
+    return vector;
+  }
+
+  /** Forgets a user who holds nothing there. */
+  settle({ name }: TeamNode, user: string): void {
+    const key = pastKey(name, user);
+    if (this.#used.get(key)?.every((amount) => amount === 0) === true) this.#used.delete(key);
+  }
+}
+
+const NOTHING: readonly number[] = [];
