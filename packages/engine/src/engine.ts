@@ -11,6 +11,7 @@ import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { runRound } from "./schedule/round.ts";
 import { copyLiveState } from "./state/copy.ts";
+import { learnOutcomes } from "./schedule/learn-outcomes.ts";
 import { stateDigest } from "./state/digest.ts";
 import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "./state/hash.ts";
 import type { Lanes } from "./state/hash.ts";
@@ -28,10 +29,10 @@ class EngineCore implements Engine {
   /** Head of the hash chain; `state.chain` is its text, written when somebody looks. */
   #chain: Lanes;
 
-  constructor(state: State) {
+  constructor(state: State, clockMs: number = state.nowMs) {
     this.#world = indexState(state);
     this.#chain = lanesFromHex(state.chain);
-    this.#clockMs = state.nowMs;
+    this.#clockMs = clockMs;
   }
 
   get state(): ReadonlyState {
@@ -206,15 +207,28 @@ export function restoreEngine(snapshot: Uint8Array): Engine {
   return new EngineCore(decodeSnapshot(snapshot));
 }
 
-/** An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. */
+/**
+ * An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. What the live
+ * one found out about what waits is known to it as well, so that its first round is as cheap as the next one of that.
+ */
 export function forkEngine(engine: Engine): Engine {
-  return new EngineCore(copyLiveState(worldOf(engine).state));
+  const live = coreOf(engine);
+  const fork = new EngineCore(copyLiveState(live.world.state), live.clockMs);
+  learnOutcomes(fork.world, live.world);
+  return fork;
 }
 
 /** Takes inputs in without a round: what may start is asked of the batch, on a fork that nobody goes on with. */
 export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = new Batch(worldOf(fork), nowMs);
   for (const input of inputs) takeIn(batch, input);
+  return batch;
+}
+
+/** The same with a round, of which nothing is written down: for forks whose journal nobody reads. */
+export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+  const batch = takeInOnly(fork, inputs, nowMs);
+  runRound(batch);
   return batch;
 }
 

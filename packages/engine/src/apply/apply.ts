@@ -27,6 +27,7 @@ export function applyEvent(world: World, event: Event): void {
     case "workloadReleased":
     case "workloadStopRequested":
     case "workloadEnded":
+      world.queueEventCount++;
       return applyWorkloadEvent(world, event);
     case "gangPlaced":
     case "attemptStarted":

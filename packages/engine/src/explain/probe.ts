@@ -8,7 +8,7 @@ import type { EvictionReason } from "../model/workload.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { couldEverFit } from "../schedule/could-ever.ts";
-import { searches } from "../schedule/evict/searches.ts";
+import { mayFind, searches } from "../schedule/evict/searches.ts";
 import { findPlacement } from "../schedule/place.ts";
 import { Ledger } from "../state/ledger.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -27,7 +27,8 @@ export function couldStart(batch: Batch, found: PlacementClass, reservations: re
   if (fitsBeside(batch, found, reservations)) return true;
   return phases.some((phase) => {
     const reason = reasons[phase];
-    return phase === "refill" || (reason !== undefined && searches[eviction.search](batch, found, reason) !== null);
+    if (phase === "refill" || reason === undefined) return phase === "refill";
+    return mayFind(batch, found, reason) && searches[eviction.search](batch, found, reason) !== null;
   });
 }
 

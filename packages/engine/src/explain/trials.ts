@@ -3,7 +3,7 @@
  * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
  */
 import type { Batch } from "../batch.ts";
-import { clockOf, forkEngine, takeInOnly, worldOf } from "../engine.ts";
+import { clockOf, forkEngine, takeInOnly, tryInputs, worldOf } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
 import { commandId } from "../model/ids.ts";
@@ -113,8 +113,7 @@ export class Trials {
 
   #round(stage: Stage, inputs: readonly Input[]): readonly Event[] {
     this.count++;
-    const { events } = stage.engine.receive(inputs, this.nowMs);
-    stage.engine.advance();
+    const { events } = tryInputs(stage.engine, inputs, this.nowMs);
     stage.isUsed ||= events.some(({ kind }) => !TAKEN_BACK.has(kind));
     return events;
   }

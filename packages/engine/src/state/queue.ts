@@ -217,6 +217,20 @@ export class Queue {
     return this.#settledChanges === this.#changes && this.#settledOpening === opening;
   }
 
+  /** The classes of another queue with those of this one that ask for the same, where there are such. */
+  twinsOf(other: Queue): ReadonlyMap<PlacementClass, PlacementClass> {
+    const twins = new Map<PlacementClass, PlacementClass>();
+    for (const [key, found] of other.#classes) {
+      const own = this.#classes.get(key);
+      if (own !== undefined) twins.set(found, own);
+    }
+    for (const [id, found] of other.#growth) {
+      const own = this.#growth.get(id);
+      if (own !== undefined && own.workers === found.workers) twins.set(found, own);
+    }
+    return twins;
+  }
+
   /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;

@@ -23,7 +23,8 @@ import type { DemandMix } from "./demand-mix.ts";
 import { Endings } from "./endings.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import { ScoreIndex } from "../schedule/scores/score-index.ts";
-import type { Reservation } from "../schedule/backfill/reservations.ts";
+import type { LookedFor, Reservation } from "../schedule/backfill/reservations.ts";
+import type { EvictableSums } from "../schedule/evict/evictable-sums.ts";
 import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
@@ -99,8 +100,14 @@ export interface World {
   readonly leaving: Set<Attempt>;
   /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
   standings: { readonly key: string; readonly value: Standings } | null;
+  /** What may be evicted, summed up (`schedule/evict/evictable-sums.ts`). */
+  evictableSums: { readonly bookedSequence: number; readonly value: EvictableSums } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
   reservations: readonly Reservation[];
+  /** The protected starts that were looked for last, in the order in which they were. */
+  readonly lookedFor: LookedFor[];
+  /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
+  queueEventCount: number;
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
   /** Who waits for the end of a workload that has not ended. */
@@ -140,6 +147,9 @@ export function emptyState(): State {
   };
 }
 
+/** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
+export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
+
 /** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
 export function indexState(state: State): World {
   const rules = rulesOf(state.policy);
@@ -165,7 +175,10 @@ export function indexState(state: State): World {
     evictable: new Map(),
     leaving: new Set(),
     standings: null,
+    evictableSums: null,
     reservations: [],
+    lookedFor: [],
+    queueEventCount: 0,
     recent: { workload: null, attempt: null },
     dependents: new Map(),
     endedKept: [],

@@ -6,6 +6,7 @@
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import { bookedSequenceOf } from "../../state/world.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes } from "../request.ts";
@@ -21,6 +22,18 @@ export interface Reservation {
   readonly placement: Placement;
   readonly startMs: number;
   readonly endMs: number;
+}
+
+/**
+ * A start that was looked for, with what was found. It is the same as long as nothing is held, promised or defined otherwise, at the
+ * same instant, and those before it are the same: a round that only takes in what waits need not look again.
+ */
+export interface LookedFor {
+  readonly bookedSequence: number;
+  readonly nowMs: number;
+  readonly found: PlacementClass;
+  readonly head: Workload;
+  readonly reservation: Reservation | null;
 }
 
 /** What is known of the time to come, until something starts. */
@@ -39,6 +52,8 @@ export class Reservations {
   #outlook: Outlook | null = null;
   /** By start. */
   readonly #list: Reservation[] = [];
+  /** How many starts were looked for. */
+  #askedCount = 0;
 
   constructor(world: World, nowMs: number) {
     this.#world = world;
@@ -84,16 +99,28 @@ export class Reservations {
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
   reserve(found: PlacementClass): boolean {
-    const head = found.waiting.first() as Workload;
-    const durationMs = expectedDurationMs(this.#world, found.spec);
-    const start = this.#earliestStart(found, durationMs);
-    if (start === null) return false;
-    const { placement, startMs } = start;
-    const reservation = { workloadId: head.id, found, placement, startMs, endMs: startMs + durationMs };
-    const after = this.#list.findIndex((other) => other.startMs > startMs);
+    const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
+    if (reservation === null) return false;
+    const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
     this.#outlook?.free?.reserve(reservation);
     return true;
+  }
+
+  #reservationFor(found: PlacementClass, head: Workload): Reservation | null {
+    const { lookedFor } = this.#world;
+    const bookedSequence = bookedSequenceOf(this.#world);
+    const nowMs = this.#nowMs;
+    const position = this.#askedCount++;
+    const known = lookedFor[position];
+    const isKnown = known?.bookedSequence === bookedSequence && known.nowMs === nowMs;
+    if (isKnown && known.found === found && known.head === head) return known.reservation;
+    const durationMs = expectedDurationMs(this.#world, found.spec);
+    const start = this.#earliestStart(found, durationMs);
+    const reservation =
+      start === null ? null : { ...start, workloadId: head.id, found, endMs: start.startMs + durationMs };
+    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, found, head, reservation });
+    return reservation;
   }
 
   /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */

@@ -1,5 +1,6 @@
 /** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
 import type { Batch } from "../../batch.ts";
+import type { TeamName } from "../../model/ids.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -15,8 +16,15 @@ export interface Leaver extends VictimUnit {
   readonly cost: number;
 }
 
+interface Asked {
+  readonly beneficiary: PlacementClass;
+  readonly reason: EvictionReason;
+  /** Whether a team holds more than it may claim, so that something may be reclaimed from it. */
+  isOver(team: TeamName): boolean;
+}
+
 /** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
-export function cheapestFirst(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): readonly Leaver[] {
+export function cheapestFirst(batch: Batch, { beneficiary, reason, isOver }: Asked): readonly Leaver[] {
   const { world } = batch;
   const head = beneficiary.waiting.first() as Workload;
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
@@ -24,6 +32,7 @@ export function cheapestFirst(batch: Batch, beneficiary: PlacementClass, reason:
   const whole: Leaver[] = [];
   for (const [team, attempts] of world.evictable) {
     if ((team === beneficiary.team) !== (reason === "preempted")) continue;
+    if (reason === "reclaimed" && !isOver(team)) continue;
     for (const attempt of attempts) {
       if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
       const workload = workloadOf(world, attempt.workloadId);

@@ -3,23 +3,53 @@
  * one, until the beneficiary fits; then everybody is given back whose leaving was not needed. What the cost is: `eviction-cost.ts`.
  */
 import type { Batch } from "../../batch.ts";
-import type { NodeId } from "../../model/ids.ts";
-import type { EvictionReason } from "../../model/workload.ts";
+import type { NodeId, TeamName } from "../../model/ids.ts";
+import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes } from "../request.ts";
+import { acceptableTypes, quotaReached } from "../request.ts";
 import type { Placement } from "../request.ts";
+import { RoomComing, couldSuffice } from "../room-coming.ts";
 import { cheapestFirst } from "./cheapest-first.ts";
 import type { Leaver } from "./cheapest-first.ts";
+import { evictableSums } from "./evictable-sums.ts";
 import { findRoomByMoving } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
 import { victimsOf } from "./replace.ts";
-import { isAboveClaim, mayClaim } from "./rights.ts";
+import { holdsAboveClaim, isAboveClaim, mayClaim } from "./rights.ts";
 import { Takings } from "./takings.ts";
+
+/**
+ * Whether there is any hope of a plan, by sums alone. Asked of everybody who waits before any of them is looked at in order, so
+ * that a round in which nobody has a claim costs next to nothing.
+ */
+export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): boolean {
+  const { world } = batch;
+  if (reason === "incomplete" || world.evictable.size === 0) return false;
+  const { gang, workers } = beneficiary;
+  const needed = gang.shareMilli === undefined ? workers * gang.accelerators : 0;
+  const types = acceptableTypes(world, beneficiary);
+  if (reason === "moved")
+    return types.some((type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null);
+  const standings = standingsOf(world);
+  if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return false;
+  const { priority } = (beneficiary.waiting.first() as Workload).spec;
+  let attempts = 0;
+  let leaving = 0;
+  for (const [team, sum] of evictableSums(world)) {
+    if ((team === beneficiary.team) !== (reason === "preempted")) continue;
+    const gives =
+      reason === "preempted" ? sum.priorityMin < priority : holdsAboveClaim(world, standings, beneficiary, team);
+    if (!gives) continue;
+    attempts += sum.attempts;
+    leaving += sum.accelerators;
+  }
+  return attempts > 0 && types.some((type) => type.freeCount + type.comingCount + leaving >= needed);
+}
 
 export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
@@ -31,7 +61,9 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (anybodyLeaves && findPlacement(world, beneficiary, "coming") !== null) return null;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
-  const leavers = cheapestFirst(batch, beneficiary, reason);
+  const isOver = (team: TeamName): boolean => holdsAboveClaim(world, standings, beneficiary, team);
+  const leavers = cheapestFirst(batch, { beneficiary, reason, isOver });
+  if (!couldSuffice(world, beneficiary, leavers)) return null;
   const ledger = new Ledger(world);
   try {
     const asked: Search = { beneficiary, reason, standings, leavers, takings: new Takings(ledger) };
@@ -60,10 +92,12 @@ function hasRight(batch: Batch, { beneficiary, reason, standings }: Search, leav
 function search(batch: Batch, asked: Search): Plan | null {
   const { world } = batch;
   const { beneficiary, leavers, takings } = asked;
+  const room = new RoomComing(world, beneficiary);
   for (const leaver of leavers) {
     if (!hasRight(batch, asked, leaver)) continue;
     takings.take(leaver);
-    if (!couldSuffice(batch, beneficiary)) continue;
+    room.changed(leaver.attempt);
+    if (!room.suffices) continue;
     const placement = findPlacement(world, beneficiary, "coming");
     if (placement !== null) return giveBack(batch, asked, placement);
   }
@@ -117,13 +151,6 @@ function costOfRoom(batch: Batch, asked: Search, { slot, there }: OnNode): numbe
     if (slot.workersThatFit(beneficiary.gang, 1, "coming") > 0) return cost;
   }
   return null;
-}
-
-/** Accelerators in sum: a plain count saves most looks at the nodes. */
-function couldSuffice({ world }: Batch, beneficiary: PlacementClass): boolean {
-  if (beneficiary.gang.shareMilli !== undefined) return true;
-  const needed = beneficiary.workers * beneficiary.gang.accelerators;
-  return acceptableTypes(world, beneficiary).some((type) => type.freeCount + type.comingCount >= needed);
 }
 
 /** Lets each leaver stay in turn, the dearest first, and keeps those without whom it does not fit. */

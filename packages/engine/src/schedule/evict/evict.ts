@@ -13,17 +13,20 @@ import { roundOrder } from "../order/round-order.ts";
 import { couldEverFit } from "../could-ever.ts";
 import { askForMore } from "../place-waiting.ts";
 import { carryOut } from "./carry-out.ts";
-import { searches } from "./searches.ts";
+import { mayFind, searches } from "./searches.ts";
 
 export function evictFor(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // Where nobody may be evicted and nothing is promised there is nothing to take.
   if (world.evictable.size === 0 && world.state.promises.size === 0) return;
+  const waiting = classesToHelp(world);
+  if (!waiting.some((found) => mayFind(batch, found, reason))) return;
   const search = searches[world.rules.eviction.search];
-  const order = roundOrder(world, classesToHelp(world));
+  const order = roundOrder(world, waiting);
   for (let found = order.first(); found !== null; found = order.first()) {
     // Whose budget is used up may claim nothing.
-    const plan = spentBudget(world.state, found.team) === null ? search(batch, found, reason) : null;
+    const mayClaim = spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
+    const plan = mayClaim ? search(batch, found, reason) : null;
     if (plan === null) {
       order.drop(found);
       continue;

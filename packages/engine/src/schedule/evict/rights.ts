@@ -65,6 +65,22 @@ export function isAboveClaim({ world }: Batch, standings: Standings, taking: Tak
   );
 }
 
+/** Whether anything at all may be taken from a team for the request, as it stands now: what is taken only brings it down. */
+export function holdsAboveClaim(
+  world: World,
+  standings: Standings,
+  beneficiary: PlacementClass,
+  team: TeamName,
+): boolean {
+  const node = sideOf(world, beneficiary.team, team);
+  if (node === null) return false;
+  const standing = standings.get(node) as Standing;
+  const request = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  return COMPARED.some(
+    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimToKeep(standing, position),
+  );
+}
+
 /** Of the two teams just below the lowest one that both lie below, the other's; `null`: the other is above, or the same. */
 function sideOf({ teamUse }: World, own: TeamName, other: TeamName): TeamNode | null {
   const above = new Set<TeamNode>();

@@ -1,7 +1,10 @@
+import type { Batch } from "../../batch.ts";
+import type { EvictionReason } from "../../model/workload.ts";
+import type { PlacementClass } from "../../state/queue.ts";
 import type { EvictionRules } from "../../policy/policy.ts";
 import { findByAdvantage, findByShare } from "./by-quota.ts";
 import { findInCells } from "./cells.ts";
-import { findCheapest } from "./cheapest.ts";
+import { findCheapest, mayFindCheapest } from "./cheapest.ts";
 import { findFewest } from "./fewest.ts";
 import { findByGrowingList } from "./growing-list.ts";
 import type { PlanSearch } from "./plan.ts";
@@ -15,3 +18,7 @@ export const searches: { readonly [Name in EvictionRules["search"]]: PlanSearch 
   fewest: findFewest,
   "growing-list": findByGrowingList,
 };
+
+/** Whether a search could find anything at all for the request, where that can be told from sums; `true`: it has to look. */
+export const mayFind = (batch: Batch, found: PlacementClass, reason: EvictionReason): boolean =>
+  batch.world.rules.eviction.search !== "cheapest" || mayFindCheapest(batch, found, reason);

@@ -1,0 +1,76 @@
+/**
+ * Counts of the workers that would fit as others leave, kept node by node: plain sums that every placement needs, so that the
+ * placing code is asked only where they suffice.
+ */
+import type { NodeId } from "../model/ids.ts";
+import type { Attempt } from "../model/workload.ts";
+import type { TypeCapacity } from "../state/capacity.ts";
+import type { NodeSlot } from "../state/node-slot.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
+import type { VictimUnit } from "./evict/victim-order.ts";
+import { acceptableTypes } from "./request.ts";
+
+/** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
+export class RoomComing {
+  readonly #world: World;
+  readonly #beneficiary: PlacementClass;
+  readonly #types: ReadonlyMap<string, TypeCapacity>;
+  readonly #byNode = new Map<NodeSlot, number>();
+  readonly #byType = new Map<string, number>();
+
+  constructor(world: World, beneficiary: PlacementClass) {
+    this.#world = world;
+    this.#beneficiary = beneficiary;
+    this.#types = new Map(acceptableTypes(world, beneficiary).map((type) => [type.type, type]));
+    for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
+  }
+
+  /** What the nodes of an attempt hold is counted anew. */
+  changed({ acceleratorType, workers }: Attempt): void {
+    if (!this.#types.has(acceleratorType)) return;
+    let last: NodeId | null = null;
+    for (const { node } of workers) {
+      if (node !== last) this.#count(acceleratorType, this.#world.capacity.slot(node));
+      last = node;
+    }
+  }
+
+  #count(type: string, slot: NodeSlot): void {
+    if (!slot.usable) return;
+    const { gang, workers } = this.#beneficiary;
+    const fits = slot.workersThatFit(gang, workers, "coming");
+    const before = this.#byNode.get(slot) ?? 0;
+    if (fits === before) return;
+    this.#byNode.set(slot, fits);
+    this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
+  }
+
+  /** Whether one type holds as many workers as are asked for, wherever they lie. */
+  get suffices(): boolean {
+    for (const count of this.#byType.values()) if (count >= this.#beneficiary.workers) return true;
+    return false;
+  }
+}
+
+/** Whether one type had enough whole accelerators, node by node, if all of these left. */
+export function couldSuffice(world: World, beneficiary: PlacementClass, leaving: readonly VictimUnit[]): boolean {
+  const { gang, workers } = beneficiary;
+  if (gang.shareMilli !== undefined || gang.accelerators === 0) return leaving.length > 0;
+  const given = new Map<NodeId, number>();
+  for (const { attempt, workload, keeps, upTo } of leaving) {
+    const { accelerators } = workload.spec.gang;
+    for (const { node } of attempt.workers.slice(keeps, upTo)) given.set(node, (given.get(node) ?? 0) + accelerators);
+  }
+  return acceptableTypes(world, beneficiary).some(({ slots }) => {
+    let room = 0;
+    for (const slot of slots) {
+      if (!slot.usable) continue;
+      // A share that leaves frees no more than the accelerator that it is of.
+      const count = slot.freeCount + slot.comingCount + (given.get(slot.node.id) ?? 0);
+      room += Math.floor(Math.min(count, slot.totalCount) / gang.accelerators);
+      if (room >= workers) return true;
+    }
+    return false;
+  });
+}
