@@ -54,6 +54,6 @@ export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
 export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";
 export { describePlan } from "./sizing/plan-text.ts";
-export { sizeSubmission, type SubmissionCheck, type SubmissionSizing } from "./sizing/submission.ts";
+export { sizeSubmission, throughputOf, type SubmissionCheck, type SubmissionSizing } from "./sizing/submission.ts";
 export { sizeTraining, type TrainingReport } from "./sizing/training.ts";
 export type { TrainingSizing } from "./sizing/training-setting.ts";

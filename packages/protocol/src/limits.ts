@@ -14,6 +14,10 @@ export const IDEMPOTENCY_KEY_CHARS_MAX = 128;
 export const SEARCH_CHARS_MAX = 200;
 
 /** A gang this wide is beyond any machine built so far (100,000 accelerators at 8 a worker are 12,500 workers). */
+/** A curve of an elastic gang names every size: a bound for what a round looks at when the gang grows. */
+export const THROUGHPUT_SIZES_MAX = 1024;
+/** A million times what one worker gets done. */
+export const THROUGHPUT_MILLI_MAX = 1_000_000_000;
 export const WORKERS_MAX = 20_000;
 /** Accelerators of one node: the widest single-node domain on the market has 72 (GB200 NVL72); room for ten times that. */
 export const ACCELERATORS_PER_NODE_MAX = 1_024;

@@ -171,6 +171,10 @@ export const policy = z
           description:
             "When elastic gangs get further workers. `in-order`: one by one, in the order of the queue. `last`: when all else was served. `never`.",
         }),
+        by: z.enum(["order", "throughput"]).optional().meta({
+          description:
+            "Whom a further worker goes to. `order`: one at a time, in the order of serving; so it is if left out. `throughput`: gangs that came with a curve (`elastic.throughput`) ask for the step that brings most for each of its workers, and for none that brings nothing; where gangs grow `last`, teams take turns and within a team the step goes to whom it brings most.",
+        }),
       })
       .optional(),
     waives: z

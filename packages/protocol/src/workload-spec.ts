@@ -29,12 +29,22 @@ export const gangSpec = z
     minWorkers: integer(1, limits.WORKERS_MAX)
       .optional()
       .meta({ description: "Runs with this many and grows to `workers`; left out: all or nothing." }),
+    throughputMilli: z.array(integer(0, limits.THROUGHPUT_MILLI_MAX)).max(limits.THROUGHPUT_SIZES_MAX).optional().meta({
+      description:
+        "What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; left out: not known.",
+    }),
   })
   .refine(({ shareMilli, accelerators }) => shareMilli === undefined || accelerators === 1, {
     message: "must have 1 accelerator where it shares one",
   })
   .refine(({ minWorkers, workers }) => minWorkers === undefined || minWorkers <= workers, {
     message: "must not have more workers at least than at most",
+  })
+  .refine(({ throughputMilli: curve, workers }) => curve === undefined || curve.length === workers, {
+    message: "must say what each number of workers up to `workers` gets done, or nothing",
+  })
+  .refine(({ throughputMilli: curve, minWorkers }) => curve === undefined || minWorkers !== undefined, {
+    message: "must not say what other numbers of workers get done where there are none",
   })
   .meta({ id: "GangSpec" });
 

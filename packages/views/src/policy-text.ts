@@ -20,7 +20,7 @@ export function policyLines(policy: Policy): readonly PolicyLine[] {
     ...backfillLines(rules),
     ...fabricLines(rules),
     ...evictionLines(rules),
-    { section: "Elastic gangs", knob: "Grow", text: growWords[rules.elastic.grow] },
+    ...elasticLines(rules),
     {
       section: "Invariants",
       knob: "Waived",
@@ -184,6 +184,17 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
     ),
   ];
 }
+
+function elasticLines({ elastic }: Rules): PolicyLine[] {
+  const line = (knob: string, text: string): PolicyLine => ({ section: "Elastic gangs", knob, text });
+  const grow = line("Grow", growWords[elastic.grow]);
+  return elastic.grow === "never" ? [grow] : [grow, line("Whom a worker goes to", growByWords[elastic.by])];
+}
+
+const growByWords: Words<Rules["elastic"]["by"]> = {
+  order: "one at a time, in the order of serving",
+  throughput: "to whom it brings most, as far as curves are known",
+};
 
 const growWords: Words<Rules["elastic"]["grow"]> = {
   "in-order": "worker by worker, in the order of the queue",

@@ -16,7 +16,11 @@ export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
 function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
   if (gang.minWorkers !== undefined) {
-    terms.push({ name: "Elastic", text: `runs with ${plural(gang.minWorkers, "worker")}, grows to ${gang.workers}` });
+    const gains = gang.throughputMilli === undefined ? "" : `, with which it is ${fasterText(gang)} as fast`;
+    terms.push({
+      name: "Elastic",
+      text: `runs with ${plural(gang.minWorkers, "worker")}, grows to ${gang.workers}${gains}`,
+    });
   }
   if (gang.shareMilli !== undefined) {
     terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
@@ -34,6 +38,12 @@ function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): S
     terms.push({ name: "Spread", text: `at most ${plural(spread.maxPerDomain, "worker")} for each ${spread.over}` });
   }
   return terms;
+}
+
+/** What all of its workers get done against what the fewest do. */
+function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: WorkloadSpec["gang"]): string {
+  const least = curve[minWorkers - 1] ?? 0;
+  return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;
 }
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;

@@ -71,7 +71,7 @@ export function workloadSummary(state: ReadonlyState, workload: EngineWorkload):
     phase: workload.phase,
     actor: workload.actor,
     priority: spec.priority,
-    gang: { ...spec.gang },
+    gang: specResource(spec).gang,
     acceleratorTypes: [...spec.acceleratorTypes],
     tasks: {
       total: taskCountOf(spec),

@@ -54,7 +54,7 @@ export const applyCommand = defineCommand<Options>({
     );
     const isNothing = plan.changes.every(({ action }) => action === "unchanged");
     if (!isJson) await showPlan(context, client, request, plan);
-    const { checkModels, refuseImpossible, showModels } = await import("../size/submission-check.ts");
+    const { checkModels, refuseImpossible, showModels, withThroughput } = await import("../size/submission-check.ts");
     const sizing = await checkModels(context, client, modelsToCheck(loaded, plan));
     const told = sizing.length === 0 ? {} : { sizing };
     if (!isJson) await showModels(sizing, (line) => context.print(line), context);
@@ -68,7 +68,9 @@ export const applyCommand = defineCommand<Options>({
       context.note("Nothing was changed.");
       return exitCode.failed;
     }
-    const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(request)));
+    const workloads = await Promise.all(request.workloads.map((spec) => withThroughput(spec, sizing)));
+    const submitted = { ...request, workloads };
+    const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(submitted)));
     if (isJson) context.print(JSON.stringify({ ...done, ...told }, null, 2));
     else showDone(context, done);
     return exitCode.ok;

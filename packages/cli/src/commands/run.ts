@@ -55,13 +55,13 @@ export const runCommand = defineCommand<Options>({
     const { runDocument } = await import("../documents/run-document.ts");
     const { followWorkload, timeoutOf } = await import("../follow.ts");
     const document = runDocument(args, options, context.terminal.workingDirectory);
-    const { spec } = document;
     const timeoutMs = await timeoutOf(options.timeout);
     const client = await context.connect();
-    const { checkModels, refuseImpossible, showModels } = await import("../size/submission-check.ts");
+    const { checkModels, refuseImpossible, showModels, withThroughput } = await import("../size/submission-check.ts");
     const sizing = await checkModels(context, client, [document]);
     if (options.json !== true) await showModels(sizing, (line) => context.note(line), context);
     refuseImpossible(sizing, options.force === true);
+    const spec = await withThroughput(document.spec, sizing);
     if (options.dryRun === true) {
       const forecast = await client.forecastWorkload(spec);
       const { forecastLines } = await import("../output/outlook-text.ts");

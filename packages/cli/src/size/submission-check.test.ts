@@ -82,6 +82,25 @@ describe("a workload file that names its model", () => {
     expect(text.stdout).toMatch(/WORKERS +STEP +TOKENS\/S +EFFICIENCY\n +2 /);
   });
 
+  it("is submitted with what each of its sizes gets done, and is the same work when it is applied again", async () => {
+    const yaml = train(
+      "curved",
+      "gang: { accelerators: 8 }\nelastic: { min: 2, max: 4 }\naccelerator: [H100]\nmodel: { preset: llama-3-8b, globalBatch: 512 }",
+    );
+    expect((await apply(yaml, "--yes")).code).toBe(0);
+    const { stdout } = await headroom("show", "curved", "--json");
+    const { gang } = (
+      JSON.parse(stdout) as { readonly spec: { readonly gang: { throughputMilli: readonly number[] } } }
+    ).spec;
+    expect(gang.throughputMilli.slice(0, 2)).toEqual([1000, 2000]);
+    expect(gang.throughputMilli).toHaveLength(4);
+    const [, two = 0, three = 0, four = 0] = gang.throughputMilli;
+    expect([two < three, three < four, four <= 2 * two]).toEqual([true, true, true]);
+    const again = await apply(yaml, "--yes", "--json");
+    const { changes } = JSON.parse(again.stdout) as { readonly changes: readonly { readonly action: string }[] };
+    expect(changes.map(({ action }) => action)).toEqual(["unchanged"]);
+  });
+
   it("is refused if the smallest size of an elastic gang cannot hold it", async () => {
     const fields =
       "gang: { accelerators: 8 }\nelastic: { min: 1, max: 16 }\naccelerator: [H100]\nmodel: { preset: llama-3-70b, globalBatch: 512 }";

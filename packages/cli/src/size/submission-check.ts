@@ -1,6 +1,7 @@
 /** What the performance model says of workloads that name what they train, before they are submitted. */
 import type { Impossible, StorageTier, SubmissionCheck, SubmissionSizing, TrainingReport } from "@headroom/perf";
 import type { HeadroomClient, ModelWish, WorkloadSpec } from "@headroom/protocol";
+import { THROUGHPUT_SIZES_MAX } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { tableLines } from "../output/table.ts";
@@ -42,6 +43,19 @@ export async function checkModels(
 async function typesOfFleet(client: HeadroomClient): Promise<readonly string[]> {
   const { pools } = await client.fleet();
   return [...new Set(pools.flatMap(({ acceleratorType }) => acceleratorType ?? []))];
+}
+
+/** The workload with what each of its sizes gets done, on the first type for which that is known; as it is where it says so itself. */
+export async function withThroughput(spec: WorkloadSpec, sizing: readonly WorkloadSizing[]): Promise<WorkloadSpec> {
+  const { gang } = spec;
+  const { minWorkers, workers } = gang;
+  const found = sizing.find(({ workload, team }) => workload === spec.name && team === spec.team);
+  if (found === undefined || minWorkers === undefined || gang.throughputMilli !== undefined) return spec;
+  if (workers > THROUGHPUT_SIZES_MAX) return spec;
+  const { throughputOf } = await import("@headroom/perf");
+  const asked = { acceleratorsPerWorker: gang.accelerators, workers, minWorkers };
+  const curve = found.checks.flatMap((check) => [throughputOf(asked, check) ?? []]).find(({ length }) => length > 0);
+  return curve === undefined ? spec : { ...spec, gang: { ...gang, throughputMilli: [...curve] } };
 }
 
 async function sizingOf(

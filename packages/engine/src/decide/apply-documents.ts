@@ -71,7 +71,7 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
   });
   const workloads = documents.workloads.map((spec): ApplyChange => {
     const known = newest.get(nameOf(spec));
-    const action = actionOf(known?.spec, spec);
+    const action = workActionOf(known, spec);
     return {
       kind: "workload",
       name: spec.name,
@@ -109,12 +109,17 @@ interface WorkloadToApply {
   readonly actor: string;
 }
 
+/** What was found out about the work when it was submitted is no wish: a document that says nothing of it means the same work. */
+function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
+  if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
+  const { throughputMilli: _curve, ...gang } = known.spec.gang;
+  return actionOf({ ...known.spec, gang }, wanted);
+}
+
 function applyWorkload(batch: Batch, { spec, known, actor }: WorkloadToApply): ApplyChange {
-  if (known !== undefined && canonicalJson(known.spec) === canonicalJson(spec)) {
-    return { kind: "workload", name: spec.name, action: "unchanged", workloadId: known.id };
-  }
-  const workloadId = recordSubmission(batch, spec, actor);
-  return { kind: "workload", name: spec.name, action: known === undefined ? "created" : "changed", workloadId };
+  const action = workActionOf(known, spec);
+  const workloadId = known !== undefined && action === "unchanged" ? known.id : recordSubmission(batch, spec, actor);
+  return { kind: "workload", name: spec.name, action, workloadId };
 }
 
 const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
@@ -232,7 +237,7 @@ function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): 
   for (const spec of workloads) {
     const last = newest.get(nameOf(spec));
     // What is there already is not taken in again, so nothing can be held against it.
-    if (actionOf(last?.spec, spec) === "unchanged") continue;
+    if (workActionOf(last, spec) === "unchanged") continue;
     const objection = submissionObjection(world, spec, known);
     if (objection !== null) return objection;
     if (last !== undefined && last.endedAtMs === null)

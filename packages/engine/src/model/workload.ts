@@ -14,6 +14,11 @@ export interface GangSpec {
   readonly shareMilli?: number;
   /** Runs with this many and grows to `workers` as it may; absent: all or nothing. */
   readonly minWorkers?: number;
+  /**
+   * What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; absent: not known.
+   * Only what is compared counts, so a gang that never runs with one worker may state it against any size of its own.
+   */
+  readonly throughputMilli?: readonly number[];
 }
 
 /** The least workers a gang runs with. */

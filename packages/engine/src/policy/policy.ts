@@ -135,4 +135,10 @@ export interface EvictionRules {
 export interface ElasticRules {
   /** `in-order`: a gang asks for each further worker in the order of the queue. `last`: gangs grow after all else was served. */
   readonly grow: "in-order" | "last" | "never";
+  /**
+   * `order`: one further worker at a time, in the order of serving. `throughput`: gangs that came with a curve ask for the step that
+   * brings most for each of its workers, and for none that brings nothing; those that grow `last` go by what the next step brings,
+   * after the turns of their teams. Absent: `order`.
+   */
+  readonly by?: "order" | "throughput";
 }

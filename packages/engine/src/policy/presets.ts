@@ -27,7 +27,7 @@ const presetList = [
       lazy: false,
       checkpointTimeoutMs: 120_000,
     },
-    elastic: { grow: "last" },
+    elastic: { grow: "last", by: "throughput" },
   },
   /** Strict order of submission; the head blocks. */
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },

@@ -1,7 +1,8 @@
 /** What a policy leaves out, filled in: the form in which the phases of a round read it. */
-import type { Policy } from "./policy.ts";
+import type { ElasticRules, Policy } from "./policy.ts";
 
-export type Rules = Required<Omit<Policy, "typicalDemand">> & Pick<Policy, "typicalDemand">;
+export type Rules = Required<Omit<Policy, "typicalDemand" | "elastic">> &
+  Pick<Policy, "typicalDemand"> & { readonly elastic: Required<ElasticRules> };
 
 /** What holds where a policy says nothing: whatever fits is started, and nothing is taken from anybody. */
 const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
@@ -17,7 +18,7 @@ const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "e
     lazy: false,
     checkpointTimeoutMs: 0,
   },
-  elastic: { grow: "never" },
+  elastic: { grow: "never", by: "order" },
   waives: [],
 };
 
@@ -25,4 +26,8 @@ const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "e
 export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
   placement === "balanced" || (placement === "fragmentation" && typicalDemand === undefined);
 
-export const rulesOf = (policy: Policy): Rules => ({ ...plain, ...policy });
+export const rulesOf = (policy: Policy): Rules => ({
+  ...plain,
+  ...policy,
+  elastic: { ...plain.elastic, ...policy.elastic },
+});

@@ -1,11 +1,18 @@
-/** Elastic gangs grow by one worker at a time into what is left when all else was served, out of the way of protected starts. */
+/**
+ * Elastic gangs grow into what is left when all else was served, out of the way of protected starts: by one worker at a time, or by
+ * the steps of their curves.
+ */
 import type { Batch } from "../batch.ts";
+import { growthSteps } from "../model/throughput.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Workload } from "../model/workload.ts";
 import { Ledger } from "../state/ledger.ts";
-import type { PlacementClass } from "../state/queue.ts";
+import { PlacementClass } from "../state/queue.ts";
 import { expectedEndMs } from "./backfill/expected-duration.ts";
 import type { Placement } from "./request.ts";
 import { growingAttempt } from "./request.ts";
 import { isClosed } from "./place-waiting.ts";
+import { growthOrder } from "./order/growth-order.ts";
 import { openingOf, roundOrder } from "./order/round-order.ts";
 import { findPlacement } from "./place.ts";
 import { start } from "./start.ts";
@@ -15,18 +22,40 @@ export function growLast(batch: Batch): void {
   if (world.rules.elastic.grow !== "last") return;
   const growing = [...world.queue.growthClasses()].filter((found) => !isClosed(world, found));
   if (growing.length === 0) return;
-  const order = roundOrder(world, growing);
+  const order = roundOrder(world, growing, growthOrder(world));
   for (let found = order.first(); found !== null; found = order.first()) {
-    const placement = placeBesideReservations(batch, found);
+    const step = placeStep(batch, found);
     order.drop(found);
-    if (placement === null) {
+    if (step === null) {
       // What waits for a protected start alone is asked again in every round.
       if (world.reservations.length === 0) found.closedAt = openingOf(world);
       continue;
     }
-    const more = world.queue.growthOf(start(batch, found, placement));
+    const more = world.queue.growthOf(start(batch, step.found, step.placement));
     if (more !== undefined) order.add(more);
   }
+}
+
+interface PlacedStep {
+  readonly found: PlacementClass;
+  readonly placement: Placement;
+}
+
+/** The step that it asks for; where there is no room for that, the best of the other steps of its curve. */
+function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
+  const { world } = batch;
+  const placement = placeBesideReservations(batch, found);
+  if (placement !== null) return { found, placement };
+  const has = growingAttempt(world, found)?.workers.length ?? 0;
+  if (world.rules.elastic.by === "order" || has < minWorkersOf(found.gang)) return null;
+  for (const { workers } of growthSteps(found.gang, has)) {
+    if (workers >= found.workers) continue;
+    const options = { rules: world.rules, growth: workers, grows: found.grows };
+    const other = new PlacementClass(found.waiting.first() as Workload, options, found.waiting);
+    const place = placeBesideReservations(batch, other);
+    if (place !== null) return { found: other, placement: place };
+  }
+  return null;
 }
 
 /** A further worker stays as long as its gang is expected to run. */

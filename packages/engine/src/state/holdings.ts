@@ -4,6 +4,7 @@
  */
 import { RESIZING_EXECUTORS } from "../model/fleet.ts";
 import type { NodeId, WorkloadId } from "../model/ids.ts";
+import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -128,7 +129,7 @@ export function canKeepPromise({ capacity, state }: World, { workers }: Promised
   });
 }
 
-/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one; 0 if it may have none. */
+/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one, or the best step of its curve; 0 if it may have none. */
 export function growthOf(
   { rules, state }: Pick<World, "rules" | "state">,
   { spec, stopRequested }: Workload,
@@ -139,7 +140,9 @@ export function growthOf(
   if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
-  return Math.max(1, minWorkersOf(spec.gang) - length);
+  const lacks = minWorkersOf(spec.gang) - length;
+  if (lacks > 0) return lacks;
+  return rules.elastic.by === "throughput" ? (growthSteps(spec.gang, length)[0]?.workers ?? 0) : 1;
 }
 
 /** Whether a gang may have workers more or less where it runs. */

@@ -70,7 +70,19 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const isChanging = attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
   const { gang } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
-  return Math.max(1, (gang.minWorkers ?? gang.workers) - attempt.workers.length);
+  const { length } = attempt.workers;
+  const least = gang.minWorkers ?? gang.workers;
+  if (length < least) return least - length;
+  const { by } = rulesOf(state.policy).elastic;
+  return by === "throughput" && gang.throughputMilli !== undefined ? bestStep(gang.throughputMilli, length) : 1;
+}
+
+/** The number of further workers that brings most for each of them, the smallest of equals; 0: none brings anything. */
+function bestStep(curve: readonly number[], length: number): number {
+  const now = curve[length - 1] ?? 0;
+  const eachOf = curve.slice(length).map((milli, index) => (milli - now) / (index + 1));
+  const best = Math.max(0, ...eachOf);
+  return best > 0 ? eachOf.indexOf(best) + 1 : 0;
 }
 
 /** What the work of one user holds of each team and of everything below it. */

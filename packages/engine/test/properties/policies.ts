@@ -79,6 +79,7 @@ const eviction: fc.Arbitrary<EvictionRules> = fc.record({
 
 const elastic: fc.Arbitrary<ElasticRules> = fc.record({
   grow: fc.constantFrom<ElasticRules["grow"]>("in-order", "last", "last", "never"),
+  by: fc.constantFrom<NonNullable<ElasticRules["by"]>>("order", "throughput", "throughput"),
 });
 
 const keys = fc.constantFrom<OrderKey>("submitted", "priority", "walltime", "deadline", "starting", "running", "user");

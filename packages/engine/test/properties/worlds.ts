@@ -137,11 +137,13 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
     memoryMib: fc.constantFrom(0, 0, 500),
     shareMilli: fc.constantFrom(undefined, undefined, undefined, 250, 500, 700),
     least: fc.nat({ max: 8 }),
+    curve: fc.option(fc.array(fc.constantFrom(500, 1000, 1900, 2600, 2600, 4500), { minLength: 4, maxLength: 4 })),
   })
-  .map(({ shareMilli, least, ...gang }) => ({
+  .map(({ shareMilli, least, curve, ...gang }) => ({
     ...gang,
     ...(shareMilli === undefined ? {} : { accelerators: 1, shareMilli }),
     ...(least > 0 && least < gang.workers ? { minWorkers: least } : {}),
+    ...(least > 0 && least < gang.workers && curve !== null ? { throughputMilli: curve.slice(0, gang.workers) } : {}),
   }));
 
 const wishes = fc

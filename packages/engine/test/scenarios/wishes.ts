@@ -6,10 +6,11 @@ import type { Words } from "./words.ts";
 
 type Fields = Words["fields"];
 
-/** `min=2` of an elastic gang, `share=500` thousandths of one accelerator. */
+/** `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator. */
 export function gangWishes(fields: Fields): Partial<GangSpec> {
   return {
     ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
+    ...(fields.has("curve") ? { throughputMilli: (fields.get("curve") ?? "").split(",").map(Number) } : {}),
     ...(fields.has("share") ? { accelerators: 1, shareMilli: Number(fields.get("share")) } : {}),
   };
 }

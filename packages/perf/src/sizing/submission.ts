@@ -33,6 +33,43 @@ export function sizeSubmission(submission: SubmissionSizing): readonly Submissio
   }));
 }
 
+/**
+ * What 1, 2, … workers get done, in thousandths of what one does, by the answer on one type; `null`: the answer says nothing of it.
+ * Sizes over which no plan divides the batch get as much done as the largest below them that has one; sizes that were not looked at lie
+ * on the line between their neighbours; and those below the least are taken to scale, since the gang never has them.
+ */
+export function throughputOf(
+  {
+    acceleratorsPerWorker,
+    workers,
+    minWorkers,
+  }: Pick<SubmissionSizing, "acceleratorsPerWorker" | "workers" | "minWorkers">,
+  { answer }: SubmissionCheck,
+): readonly number[] | null {
+  if (answer.kind !== "training") return null;
+  const known = new Map(
+    answer.scaling.points.map(({ acceleratorCount, tokensPerS }) => [
+      acceleratorCount / acceleratorsPerWorker,
+      tokensPerS,
+    ]),
+  );
+  const least = known.get(minWorkers);
+  if (least === undefined) return null;
+  const without = new Set(answer.scaling.withoutPlan.map((count) => count / acceleratorsPerWorker));
+  const sizes = [...known.keys()].toSorted((left, right) => left - right);
+  const at = (count: number): number => known.get(count) ?? 0;
+  const tokensPerS = (count: number): number => {
+    const below = sizes.findLast((size) => size <= count) ?? minWorkers;
+    const above = without.has(count) ? undefined : sizes.find((size) => size >= count);
+    if (above === undefined || above === below) return at(below);
+    return at(below) + ((at(above) - at(below)) * (count - below)) / (above - below);
+  };
+  return Array.from({ length: workers }, (_, index) => {
+    const count = index + 1;
+    return Math.round(count < minWorkers ? count * 1000 : (tokensPerS(count) * minWorkers * 1000) / least);
+  });
+}
+
 function checkOn(submission: SubmissionSizing, acceleratorType: string): SubmissionCheck["answer"] {
   const { training, acceleratorsPerWorker, workers, minWorkers } = submission;
   const known = knownAccelerators(training.catalogue);

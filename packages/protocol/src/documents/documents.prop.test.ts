@@ -68,7 +68,11 @@ const requiredKeys = Object.keys(common) as (keyof typeof common)[];
 const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
   const { gang } = spec;
   if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
-  return spec.kind === "train" && least < gang.workers ? { ...spec, gang: { ...gang, minWorkers: least } } : spec;
+  if (spec.kind !== "train" || least >= gang.workers) return spec;
+  // Every other curve is known; so many sizes are few enough to be named.
+  const sizes = gang.workers % 2 === 0 && gang.workers <= 1024 ? gang.workers : 0;
+  const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
+  return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };
 };
 const anySpec: fc.Arbitrary<WorkloadSpec> = fc
   .tuple(

@@ -5,7 +5,7 @@ import * as names from "../names.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
 import { entries, fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
 import { readThousandths } from "./quantities.ts";
-import { refuse, type Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./reading.ts";
 
 const workersRange = { min: 1, max: limits.WORKERS_MAX };
 const workers = { type: "integer", minimum: 1, maximum: workersRange.max };
@@ -30,9 +30,33 @@ const elasticFields = fields(
       null,
       maybe(readWorkers),
     ),
+    throughput: optionalLeaf(
+      {
+        description:
+          "What 1, 2, … up to max workers get done, in multiples of what one does alone, in steps of a thousandth: further workers go to whom they bring most. Left out, worked out from `model` where it is there.",
+        type: "array",
+        items: { type: ["number", "string"], minimum: 0 },
+        examples: [[1, 1.95, 2.8, 3.5]],
+      },
+      null,
+      readThroughput,
+    ),
   },
   { meant: { minimum: "min", least: "min", minWorkers: "min", maximum: "max", most: "max", workers: "max" } },
 );
+
+function readThroughput(value: unknown): Reading<readonly number[] | null> {
+  const { THROUGHPUT_SIZES_MAX: max } = limits;
+  if (!Array.isArray(value)) return refuse(`must be a list like [1, 1.95, 2.8], got ${shown(value)}`);
+  if (value.length > max) return refuse(`must have at most ${max} sizes, got ${value.length}`);
+  const curve: number[] = [];
+  for (const each of value as readonly unknown[]) {
+    const reading = readThousandths(each, { range: { min: 0, max: limits.THROUGHPUT_MILLI_MAX }, noun: "a worker" });
+    if (!reading.ok) return reading;
+    curve.push(reading.value);
+  }
+  return read(curve);
+}
 
 const sliceFields = fields({
   workers: leaf({ description: "How many workers share a domain.", ...workers }, readWorkers),
@@ -134,7 +158,10 @@ export interface FieldProblem {
 export function gangSizeOf({
   gang,
   elastic,
-}: Placement): Pick<WorkloadSpec["gang"], "workers" | "accelerators" | "minWorkers" | "shareMilli"> {
+}: Placement): Pick<
+  WorkloadSpec["gang"],
+  "workers" | "accelerators" | "minWorkers" | "shareMilli" | "throughputMilli"
+> {
   const most = elastic?.max ?? gang.workers ?? elastic?.min ?? 1;
   const least = elastic?.min ?? (elastic === undefined ? most : (gang.workers ?? 1));
   return {
@@ -142,6 +169,7 @@ export function gangSizeOf({
     accelerators: gang.accelerators ?? (gang.share === null ? 0 : 1),
     ...(gang.share === null ? {} : { shareMilli: gang.share }),
     ...(least < most ? { minWorkers: least } : {}),
+    ...(least < most && elastic?.throughput != null ? { throughputMilli: [...elastic.throughput] } : {}),
   };
 }
 
@@ -150,7 +178,10 @@ export function placementProblems({ gang, elastic, fabric }: Placement): FieldPr
   const problems: FieldProblem[] = [];
   const say = (path: readonly string[], message: string): void => void problems.push({ path, message });
   if (elastic !== undefined) {
-    const { min, max } = elastic;
+    const { min, max, throughput } = elastic;
+    const most = max ?? gang.workers ?? min ?? 1;
+    if (throughput !== null && throughput.length !== most)
+      say(["elastic", "throughput"], `must name every number of workers up to ${most}, got ${throughput.length}`);
     if (min === null && max === null) say(["elastic"], "needs min, max or both");
     if (min !== null && max !== null && min > max) say(["elastic", "min"], `must be at most max, ${max}, got ${min}`);
     else if (gang.workers !== null && min !== null && gang.workers < min)
@@ -195,7 +226,11 @@ export function wishesOf({ fabric, selector, spread }: Placement): Wishes {
 export function wishesText({ gang, fabric, nodeSelector, spread }: WorkloadSpec): Record<string, unknown> {
   const text: Record<string, unknown> = {};
   if (gang.minWorkers !== undefined && gang.minWorkers < gang.workers)
-    text["elastic"] = { min: gang.minWorkers, max: gang.workers };
+    text["elastic"] = {
+      min: gang.minWorkers,
+      max: gang.workers,
+      ...(gang.throughputMilli === undefined ? {} : { throughput: gang.throughputMilli.map((milli) => milli / 1000) }),
+    };
   if (fabric !== undefined && Object.values(fabric).some((each) => each !== undefined)) text["fabric"] = { ...fabric };
   if (nodeSelector !== undefined && Object.keys(nodeSelector).length > 0) text["selector"] = { ...nodeSelector };
   if (spread !== undefined) text["spread"] = { ...spread };

@@ -11,7 +11,7 @@ function launch(id: string, nodes: readonly string[] = ["n1"]): LaunchGang {
     workloadId: workloadId("w1"),
     task: 0,
     number: 1,
-    spec: {} as LaunchGang["spec"],
+    spec: { gang: {} } as LaunchGang["spec"],
     workers: nodes.map((node) => ({ node: nodeId(node), accelerators: "0" })),
     sequence: 1,
   };

@@ -8,6 +8,7 @@ import type {
   AttemptId,
   CheckpointGang,
   Effect,
+  GangSpec,
   GrowGang,
   LaunchGang,
   NodeId,
@@ -28,6 +29,8 @@ export interface RunPlan {
   readonly checkpointMs?: number;
   /** The checkpoints that it reports on its way, in the order of time; absent: none. */
   readonly checkpoints?: readonly PlannedCheckpoint[];
+  /** How its pace goes with its workers; left out: as its gang says, else in proportion. */
+  readonly throughputMilli?: GangSpec["throughputMilli"];
 }
 
 export interface PlannedCheckpoint {
@@ -64,6 +67,7 @@ export const ENTRY_MASK = 7;
 interface SimulatedAttempt {
   readonly attemptId: AttemptId;
   workers: LaunchGang["workers"];
+  readonly curve: GangSpec["throughputMilli"];
   durationMs: number;
   readonly exitCode: number;
   readonly checkpointMs: number | null;
@@ -203,7 +207,10 @@ export class SimulatedExecutor {
 
   #launch(launch: LaunchGang, nowMs: number): void {
     if (this.#slotByAttempt.has(launch.attemptId)) return;
-    const { slot, attempt } = this.#add(launch.attemptId, launch.workers, this.#options.plan(launch));
+    const { slot, attempt } = this.#add(launch.attemptId, launch.workers, {
+      throughputMilli: launch.spec.gang.throughputMilli,
+      ...this.#options.plan(launch),
+    });
     if (this.#downNodes.size > 0 && launch.workers.some(({ node }) => this.#downNodes.has(node))) {
       attempt.exit = "lost";
       attempt.phase = "stopping";
@@ -217,12 +224,13 @@ export class SimulatedExecutor {
   #add(
     attemptId: AttemptId,
     workers: LaunchGang["workers"],
-    { durationMs, exitCode, checkpointMs, checkpoints }: RunPlan,
+    { durationMs, exitCode, checkpointMs, checkpoints, throughputMilli: curve }: RunPlan,
   ): { readonly slot: number; readonly attempt: SimulatedAttempt } {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     const attempt: SimulatedAttempt = {
       attemptId,
       workers,
+      curve,
       durationMs,
       exitCode,
       checkpointMs: checkpointMs ?? null,
@@ -318,7 +326,7 @@ export class SimulatedExecutor {
     attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);
   }
 
-  /** With more workers what is left to do takes less time, in proportion: an elastic run of perfect scaling. */
+  /** With more workers what is left to do takes less time, by the gang's curve; without one in proportion, an elastic run of perfect scaling. */
   #grow({ attemptId, workers }: GrowGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot !== undefined) this.#resize(slot, [...this.#slots[slot]!.workers, ...workers], nowMs);
@@ -335,12 +343,15 @@ export class SimulatedExecutor {
 
   #resize(slot: number, workers: LaunchGang["workers"], nowMs: number): void {
     const attempt = this.#slots[slot]!;
-    const before = attempt.workers.length;
+    const before = paceOf(attempt, attempt.workers.length);
+    const after = paceOf(attempt, workers.length);
     attempt.workers = workers;
+    // Where nothing gets done at a size, nothing can be said of the time at another.
+    if (before === 0 || after === 0) return;
     if (attempt.phase === "starting") {
-      attempt.durationMs = Math.ceil((attempt.durationMs * before) / workers.length);
+      attempt.durationMs = Math.ceil((attempt.durationMs * before) / after);
     } else if (attempt.phase === "running") {
-      attempt.endsAtMs = nowMs + Math.ceil(((attempt.endsAtMs - nowMs) * before) / workers.length);
+      attempt.endsAtMs = nowMs + Math.ceil(((attempt.endsAtMs - nowMs) * before) / after);
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
     }
   }
@@ -349,6 +360,9 @@ export class SimulatedExecutor {
     return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.exits);
   }
 }
+
+const paceOf = ({ curve }: SimulatedAttempt, workers: number): number =>
+  curve === undefined ? workers : (curve[workers - 1] ?? 0);
 
 function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
   return workers.some(({ node }) => node === nodeId);

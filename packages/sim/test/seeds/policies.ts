@@ -50,7 +50,10 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
       balanced: luck.chance(30),
     },
     eviction,
-    elastic: { grow: luck.pick(["in-order", "last", "last", "never"]) },
+    elastic: {
+      grow: luck.pick(["in-order", "last", "last", "never"]),
+      by: luck.aside("growth").pick(["order", "throughput"]),
+    },
     ...(waives.length === 0 ? {} : { waives }),
   };
 }

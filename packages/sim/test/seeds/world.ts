@@ -135,7 +135,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
     run: "true",
     dir: null,
     env: {},
-    gang: randomGang(luck),
+    gang: withCurve(randomGang(luck), luck.aside(`throughput of ${unlabelled(name)}`)),
     acceleratorTypes: luck.chance(60) ? [] : [...acceleratorTypes].filter(() => luck.chance(60)),
     priority: luck.between(-1, 2),
     walltimeMs: luck.chance(40) ? null : luck.between(1, world.durationMaxMs),
@@ -160,6 +160,18 @@ function randomGang(luck: Luck): GangSpec {
     ...(isShare ? { shareMilli: luck.pick([250, 500, 700]) } : {}),
     ...(workers > 1 && luck.chance(40) ? { minWorkers: luck.between(1, workers - 1) } : {}),
   };
+}
+
+/** Some elastic gangs bring a curve, with plateaus, falls and jumps. */
+function withCurve(gang: GangSpec, luck: Luck): GangSpec {
+  if (gang.minWorkers === undefined || luck.chance(40)) return gang;
+  let milli = 1000;
+  const throughputMilli = Array.from({ length: gang.workers }, () => {
+    const now = milli;
+    milli = Math.max(1, milli + luck.pick([-300, 0, 200, 700, 900, 2500]));
+    return now;
+  });
+  return { ...gang, throughputMilli };
 }
 
 const levels = ["spine", "leaf", "node"] as const;

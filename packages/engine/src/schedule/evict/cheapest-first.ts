@@ -1,6 +1,7 @@
 /** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
 import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
+import { throughputMilli } from "../../model/throughput.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -14,6 +15,8 @@ import type { VictimUnit } from "./victim-order.ts";
 export interface Leaver extends VictimUnit {
   /** Work that would be lost. */
   readonly cost: number;
+  /** What its gang gets done less, by its curve, in thousandths of a worker; 0 where the policy does not ask. */
+  readonly slowerMilli: number;
 }
 
 interface Asked {
@@ -38,18 +41,34 @@ export function cheapestFirst(batch: Batch, { beneficiary, reason, isOver }: Ask
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(beneficiary, head, workload)) continue;
       const core = coreOf(batch, workload, attempt);
-      for (let keeps = attempt.workers.length - 1; keeps >= core; keeps--)
-        spare.push({ attempt, workload, promise: null, keeps, upTo: keeps + 1, cost: 0 });
+      spare.push(...spareOf(batch, { attempt, workload, promise: null, keeps: core, upTo: attempt.workers.length }));
       const cost = evictionCost(world, attempt, batch.nowMs);
-      whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost });
+      whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost, slowerMilli: 0 });
     }
   }
   const byCost = (left: Leaver, right: Leaver): number =>
     left.workload.spec.priority - right.workload.spec.priority ||
+    left.slowerMilli - right.slowerMilli ||
     left.cost - right.cost ||
     right.attempt.placedSequence - left.attempt.placedSequence ||
     right.keeps - left.keeps;
   return [...spare.sort(byCost), ...whole.sort(byCost)];
+}
+
+/**
+ * Workers beyond the core, the last first. A worker is not asked before those behind it, so it is as dear as the dearest of them: a
+ * curve may fall again.
+ */
+function spareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): Leaver[] {
+  const { gang } = workload.spec;
+  const leavers: Leaver[] = [];
+  let slowerMilli = 0;
+  for (let keeps = upTo - 1; keeps >= core; keeps--) {
+    if (world.rules.elastic.by === "throughput")
+      slowerMilli = Math.max(slowerMilli, throughputMilli(gang, keeps + 1) - throughputMilli(gang, keeps));
+    leavers.push({ attempt, workload, promise: null, keeps, upTo: keeps + 1, cost: 0, slowerMilli });
+  }
+  return leavers;
 }
 
 /** How many workers leave only together: all, where the gang cannot be smaller. */

@@ -1,7 +1,5 @@
 /** All that waits in one queue, whoever it belongs to. */
 import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
-import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
@@ -11,9 +9,9 @@ export class FlatOrder implements RoundOrder {
   #firstAt = 0;
 
   /** Takes the list over. */
-  constructor(world: World, classes: readonly PlacementClass[]) {
+  constructor(classes: readonly PlacementClass[], compare: CompareClasses) {
     this.#classes = classes as PlacementClass[];
-    this.#compare = headOrder(world);
+    this.#compare = compare;
   }
 
   first(): PlacementClass | null {

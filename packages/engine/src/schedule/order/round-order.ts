@@ -2,6 +2,8 @@
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { FlatOrder } from "./flat-order.ts";
+import { headOrder } from "./head-order.ts";
+import type { CompareClasses } from "./head-order.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
@@ -18,6 +20,13 @@ export interface RoundOrder {
 /** Grows whenever something that did not fit may fit now. */
 export const openingOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
-export function roundOrder(world: World, classes: readonly PlacementClass[]): RoundOrder {
-  return world.rules.teams.order.length === 0 ? new FlatOrder(world, classes) : new TeamOrder(world, classes);
+/** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
+export function roundOrder(
+  world: World,
+  classes: readonly PlacementClass[],
+  compareHeads: CompareClasses = headOrder(world),
+): RoundOrder {
+  return world.rules.teams.order.length === 0
+    ? new FlatOrder(classes, compareHeads)
+    : new TeamOrder(world, classes, compareHeads);
 }

@@ -5,7 +5,6 @@
 import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 import { standingsOf } from "./standing.ts";
@@ -33,10 +32,10 @@ export class TeamOrder implements RoundOrder {
   readonly #entries = new Map<TeamNode, Entry>();
   readonly #top: Entry[] = [];
 
-  constructor(world: World, classes: readonly PlacementClass[]) {
+  constructor(world: World, classes: readonly PlacementClass[], compareHeads: CompareClasses) {
     this.#world = world;
     this.#compareTeams = teamComparison(world.rules.teams.order);
-    this.#compareHeads = headOrder(world);
+    this.#compareHeads = compareHeads;
     for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
     // The best last: taking it away is all that happens to most of them.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
