@@ -18,6 +18,7 @@ export { pastUseOf } from "./explain/past-use.ts";
 export type { PastUseView } from "./explain/past-use.ts";
 export * from "./model/past-use.ts";
 export * from "./model/workload.ts";
+export * from "./model/gang.ts";
 export * from "./inputs.ts";
 export * from "./events.ts";
 export * from "./replies.ts";

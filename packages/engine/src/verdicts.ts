@@ -10,6 +10,8 @@ export type BlockedReason =
   /** The fleet as it is up now could not hold the gang even if it were empty. `fleetCount`: of the type it has most of. */
   | {
       readonly kind: "exceedsFleet";
+      /** The first group of its gang for which there is no room beside the others; absent: the gang has no groups. */
+      readonly group?: string;
       readonly acceleratorTypes: readonly string[];
       readonly workers: number;
       readonly placeableWorkers: number;
@@ -19,6 +21,7 @@ export type BlockedReason =
   /** Fewer free accelerators than needed on any one type: a gang never mixes types. The counts are of the type with most free. */
   | {
       readonly kind: "acceleratorShortfall";
+      readonly group?: string;
       readonly acceleratorTypes: readonly string[];
       readonly neededCount: number;
       readonly freeCount: number;
@@ -27,6 +30,7 @@ export type BlockedReason =
   /** Enough of one type in sum, but too scattered, or short of cores or memory beside them. */
   | {
       readonly kind: "workerShortfall";
+      readonly group?: string;
       readonly workers: number;
       readonly placeableWorkers: number;
       readonly binding: "accelerators" | "cores" | "memory";

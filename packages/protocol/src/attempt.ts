@@ -3,7 +3,11 @@ import { z } from "zod";
 import { count, instantMs } from "./limits.ts";
 
 export const workerAllocation = z
-  .object({ node: z.string(), accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }) })
+  .object({
+    node: z.string(),
+    accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }),
+    group: count.optional().meta({ description: "Position among the groups of its gang; left out: it has none." }),
+  })
   .meta({ id: "WorkerAllocation" });
 
 export const stopReason = z.enum([

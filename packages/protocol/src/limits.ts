@@ -52,6 +52,8 @@ export const LABELLED_NODES_MAX = 20_000;
 /** Labels of one node, or one selector. */
 export const LABELS_MAX = 64;
 export const SLICES_MAX = 4;
+/** Kinds of worker in one gang; roles of a serving or training system are a handful. */
+export const GROUPS_MAX = 8;
 /** Workloads that one may wait for. */
 export const PREDECESSORS_MAX = 64;
 /** Kinds of worker that a policy calls typical: the published lists have a few hundred. */

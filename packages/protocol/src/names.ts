@@ -29,6 +29,12 @@ export const teamName = z
   )
   .meta({ description: "A team, as a path: `research/nlp`." });
 
+export const groupName = z
+  .string()
+  .max(63)
+  .regex(plainName(63), `must be at most 63 ${plainRule}`)
+  .meta({ description: "Unique within its gang." });
+
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 

@@ -10,26 +10,28 @@ import { teamSpec } from "./team.ts";
 import { verdict } from "./verdict.ts";
 
 const sentence = z.string().meta({ description: "The same for people, in plain English." });
+const group = z.string().optional().meta({ description: "The group of its gang that is meant, where it has groups." });
 const fromTo = { from: count, to: count };
 
 export const change = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("otherType"), acceleratorType: z.string(), sentence }),
+    z.object({ kind: z.literal("otherType"), acceleratorType: z.string(), group, sentence }),
     z.object({ kind: z.literal("dropSelector"), labels: z.array(z.string()), sentence }),
     z.object({
       kind: z.literal("widerFabric"),
       from: z.string(),
       to: z.string().nullable().meta({ description: "The level; null: anywhere." }),
       slices: z.boolean().meta({ description: "It is the slices of the gang that may lie so far apart." }),
+      group,
       sentence,
     }),
     z.object({ kind: z.literal("widerSpread"), over: z.string(), ...fromTo, sentence }),
     z.object({ kind: z.literal("preemptible"), sentence }),
     z.object({ kind: z.literal("shorterWalltime"), fromMs: count.nullable(), toMs: count, sentence }),
-    z.object({ kind: z.literal("fewerWorkers"), ...fromTo, sentence }),
-    z.object({ kind: z.literal("fewerAccelerators"), ...fromTo, sentence }),
-    z.object({ kind: z.literal("fewerCores"), fromMilli: count, toMilli: count, sentence }),
-    z.object({ kind: z.literal("lessMemory"), fromMib: count, toMib: count, sentence }),
+    z.object({ kind: z.literal("fewerWorkers"), ...fromTo, group, sentence }),
+    z.object({ kind: z.literal("fewerAccelerators"), ...fromTo, group, sentence }),
+    z.object({ kind: z.literal("fewerCores"), fromMilli: count, toMilli: count, group, sentence }),
+    z.object({ kind: z.literal("lessMemory"), fromMib: count, toMib: count, group, sentence }),
     z.object({ kind: z.literal("higherPriority"), from: z.int(), to: z.int(), sentence }),
     z.object({
       kind: z.literal("largerGuarantee"),

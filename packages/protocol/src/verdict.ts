@@ -6,11 +6,17 @@ import { workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The same for people, in plain English." });
 
+const group = z
+  .string()
+  .optional()
+  .meta({ description: "The group of its gang that finds no room beside the others; left out: it has no groups." });
+
 export const blockedReason = z
   .discriminatedUnion("kind", [
     z
       .object({
         kind: z.literal("exceedsFleet"),
+        group,
         acceleratorTypes: z.array(z.string()),
         workers: count,
         placeableWorkers: count,
@@ -22,6 +28,7 @@ export const blockedReason = z
     z
       .object({
         kind: z.literal("acceleratorShortfall"),
+        group,
         acceleratorTypes: z.array(z.string()),
         neededCount: count,
         freeCount: count,
@@ -32,6 +39,7 @@ export const blockedReason = z
     z
       .object({
         kind: z.literal("workerShortfall"),
+        group,
         workers: count,
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory"]),

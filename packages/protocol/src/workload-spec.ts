@@ -13,32 +13,86 @@ export const defaultRetries = { max: 2, backoffMs: 1_000, backoffMaxMs: 300_000 
 export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
 export const DEFAULT_TEAM = "default";
 
+const fabricSpec = z
+  .strictObject({
+    within: names.fabricName.optional().meta({ description: "All workers in one domain of this level." }),
+    prefer: names.fabricName
+      .optional()
+      .meta({ description: "In as narrow a domain as can be had, from this level up." }),
+    slices: z
+      .array(z.strictObject({ workers: integer(1, limits.WORKERS_MAX), within: names.fabricName }))
+      .max(limits.SLICES_MAX)
+      .optional()
+      .meta({ description: "Workers that must share a domain, so many at a time." }),
+  })
+  .meta({ id: "FabricSpec" });
+
+const workerShape = {
+  accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX)
+    .default(0)
+    .meta({ description: "Accelerators per worker, all on one node." }),
+  coresMilli: integer(0, limits.CORES_MILLI_MAX).default(0).meta({ description: "Thousandths of a core per worker." }),
+  memoryMib: integer(0, limits.MEMORY_MIB_MAX).default(0).meta({ description: "MiB per worker." }),
+  shareMilli: integer(1, 999)
+    .optional()
+    .meta({ description: "Thousandths of one accelerator, for a worker that shares it; `accelerators` is 1 then." }),
+};
+const workerCounts = {
+  workers: integer(1, limits.WORKERS_MAX).default(1),
+  minWorkers: integer(1, limits.WORKERS_MAX)
+    .optional()
+    .meta({ description: "Runs with this many and grows to `workers`; left out: all or nothing." }),
+};
+interface Counted {
+  readonly workers: number;
+  readonly minWorkers?: number | undefined;
+  readonly accelerators: number;
+  readonly shareMilli?: number | undefined;
+}
+const sharesOne = ({ shareMilli, accelerators }: Counted): boolean => shareMilli === undefined || accelerators === 1;
+const leastIsLess = ({ minWorkers, workers }: Counted): boolean => minWorkers === undefined || minWorkers <= workers;
+const sharesOneRule = { message: "must have 1 accelerator where it shares one" };
+const leastIsLessRule = { message: "must not have more workers at least than at most" };
+
+const acceleratorTypes = z.array(names.acceleratorType).max(limits.ACCELERATOR_TYPES_MAX);
+
+const gangGroup = z
+  .strictObject({
+    name: names.groupName,
+    ...workerCounts,
+    ...workerShape,
+    acceleratorTypes: acceleratorTypes
+      .optional()
+      .meta({ description: "In order of preference; left out: as the workload says. A group never mixes types." }),
+    fabric: fabricSpec
+      .optional()
+      .meta({ description: "Where its workers may lie, beyond what the workload says of all." }),
+  })
+  .refine(sharesOne, sharesOneRule)
+  .refine(leastIsLess, leastIsLessRule)
+  .meta({ id: "GangGroup" });
+
 export const gangSpec = z
   .strictObject({
-    workers: integer(1, limits.WORKERS_MAX).default(1),
-    accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX)
-      .default(0)
-      .meta({ description: "Accelerators per worker, all on one node." }),
-    coresMilli: integer(0, limits.CORES_MILLI_MAX)
-      .default(0)
-      .meta({ description: "Thousandths of a core per worker." }),
-    memoryMib: integer(0, limits.MEMORY_MIB_MAX).default(0).meta({ description: "MiB per worker." }),
-    shareMilli: integer(1, 999)
-      .optional()
-      .meta({ description: "Thousandths of one accelerator, for a worker that shares it; `accelerators` is 1 then." }),
-    minWorkers: integer(1, limits.WORKERS_MAX)
-      .optional()
-      .meta({ description: "Runs with this many and grows to `workers`; left out: all or nothing." }),
+    ...workerCounts,
+    ...workerShape,
     throughputMilli: z.array(integer(0, limits.THROUGHPUT_MILLI_MAX)).max(limits.THROUGHPUT_SIZES_MAX).optional().meta({
       description:
         "What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; left out: not known.",
     }),
+    groups: z.array(gangGroup).min(1).max(limits.GROUPS_MAX).optional().meta({
+      description:
+        "Groups of unlike workers that start together or not at all. `workers` and `minWorkers` are then their sums, the amounts per worker the largest of any; what is given for them is not looked at.",
+    }),
   })
-  .refine(({ shareMilli, accelerators }) => shareMilli === undefined || accelerators === 1, {
-    message: "must have 1 accelerator where it shares one",
+  .refine(sharesOne, sharesOneRule)
+  .refine(leastIsLess, leastIsLessRule)
+  .refine(({ groups = [] }) => new Set(groups.map(({ name }) => name)).size === groups.length, {
+    message: "must not name two groups alike",
   })
-  .refine(({ minWorkers, workers }) => minWorkers === undefined || minWorkers <= workers, {
-    message: "must not have more workers at least than at most",
+  .overwrite((gang) => (gang.groups === undefined ? gang : gangOfGroups(gang.groups)))
+  .refine(({ workers }) => workers <= limits.WORKERS_MAX, {
+    message: `must have at most ${limits.WORKERS_MAX} workers in all groups`,
   })
   .refine(({ throughputMilli: curve, workers }) => curve === undefined || curve.length === workers, {
     message: "must say what each number of workers up to `workers` gets done, or nothing",
@@ -47,6 +101,22 @@ export const gangSpec = z
     message: "must not say what other numbers of workers get done where there are none",
   })
   .meta({ id: "GangSpec" });
+
+/** What a gang of these groups has in all, and what its largest workers need. */
+export function gangOfGroups(groups: GangGroup[]): GangSpec {
+  const sum = (of: (group: GangGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
+  const most = (of: (group: GangGroup) => number): number => Math.max(...groups.map(of));
+  const workers = sum((group) => group.workers);
+  const minWorkers = sum((group) => group.minWorkers ?? group.workers);
+  return {
+    workers,
+    accelerators: most(({ accelerators }) => accelerators),
+    coresMilli: most(({ coresMilli }) => coresMilli),
+    memoryMib: most(({ memoryMib }) => memoryMib),
+    ...(minWorkers < workers ? { minWorkers } : {}),
+    groups,
+  };
+}
 
 export const retrySpec = z
   .strictObject({
@@ -62,20 +132,6 @@ const environment = z
     message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
   });
 
-const fabricSpec = z
-  .strictObject({
-    within: names.fabricName.optional().meta({ description: "All workers in one domain of this level." }),
-    prefer: names.fabricName
-      .optional()
-      .meta({ description: "In as narrow a domain as can be had, from this level up." }),
-    slices: z
-      .array(z.strictObject({ workers: integer(1, limits.WORKERS_MAX), within: names.fabricName }))
-      .max(limits.SLICES_MAX)
-      .optional()
-      .meta({ description: "Workers that must share a domain, so many at a time." }),
-  })
-  .meta({ id: "FabricSpec" });
-
 const specCommon = {
   name: names.workloadName,
   team: names.teamName.default(DEFAULT_TEAM),
@@ -83,9 +139,7 @@ const specCommon = {
   dir: names.absolutePath.nullable().default(null).meta({ description: "Working directory; null: the attempt's own." }),
   env: environment.default({}),
   gang: gangSpec.prefault({}),
-  acceleratorTypes: z
-    .array(names.acceleratorType)
-    .max(limits.ACCELERATOR_TYPES_MAX)
+  acceleratorTypes: acceleratorTypes
     .default([])
     .meta({ description: "In order of preference; empty: any. A gang never mixes types." }),
   priority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).default(0),
@@ -136,11 +190,25 @@ export const workloadSpec = z
       })
       .meta({ id: "BatchSpec" }),
   ])
+  .refine(({ gang, fabric }) => gang.groups === undefined || fabric?.slices === undefined, {
+    path: ["fabric", "slices"],
+    message: "must be said of a group where the gang has groups",
+  })
   .meta({ id: "WorkloadSpec" });
 
 /** As the control plane keeps it: every field is there. */
 export type WorkloadSpec = z.output<typeof workloadSpec>;
 /** As it may be submitted. */
 export type WorkloadSpecInput = z.input<typeof workloadSpec>;
-export type GangSpec = z.output<typeof gangSpec>;
+export interface GangSpec {
+  workers: number;
+  minWorkers?: number | undefined;
+  accelerators: number;
+  coresMilli: number;
+  memoryMib: number;
+  shareMilli?: number | undefined;
+  throughputMilli?: number[] | undefined;
+  groups?: GangGroup[] | undefined;
+}
+export type GangGroup = z.output<typeof gangGroup>;
 export type WorkloadKind = WorkloadSpec["kind"];

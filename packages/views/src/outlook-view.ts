@@ -89,7 +89,15 @@ function changeView(engine: Engine, change: EngineChange): Change {
   return { ...change, sentence };
 }
 
-function changeSentence({ state }: Engine, change: EngineChange): string {
+/** A change to one group of a gang says which. */
+function changeSentence(engine: Engine, change: EngineChange): string {
+  const sentence = sentenceAlone(engine, change);
+  return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
+}
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
+
+function sentenceAlone({ state }: Engine, change: EngineChange): string {
   switch (change.kind) {
     case "otherType":
       return `Accept ${change.acceleratorType} as well.`;

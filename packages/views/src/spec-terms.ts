@@ -1,7 +1,7 @@
 /** What a workload asks for beyond its gang, in words: where it may lie, when it may start, under which terms it gives way. */
-import type { WorkloadSpec } from "@headroom/protocol";
+import type { GangGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeInstant } from "@headroom/protocol";
-import { durationText, plural } from "./plain-text.ts";
+import { acceleratorNoun, coresText, durationText, memoryText, plural } from "./plain-text.ts";
 
 export interface SpecTerm {
   readonly name: string;
@@ -15,6 +15,7 @@ export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
 
 function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
+  for (const group of gang.groups ?? []) terms.push({ name: `Group ${group.name}`, text: groupText(group) });
   if (gang.minWorkers !== undefined) {
     const gains = gang.throughputMilli === undefined ? "" : `, with which it is ${fasterText(gang)} as fast`;
     terms.push({
@@ -25,12 +26,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): S
   if (gang.shareMilli !== undefined) {
     terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
   }
-  const { within, prefer, slices = [] } = fabric ?? {};
-  const levels = [
-    within === undefined ? "" : `all in one ${within}`,
-    prefer === undefined ? "" : `if it can be had in one ${prefer}`,
-    ...slices.map((slice) => `${slice.workers} at a time in one ${slice.within}`),
-  ].filter((part) => part !== "");
+  const levels = fabricTexts(fabric);
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
   if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
@@ -44,6 +40,28 @@ function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): S
 function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: WorkloadSpec["gang"]): string {
   const least = curve[minWorkers - 1] ?? 0;
   return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;
+}
+
+type Fabric = WorkloadSpec["fabric"];
+
+function fabricTexts({ within, prefer, slices = [] }: NonNullable<Fabric> = {}): readonly string[] {
+  return [
+    within === undefined ? "" : `all in one ${within}`,
+    prefer === undefined ? "" : `if it can be had in one ${prefer}`,
+    ...slices.map((slice) => `${slice.workers} at a time in one ${slice.within}`),
+  ].filter((part) => part !== "");
+}
+
+/** `2 to 4 workers, each 8 H100, 16 cores and 64 GiB; all in one leaf`. */
+function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shape }: GangGroup): string {
+  const count = minWorkers === undefined ? plural(workers, "worker") : `${minWorkers} to ${plural(workers, "worker")}`;
+  const accelerators = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
+  const needs = [
+    accelerators === 0 ? "no accelerator" : `${accelerators} ${acceleratorNoun(acceleratorTypes, accelerators)}`,
+    shape.coresMilli === 0 ? "" : coresText(shape.coresMilli),
+    shape.memoryMib === 0 ? "" : memoryText(shape.memoryMib),
+  ].filter((part) => part !== "");
+  return [`${count}, each ${needs.join(", ")}`, ...fabricTexts(fabric)].join("; ");
 }
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;

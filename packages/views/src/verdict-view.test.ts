@@ -1,4 +1,4 @@
-import { defaultPolicy, presets } from "@headroom/engine";
+import { defaultPolicy, gangOfGroups, presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -41,6 +41,22 @@ describe("the sentence of a verdict", () => {
     fleet.submit("second", { gang: { accelerators: 6 } });
     const id = fleet.submit("third", { gang: { workers: 2, accelerators: 4 } });
     expect(sentence(fleet, id)).toBe("It needs 8 accelerators; 2 of 16 are free.");
+  });
+
+  it("names the group of a gang that finds no room beside the others", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.submit("first", { gang: { accelerators: 8 } });
+    const shape = { coresMilli: 0, memoryMib: 0 };
+    const gang = gangOfGroups([
+      { name: "prefill", workers: 4, accelerators: 1, ...shape },
+      { name: "decode", workers: 1, accelerators: 6, ...shape },
+    ]);
+    const id = fleet.submit("both", { gang });
+    expect(sentence(fleet, id)).toBe("Its group prefill needs 4 accelerators; 2 of 16 are free.");
+    const wide = fleet.submit("wide", {
+      gang: gangOfGroups([{ name: "trainer", workers: 3, accelerators: 8, ...shape }]),
+    });
+    expect(sentence(fleet, wide)).toMatch(/^Its group trainer needs 8 accelerators for each of 3 workers; even with/);
   });
 
   it("tells scattered accelerators from missing cores and memory", () => {

@@ -1,5 +1,5 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { explain, queuePage, waitingSummary } from "@headroom/engine";
+import { explain, groupAt, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -112,7 +112,15 @@ function bareAmount(resource: string, amount: number): string {
 
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
-function reasonSentence({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
+function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason): string {
+  const index =
+    "group" in reason ? (waiting.spec.gang.groups ?? []).findIndex(({ name }) => name === reason.group) : -1;
+  if (index < 0) return sentenceAlone(engine, waiting, reason);
+  const sentence = sentenceAlone(engine, { ...waiting, spec: specOfGroup(waiting.spec, index) }, reason);
+  return sentence.replace(/^It needs/, `Its group ${groupAt(waiting.spec.gang, index).name} needs`);
+}
+
+function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
   switch (reason.kind) {
     case "exceedsFleet":
       return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
@@ -167,6 +175,7 @@ const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workl
 
 /** `8 H200 accelerators for each of 4 workers`. */
 function needText({ gang, acceleratorTypes }: Workload["spec"]): string {
+  if (gang.groups !== undefined) return `room for ${plural(gang.groups.length, "group")} at once`;
   const parts: string[] = [];
   if (gang.accelerators > 0)
     parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);

@@ -38,8 +38,7 @@ export const showCommand = defineCommand<Options>({
       const sentence = waitingSentence(await client.explainWorkload(id));
       if (sentence !== undefined) context.print("", `${paint("yellow", "waiting")}  ${printable(sentence)}`);
     }
-    if (workload.attempts.length > 0)
-      context.print("", ...attemptTable(workload.attempts, nowMs, terminal.stdout, paint));
+    if (workload.attempts.length > 0) context.print("", ...attemptTable(workload, nowMs, terminal.stdout, paint));
     return exitCode.ok;
   },
 });

@@ -1,5 +1,5 @@
 /** Workloads in words: what tables and pages say of them. */
-import type { Attempt, StopReason, Workload, WorkloadSummary } from "@headroom/protocol";
+import type { Attempt, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
 import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
@@ -20,6 +20,13 @@ export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
 
 /** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers, at least and at most where it is elastic, accelerators of each, types. */
 export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
+  if (gang.groups !== undefined) {
+    const texts = gang.groups.map(
+      (group) =>
+        `${group.name} ${gangText({ gang: group, acceleratorTypes: group.acceleratorTypes ?? acceleratorTypes })}`,
+    );
+    return texts.join(" + ");
+  }
   const types = acceleratorTypes.length === 0 ? "" : ` ${acceleratorTypes.join("|")}`;
   const workers = gang.minWorkers === undefined ? `${gang.workers}` : `${gang.minWorkers}–${gang.workers}`;
   const accelerators = gang.shareMilli === undefined ? gang.accelerators : gang.shareMilli / 1_000;
@@ -106,11 +113,20 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   return pairLines(pairs, paint);
 }
 
-function gangSentence({ gang, acceleratorTypes }: WorkloadSummary): string {
+function gangSentence({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
+  if (gang.groups !== undefined) {
+    const sentences = gang.groups.map(
+      (group) =>
+        `${group.name}: ${gangSentence({ gang: group, acceleratorTypes: group.acceleratorTypes ?? acceleratorTypes })}`,
+    );
+    return sentences.join("; ");
+  }
   const types = acceleratorTypes.length === 0 ? "" : ` (${acceleratorTypes.join(" or ")})`;
   const accelerators = gang.accelerators === 0 ? "no accelerator" : plural(gang.accelerators, "accelerator") + types;
   const memory = gang.memoryMib === 0 ? "" : `, ${memoryText(gang.memoryMib)}`;
-  return `${plural(gang.workers, "worker")}, each ${accelerators}, ${coresText(gang.coresMilli)} ${gang.coresMilli === 1_000 ? "core" : "cores"}${memory}`;
+  const workers =
+    gang.minWorkers === undefined ? plural(gang.workers, "worker") : `${gang.minWorkers} to ${gang.workers} workers`;
+  return `${workers}, each ${accelerators}, ${coresText(gang.coresMilli)} ${gang.coresMilli === 1_000 ? "core" : "cores"}${memory}`;
 }
 
 function tasksSentence({ tasks }: WorkloadSummary): string {
@@ -127,7 +143,12 @@ const attemptColumns: readonly Column[] = [
   { title: "HOW IT WENT", minWidth: 12 },
 ];
 
-export function attemptTable(attempts: readonly Attempt[], nowMs: number, sink: Sink, paint: Paint): string[] {
+export function attemptTable(
+  { attempts, gang }: Pick<Workload, "attempts" | "gang">,
+  nowMs: number,
+  sink: Sink,
+  paint: Paint,
+): string[] {
   const rows = attempts.map((attempt) => {
     const endMs = attempt.phase === "ended" ? attempt.endedAtMs : nowMs;
     const ran = attempt.startedAtMs === null ? "" : shortDuration(endMs - attempt.startedAtMs);
@@ -137,7 +158,7 @@ export function attemptTable(attempts: readonly Attempt[], nowMs: number, sink: 
       String(attempt.task),
       String(attempt.number),
       phase,
-      placesText(attempt),
+      placesText(attempt, gang),
       ran,
       outcomeText(attempt),
     ];
@@ -145,9 +166,16 @@ export function attemptTable(attempts: readonly Attempt[], nowMs: number, sink: 
   return tableLines(attemptColumns, rows, sink, paint);
 }
 
-/** `n1[0-3] n2[0-3]`. */
-function placesText({ workers }: Attempt): string {
-  return workers.map(({ node, accelerators }) => (accelerators === "" ? node : `${node}[${accelerators}]`)).join(" ");
+/** `n1[0-3] n2[0-3]`, in a gang of groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
+function placesText({ workers }: Attempt, { groups }: Workload["gang"]): string {
+  const placeText = ({ node, accelerators }: WorkerAllocation): string =>
+    accelerators === "" ? node : `${node}[${accelerators}]`;
+  if (groups === undefined) return workers.map(placeText).join(" ");
+  const texts = groups.map(({ name }, index) => {
+    const own = workers.filter(({ group }) => group === index);
+    return own.length === 0 ? "" : `${name}: ${own.map(placeText).join(" ")}`;
+  });
+  return texts.filter((text) => text !== "").join(", ");
 }
 
 const stopReasons: Readonly<Record<StopReason, string>> = {

@@ -3,7 +3,8 @@ import { coresText, durationText, grouped, memoryText } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
 /** `4 × 8`, `2–8 × 1`: workers by accelerators, `1 × CPU` for work that needs no accelerator. */
-export function gangText({ workers, minWorkers, accelerators, shareMilli }: GangSpec): string {
+export function gangText({ workers, minWorkers, accelerators, shareMilli, groups }: GangSpec): string {
+  if (groups !== undefined) return groups.map((group) => gangText(group)).join(" + ");
   const count = minWorkers === undefined ? grouped(workers) : `${grouped(minWorkers)}–${grouped(workers)}`;
   return accelerators === 0
     ? `${count} × CPU`
@@ -11,7 +12,8 @@ export function gangText({ workers, minWorkers, accelerators, shareMilli }: Gang
 }
 
 /** The same for someone who hears it. */
-export function gangSentence({ workers, minWorkers, accelerators, shareMilli }: GangSpec): string {
+export function gangSentence({ workers, minWorkers, accelerators, shareMilli, groups }: GangSpec): string {
+  if (groups !== undefined) return groups.map((group) => `${group.name}: ${gangSentence(group)}`).join("; ");
   const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
   const each = amount === 0 ? "no accelerators" : `${amount} accelerator${amount === 1 ? "" : "s"} each`;
   const least = minWorkers === undefined ? "" : `${minWorkers} to `;

@@ -1,11 +1,14 @@
 import type { Batch } from "../batch.ts";
+import { specOfGroup } from "../model/gang.ts";
 import { workloadId } from "../model/ids.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../replies.ts";
 import { withdraw } from "../schedule/promises.ts";
-import { emptyFleetWorkers, fitsEmptyFleet } from "../schedule/place.ts";
+import { couldHoldByCounts } from "../schedule/could-ever.ts";
+import { emptyFleetWorkers } from "../schedule/place-on-type.ts";
+import type { Capacity } from "../state/capacity.ts";
 import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
@@ -43,20 +46,23 @@ export function submissionObjection(
     const resolved = resolveAfter(world, spec);
     if (resolved.kind === "refused") return resolved.rejection;
   }
-  const { gang, acceleratorTypes } = spec;
-  if (
-    state.policy.exceedsFleet === "reject" &&
-    !fitsEmptyFleet(capacity, { gang, acceleratorTypes, workers: minWorkersOf(gang) })
-  ) {
-    const workers = capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, gang));
-    return {
-      code: "tooLarge",
-      workers: gang.workers,
-      placeableWorkers: Math.max(0, ...workers),
-      acceleratorsPerWorker: gang.accelerators,
-    };
-  }
-  return null;
+  if (state.policy.exceedsFleet !== "reject" || couldHoldByCounts(world, spec)) return null;
+  return tooLarge(capacity, spec);
+}
+
+/** Of a gang of groups, about the first group that does not fit by itself, else about its first. */
+function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
+  const { gang } = spec;
+  const placeable = ({ gang: asked, acceleratorTypes }: WorkloadSpec): number =>
+    Math.max(0, ...capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, asked)));
+  const groups = gang.groups?.map((_, index) => specOfGroup(spec, index)) ?? [spec];
+  const first = groups.find((group) => placeable(group) < minWorkersOf(group.gang)) ?? groups[0] ?? spec;
+  return {
+    code: "tooLarge",
+    workers: first.gang.workers,
+    placeableWorkers: placeable(first),
+    acceleratorsPerWorker: first.gang.accelerators,
+  };
 }
 
 export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decision {

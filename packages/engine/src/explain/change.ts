@@ -1,28 +1,35 @@
 /**
  * What could be different so that something that waits would start now. A change is data: `changed-spec.ts` and `trials.ts`
  * say what it means, `smallest-change.ts` finds the smallest of each kind. Kinds that whoever submitted the work can make
- * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last.
+ * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last. Where a
+ * gang has groups, `group` names the one that is meant.
  */
 import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 
 export type Change =
   /** Another accelerator type would do as well. */
-  | { readonly kind: "otherType"; readonly acceleratorType: string }
+  | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
   /** Nodes without these labels would do as well. */
   | { readonly kind: "dropSelector"; readonly labels: readonly string[] }
   /** A wider domain of the fabric would do; `to` is `null`: anywhere. `slices`: it is the slices that may lie so far apart. */
-  | { readonly kind: "widerFabric"; readonly from: string; readonly to: string | null; readonly slices: boolean }
+  | {
+      readonly kind: "widerFabric";
+      readonly from: string;
+      readonly to: string | null;
+      readonly slices: boolean;
+      readonly group?: string;
+    }
   /** More workers of the gang may carry one value of the label over which it is spread. */
   | { readonly kind: "widerSpread"; readonly over: string; readonly from: number; readonly to: number }
   /** It may be evicted for others. */
   | { readonly kind: "preemptible" }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
   /** Of an elastic gang: fewer at the least. */
-  | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number }
+  | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
   /** Per worker. */
-  | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number }
-  | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number }
-  | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number }
+  | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number; readonly group?: string }
+  | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number; readonly group?: string }
+  | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number; readonly group?: string }
   | { readonly kind: "higherPriority"; readonly from: number; readonly to: number }
   /** `from` is `null` where the team states none of the resource. */
   | {

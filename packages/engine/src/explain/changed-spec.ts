@@ -1,5 +1,6 @@
 /** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
-import type { FabricSpec, GangSpec, WorkloadSpec } from "../model/workload.ts";
+import { gangOfGroups, groupAt, specOfGroup } from "../model/gang.ts";
+import type { FabricSpec, GangGroup, GangSpec, WorkloadSpec } from "../model/workload.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { Change } from "./change.ts";
 
@@ -22,6 +23,25 @@ export type OwnChange = Extract<
 >;
 
 export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
+  if (!("group" in change) || change.group === undefined) return changedAlone(spec, change);
+  const index = spec.gang.groups?.findIndex(({ name }) => name === change.group) ?? -1;
+  const { group: _group, ...same } = change;
+  return withGroup(spec, index, changedAlone(specOfGroup(spec, index), same));
+}
+
+/** The work with what has become of one of its groups. */
+function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
+  const { groups = [] } = spec.gang;
+  const group: GangGroup = {
+    name: groupAt(spec.gang, index).name,
+    ...gang,
+    ...(acceleratorTypes === spec.acceleratorTypes ? {} : { acceleratorTypes }),
+    ...(fabric === undefined ? {} : { fabric }),
+  };
+  return { ...spec, gang: gangOfGroups(groups.with(index, group)) };
+}
+
+function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
   switch (change.kind) {
     case "otherType":
       return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };

@@ -1,7 +1,8 @@
 /** What a team owns by shape, and holds of it: why guaranteed work waits although accelerators are idle. */
+import { acceleratorsIn } from "../model/gang.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../schedule/cells/ownership.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "../schedule/cells/place-in-cells.ts";
-import { acceptableTypes } from "../schedule/request.ts";
+import { acceptableTypes, partsAsked } from "../schedule/request.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { BlockedReason } from "../verdicts.ts";
@@ -24,6 +25,6 @@ export function explainShapes(world: World, found: PlacementClass): BlockedReaso
       .filter(({ owner }) => owner === team)
       .reduce((sum, { leaves }) => sum + leaves.length, 0);
   }
-  const neededCount = found.workers * found.gang.accelerators;
+  const neededCount = acceleratorsIn(partsAsked(world, found));
   return { kind: "teamShapes", team, neededCount, ownedCount, heldCount };
 }

@@ -6,20 +6,26 @@ import { accrued, renewalMs, spentOf } from "../budget/account.ts";
 import { spentBudget } from "../budget/gate.ts";
 import { clockOf, worldOf } from "../engine.ts";
 import type { EventKind } from "../events.ts";
+import { groupAt, typesOfGroup } from "../model/gang.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
-import { CORES, MEMORY } from "../model/team.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
-import { emptyFleetWorkers, findPlacement, placeableWorkers } from "../schedule/place.ts";
+import { findPlacement } from "../schedule/place.ts";
+import { emptyFleetWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
 import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
 import { couldEverFit, isHeldByLimit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { roundOrder } from "../schedule/order/round-order.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import { WHOLE_MILLI, milliOf } from "../state/node-slot.ts";
+import { WHOLE_MILLI } from "../state/node-slot.ts";
+import { milliOfType } from "../state/team-node.ts";
+import type { Amount } from "../state/team-node.ts";
 import { explainShapes } from "./explain-shapes.ts";
-import { quotaReached } from "../schedule/request.ts";
+import { emptied } from "../schedule/emptied.ts";
+import { askOfRefused, placeGroups } from "../schedule/place-groups.ts";
+import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../schedule/request.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
@@ -39,6 +45,9 @@ const HEAD_MOVES: readonly EventKind[] = [
   "nodeLost",
   "nodeDrainStarted",
 ];
+
+/** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */
+const QUOTA_MOVES: readonly EventKind[] = ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"];
 
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
   kind: "blocked",
@@ -134,10 +143,10 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const window = explainWindow(world, found);
   if (window !== null) return window;
+  if (isInGroups(found)) return explainGroups(world, found);
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);
-  // Parts of accelerators may fit where no whole one is free.
-  const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
+  const neededCount = wholeNeeded(found);
   const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
     kind: "blocked" as const,
     reasons,
@@ -154,14 +163,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
   const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
   const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
-  // What a plan evicts stops counting for its team at once.
-  const quotaMoves: readonly EventKind[] = [
-    "teamDefined",
-    "teamRemoved",
-    "attemptStopRequested",
-    "gangShrinkRequested",
-  ];
-  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quotaMoves];
+  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
   const open = able.filter((type) => limitReason(world, found, type) === null);
   if (open.length === 0) return result(limits, wakeOn);
   const shapes = explainShapes(world, found);
@@ -174,11 +176,19 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   return result([workerShortfall(world, found, open), ...limits], wakeOn);
 }
 
-function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity): BlockedReason | null {
-  const reached = quotaReached(world, found, type);
+const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): BlockedReason | null =>
+  limitReasonOf(world, found, { type, amount: amountAsked(world, found, type) });
+
+interface OnType {
+  readonly type: string;
+  readonly amount: Amount;
+}
+
+function limitReasonOf(world: World, found: PlacementClass, { type, amount }: OnType): BlockedReason | null {
+  const reached = quotaReachedBy(world, found, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
-  const neededCount = neededOf(found, resource);
+  const neededCount = amountOf(world, amount, resource);
   const user = reached.user === undefined ? {} : { user: reached.user };
   return {
     kind: "teamLimit",
@@ -193,11 +203,75 @@ function limitReason(world: World, found: PlacementClass, { type }: TypeCapacity
   };
 }
 
-/** What the request asks of a resource, in the unit in which teams state it. */
-function neededOf({ gang, workers }: PlacementClass, resource: string): number {
-  if (resource === CORES) return workers * gang.coresMilli;
-  if (resource === MEMORY) return workers * gang.memoryMib;
-  return (workers * gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
+/** How much of a resource an amount is, in the unit in which teams state it. */
+function amountOf({ teamUse }: World, amount: Amount, resource: string): number {
+  if (resource === CORES) return amount.coresMilli;
+  if (resource === MEMORY) return amount.memoryMib;
+  const milli =
+    amount.byType === undefined ? amount.acceleratorsMilli : milliOfType(amount, teamUse.position(resource));
+  return (resource === ALL_ACCELERATORS ? amount.acceleratorsMilli : milli) / WHOLE_MILLI;
+}
+
+/** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
+function explainGroups(world: World, found: PlacementClass): Verdict & { readonly kind: "blocked" } {
+  const blockedBy = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
+    kind: "blocked" as const,
+    reasons,
+    wakeOn,
+  });
+  if (!couldEverFit(world, found)) {
+    const empty = emptied(world);
+    const reason = world.calendar.leftAside(() => askOfRefused(empty, found, (one) => exceedingGroup(empty, one)));
+    return blockedBy([reason ?? exceedingGroup(empty, found)], FLEET_GROWS);
+  }
+  const limit = limitReason(world, found, { type: "" }) ?? limitOnFirstTypes(world, found);
+  const limits = limit === null ? [] : [limit];
+  const wakeOn = [...FREEING, ...QUOTA_MOVES];
+  const shapes = explainShapes(world, found);
+  if (shapes !== null) return blockedBy([shapes, ...limits], [...wakeOn, "loanRelabelled"]);
+  const own = limit === null ? askOfRefused(world, found, (one) => firstReason(world, one)) : null;
+  return blockedBy(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own], wakeOn);
+}
+
+const groupName = ({ waiting, spec, group }: PlacementClass): { readonly group?: string } => {
+  const { groups } = (waiting.first()?.spec ?? spec).gang;
+  return group === null || groups === undefined ? {} : { group: groups[group]?.name ?? "" };
+};
+
+/** What the group is short of on a fleet on which nothing runs. */
+function exceedingGroup(empty: World, one: PlacementClass): BlockedReason {
+  const { workers, acceleratorTypes, gang } = one;
+  const fleetCount = Math.max(0, ...empty.capacity.acceptable(acceleratorTypes).map((type) => type.usableCount));
+  const counts = { workers, placeableWorkers: placeableNow(empty, one), neededCount: workers * gang.accelerators };
+  return { kind: "exceedsFleet", ...groupName(one), acceleratorTypes, ...counts, fleetCount };
+}
+
+function firstReason(world: World, one: PlacementClass): BlockedReason | null {
+  const [first] = explainClass(world, one)?.reasons ?? [];
+  return first === undefined ? null : { ...first, ...groupName(one) };
+}
+
+/** Every group fits by itself, and they do not fit together. */
+function scattered(world: World, found: PlacementClass): BlockedReason {
+  const types = world.capacity.acceptable(found.acceleratorTypes);
+  return {
+    kind: "workerShortfall",
+    workers: found.workers,
+    placeableWorkers: found.workers - 1,
+    binding: "accelerators",
+    neededPerWorker: found.gang.accelerators,
+    freeCount: Math.max(0, ...types.map(({ freeCount }) => freeCount)),
+  };
+}
+
+/** The quota that is reached where each group has the type that it likes best. */
+function limitOnFirstTypes(world: World, found: PlacementClass): BlockedReason | null {
+  if (placeGroups(world, found, { layer: "idle", heedsQuotas: false }) === null) return null;
+  const amount = world.teamUse.amountOfParts(partsAsked(world, found), ({ group = 0 }) => {
+    const types = typesOfGroup(found.spec, groupAt(found.gang, group));
+    return world.capacity.acceptable(types)[0]?.type ?? "";
+  });
+  return limitReasonOf(world, found, { type: "", amount });
 }
 
 /** Enough accelerators of one type are free in sum; says how many workers fit at most, and what the others lack. */

@@ -7,9 +7,9 @@ import type { Team } from "../model/team.ts";
 import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
-import { emptyNodeWorkers } from "../schedule/place.ts";
+import { emptyNodeWorkers } from "../schedule/place-on-type.ts";
 import { matches } from "../schedule/place-wishes.ts";
-import { quotaReached } from "../schedule/request.ts";
+import { amountAsked, quotaReached } from "../schedule/request.ts";
 import { workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
@@ -117,7 +117,7 @@ export function afterEnds(world: World, nowMs: number): Values<OtherChange> {
 export function largerLimits(world: World, found: PlacementClass): readonly Values<OtherChange>[] {
   const reached = new Map<string, Values<OtherChange>>();
   for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
-    const amount = world.teamUse.amountOf(found.gang, found.workers, type);
+    const amount = amountAsked(world, found, type);
     const limit = world.teamUse.limitReached(found, amount);
     if (limit === null) continue;
     const { team, resource, limit: from, used, user } = limit;
@@ -193,9 +193,9 @@ function unitOf(resource: string): number {
 }
 
 /** What the request asks of a resource, in the unit in which teams state it. */
-function neededOf({ teamUse }: World, found: PlacementClass, resource: string): number {
-  const amount = teamUse.amountOf(found.gang, found.workers, "");
-  const position = teamUse.position(resource);
+function neededOf(world: World, found: PlacementClass, resource: string): number {
+  const amount = amountAsked(world, found, "");
+  const position = world.teamUse.position(resource);
   if (position === CORES_AT) return amount.coresMilli;
   return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;
 }

@@ -1,4 +1,5 @@
 /** Changes that whoever submitted the work can make alone: for each kind the values to try, the smallest change first. */
+import { specOfGroup } from "../model/gang.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -21,20 +22,33 @@ const listed = <Of>(values: readonly Of[]): Values<Of> => ({
 
 /** Of work on this world; kinds that do not apply to it have no values. */
 export function ownChanges(world: World, spec: WorkloadSpec, nowMs: number): readonly Values<OwnChange>[] {
+  const { groups } = spec.gang;
   return [
-    otherTypes(world, spec),
     fewerLabels(spec),
-    widerFabric(world, spec),
     widerSpread(spec),
     preemptible(world, spec),
     shorterWalltime(world, spec, nowMs),
-    fewerWorkers(spec),
-    fewerAccelerators(spec),
-    fewerCores(spec),
-    lessMemory(spec),
     higherPriority(world, spec),
+    ...(groups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
+    ...(groups ?? []).flatMap(({ name }, index) =>
+      changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(values, name)),
+    ),
   ];
 }
+
+const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnChange>[] => [
+  otherTypes(world, spec),
+  widerFabric(world, spec),
+  fewerWorkers(spec),
+  fewerAccelerators(spec),
+  fewerCores(spec),
+  lessMemory(spec),
+];
+
+const ofGroup = ({ count, at }: Values<OwnChange>, group: string): Values<OwnChange> => ({
+  count,
+  at: (index) => ({ ...at(index), group }) as OwnChange,
+});
 
 function otherTypes({ capacity }: World, { acceleratorTypes, gang }: WorkloadSpec): Values<OwnChange> {
   if (acceleratorTypes.length === 0 || gang.accelerators === 0) return listed([]);

@@ -6,6 +6,7 @@ import type { Batch } from "../batch.ts";
 import { clockOf, forkEngine, takeInOnly, tryInputs, worldOf } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
+import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import { commandId } from "../model/ids.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { PromisedPlace, WorkloadSpec } from "../model/workload.ts";
@@ -141,10 +142,12 @@ export class Trials {
     invariant(attempt !== undefined, `a trial evicts ${attemptId}, which does not run`);
     const workload = workloadOf(world, attempt.workloadId);
     const { gang, restartCostMs } = workload.spec;
-    const workers = keeps === 0 ? attempt.workers.length : (attempt.leaving ?? []).length;
+    const leaving = keeps === 0 ? attempt.workers : (attempt.leaving ?? []);
     const lostAcceleratorMs =
-      keeps === 0 ? evictionLoss(world, attempt, this.nowMs) : (restartCostMs ?? 0) * workers * gang.accelerators;
-    return { workloadId: workload.id, workers, lostAcceleratorMs };
+      keeps === 0
+        ? evictionLoss(world, attempt, this.nowMs)
+        : (restartCostMs ?? 0) * acceleratorsIn(partsOf(gang, leaving));
+    return { workloadId: workload.id, workers: leaving.length, lostAcceleratorMs };
   }
 }
 

@@ -2,16 +2,20 @@
 import type { AcceleratorSet } from "./accelerator-set.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
-/** One worker's needs, and how many workers start together or not at all. */
-export interface GangSpec {
-  /** How many it wants; with `minWorkers` below it the gang is elastic. */
-  readonly workers: number;
-  /** Accelerators per worker, all on one node; 0 for work that needs none. */
+/** What one worker needs, all of it on one node. */
+export interface WorkerShape {
+  /** Accelerators per worker; 0 for work that needs none. */
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
   /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
+}
+
+/** One worker's needs, and how many workers start together or not at all. */
+export interface GangSpec extends WorkerShape {
+  /** How many it wants; with `minWorkers` below it the gang is elastic. */
+  readonly workers: number;
   /** Runs with this many and grows to `workers` as it may; absent: all or nothing. */
   readonly minWorkers?: number;
   /**
@@ -19,10 +23,27 @@ export interface GangSpec {
    * Only what is compared counts, so a gang that never runs with one worker may state it against any size of its own.
    */
   readonly throughputMilli?: readonly number[];
+  /**
+   * Groups of unlike workers that start together or not at all; absent: all workers are alike. With groups, `workers` and
+   * `minWorkers` are their sums, and what the gang says of one worker is the most that any of them needs.
+   */
+  readonly groups?: readonly GangGroup[];
 }
 
-/** The least workers a gang runs with. */
-export const minWorkersOf = (gang: GangSpec): number => gang.minWorkers ?? gang.workers;
+/** Workers of one kind in a gang of several, e.g. those that prefill and those that decode. */
+export interface GangGroup extends WorkerShape {
+  readonly name: string;
+  readonly workers: number;
+  /** The gang runs with this many of the group; absent: with all of them. */
+  readonly minWorkers?: number;
+  /** In order of preference; absent: as the workload says. The workers of a group are all of one type. */
+  readonly acceleratorTypes?: readonly string[];
+  /** Where the workers of the group may lie, beyond what the workload says of all. */
+  readonly fabric?: FabricSpec;
+}
+
+/** The least workers a gang, or a group of one, runs with. */
+export const minWorkersOf = (gang: Pick<GangSpec, "workers" | "minWorkers">): number => gang.minWorkers ?? gang.workers;
 
 /** Where in the fabric tree a gang may lie. Levels are the site's names, or `node`. */
 export interface FabricSpec {
@@ -109,6 +130,8 @@ export function taskCountOf(spec: WorkloadSpec): number {
 export interface WorkerAllocation {
   readonly node: NodeId;
   readonly accelerators: AcceleratorSet;
+  /** Position of its group in `GangSpec.groups`; absent in a gang without. */
+  readonly group?: number;
 }
 
 /** A place that is kept for a task until those who hold it have left. */
@@ -162,6 +185,7 @@ export interface Attempt {
   /** 1 for a task's first attempt. */
   readonly number: number;
   readonly phase: "launching" | "running" | "stopping";
+  /** Of a gang of groups, that of the first group which needs accelerators. */
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
   /** The journal sequence of the event that placed it. */

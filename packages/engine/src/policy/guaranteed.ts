@@ -1,15 +1,18 @@
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "./rules.ts";
 
-/** Whether work of this priority may use its team's shapes alone, and gets them back whenever it asks; else it uses what is idle. */
-export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<WorkloadSpec, "priority">): boolean {
-  return teams.shapes !== undefined && spec.priority >= teams.shapes.fromPriority;
+/**
+ * What shapes are laid out for is workers that are all alike: a gang of groups uses what is idle, whatever its priority.
+ * Otherwise: whether work of this priority may use its team's shapes alone, and gets them back whenever it asks; else it uses what is idle.
+ */
+export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<WorkloadSpec, "priority" | "gang">): boolean {
+  return teams.shapes !== undefined && spec.priority >= teams.shapes.fromPriority && spec.gang.groups === undefined;
 }
 
 /** The same of work that runs: a loan that was relabelled is one of what is idle from then on. */
 export function isGuaranteedLoan(
   rules: Pick<Rules, "teams">,
-  spec: Pick<WorkloadSpec, "priority">,
+  spec: Pick<WorkloadSpec, "priority" | "gang">,
   attempt: Pick<Attempt, "opportunistic">,
 ): boolean {
   return attempt.opportunistic !== true && isGuaranteed(rules, spec);

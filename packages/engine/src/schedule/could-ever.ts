@@ -1,28 +1,55 @@
 /** What the usable fleet could hold if nothing ran, with the wishes of the work: what could never start there waits aside. */
+import type { WorkloadSpec } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import { PlacementClass } from "../state/queue.ts";
+import { SortedList } from "../state/sorted-list.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
-import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place.ts";
-import { acceptableTypes, quotaReached } from "./request.ts";
+import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
+import { emptied } from "./emptied.ts";
+import { placeGroups } from "./place-groups.ts";
+import { acceptableTypes, isInGroups, quotaReached } from "./request.ts";
+import type { Placement } from "./request.ts";
 import { domainBudget, matches, withinBudget } from "./place-wishes.ts";
 import type { Candidate } from "./place-wishes.ts";
 
 export function couldEverFit(world: World, found: PlacementClass): boolean {
   const { capacity } = world;
   if (found.fleetEpoch !== capacity.fleetEpoch) {
-    found.fitsFleet = fitsEmptyFleet(capacity, found) && fitsAsWished(world, found, found.workers);
+    found.fitsFleet = isInGroups(found)
+      ? couldHoldGroups(world, found)
+      : fitsEmptyFleet(capacity, found) && fitsAsWished(world, found, found.workers);
     found.fleetEpoch = capacity.fleetEpoch;
   }
   return found.fitsFleet;
 }
+
+/** Whether the usable fleet could hold all groups of the gang at once if nothing ran; what runs is held. */
+const couldHoldGroups = (world: World, found: PlacementClass): boolean =>
+  found.isGrowth || placedOnEmptied(world, found, false) !== null;
+
+/** Whether the usable fleet could hold the least of the work by counts, its wishes left aside; groups with all that they say. */
+export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
+  const found = unqueued(world, spec);
+  return isInGroups(found) ? couldHoldGroups(world, found) : fitsEmptyFleet(world.capacity, found);
+}
+
+/** The request of work that nobody has submitted. */
+function unqueued(world: World, spec: WorkloadSpec): PlacementClass {
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  return new PlacementClass({ spec, actor: "" }, { rules: world.rules, growth: 0 }, waiting);
+}
+
+const placedOnEmptied = (world: World, found: PlacementClass, heedsQuotas: boolean): Placement | null =>
+  world.calendar.leftAside(() => placeGroups(emptied(world), found, { layer: "idle", heedsQuotas }));
 
 /**
  * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
  * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
  */
 export function isHeldByLimit(world: World, found: PlacementClass): boolean {
+  if (isInGroups(found)) return !found.isGrowth && placedOnEmptied(world, found, true) === null;
   for (const type of acceptableTypes(world, found)) {
     if (quotaReached(world, found, type.type) !== null) return isHeldOnEveryType(world, found);
   }

@@ -8,7 +8,7 @@ import type { SiteFabric } from "../state/fabric-index.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Candidate } from "./place-wishes.ts";
-import { growingAttempt } from "./request.ts";
+import { nodeHeld } from "./request.ts";
 
 export function fabricChoices(
   world: World,
@@ -49,7 +49,7 @@ interface Pinning {
 
 /** The candidates in the domain in which the gang runs already; all of them while it does not. */
 function pinned(world: World, { found, site, level, candidates }: Pinning): readonly Candidate[] {
-  const node = growingAttempt(world, found)?.workers[0]?.node;
+  const node = nodeHeld(world, found);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
   if (leaf === undefined) return candidates;
   const own = domainOf(site, level, leaf);

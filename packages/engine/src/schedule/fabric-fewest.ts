@@ -6,7 +6,7 @@ import type { SiteFabric } from "../state/fabric-index.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Candidate } from "./place-wishes.ts";
-import { growingAttempt } from "./request.ts";
+import { nodeHeld } from "./request.ts";
 
 /** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
 export function fewestDomains(
@@ -57,7 +57,7 @@ interface Where {
 /** All of the site, or the required domain in which the gang runs already. */
 function leavesFor(world: World, { site, found, request }: Where): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
-  const node = growingAttempt(world, found)?.workers[0]?.node;
+  const node = nodeHeld(world, found);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
   const { required } = request;
   if (required === null || leaf === undefined || required >= site.tree.levels.length) return all;

@@ -8,7 +8,7 @@ import { acceleratorSetOf } from "../state/node-slot.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
-import type { Where } from "./place.ts";
+import type { Where } from "./place-on-type.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
@@ -61,13 +61,14 @@ function choosesDomains({ rules }: World, { spec: { fabric, spread } }: Placemen
 }
 
 function candidatesOn(found: PlacementClass, { type, layer }: Where, most: number): Candidate[] {
-  const { gang, spec } = found;
+  const { gang, spec, among } = found;
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
     if (!slot.usable) continue;
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if (gang.shareMilli === undefined && whole < gang.accelerators) continue;
     if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
+    if (among?.has(slot.node.id) === false) continue;
     const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }
@@ -169,6 +170,7 @@ export function domainBudget(world: World, found: PlacementClass): DomainBudget 
   const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.over] ?? node.id;
   const take = (slot: NodeSlot, count: number): void =>
     void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
-  for (const { node } of growingAttempt(world, found)?.workers ?? []) take(world.capacity.slot(node), 1);
+  for (const { node } of [...(growingAttempt(world, found)?.workers ?? []), ...found.beside])
+    take(world.capacity.slot(node), 1);
   return { left: (slot) => Math.max(0, spread.maxPerDomain - (used.get(valueOf(slot)) ?? 0)), take };
 }

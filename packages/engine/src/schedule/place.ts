@@ -2,25 +2,20 @@
  * Where a gang goes: all of the workers asked for or none, all on one accelerator type. Reads indexes only; the caller emits
  * the event. `verify/placement.ts` checks the result against the rules without using this file.
  */
-import type { AttemptId } from "../model/ids.ts";
-import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import type { Capacity, TypeCapacity } from "../state/capacity.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
-import type { NodeSet } from "../state/node-set.ts";
+import type { Layer } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
-import { isPlacedByScore, isScored, placeByScore } from "./scores/place-by-score.ts";
-import { placeWithWishes } from "./place-wishes.ts";
-import { windowsInTheWay } from "./calendar/closed-nodes.ts";
-import { acceptableTypes, quotaReached } from "./request.ts";
+import { placeGroups } from "./place-groups.ts";
+import { placeOnType } from "./place-on-type.ts";
+import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "./request.ts";
 import type { Placement } from "./request.ts";
+import { isPlacedByScore, placeByScore } from "./scores/place-by-score.ts";
 
 /** The most preferred type that holds all workers asked for and whose quotas allow it; `null` if none does. */
 export function findPlacement(world: World, found: PlacementClass, layer: Layer = "idle"): Placement | null {
+  if (isInGroups(found)) return placeGroups(world, found, { layer, heedsQuotas: true });
   if (layer === "idle" && isPlacedByScore(world, found)) return placeByScore(world, found);
-  const { gang } = found;
-  // A share may fit where no whole accelerator is free.
-  const neededCount = gang.shareMilli === undefined ? found.workers * gang.accelerators : 0;
+  const neededCount = wholeNeeded(found);
   for (const type of acceptableTypes(world, found)) {
     const free = type.freeCount + (layer === "idle" ? 0 : type.comingCount);
     if (free < neededCount || quotaReached(world, found, type.type) !== null) continue;
@@ -28,105 +23,4 @@ export function findPlacement(world: World, found: PlacementClass, layer: Layer 
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;
-}
-
-export interface Where {
-  readonly type: TypeCapacity;
-  readonly layer: Layer;
-  /** Loans to be seen as if they had been relabelled; absent: none. */
-  readonly relabelled?: ReadonlySet<AttemptId>;
-}
-
-/** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoWishes(world: World, { spec, gang, isGrowth }: PlacementClass): boolean {
-  const { rules } = world;
-  const { fabric } = rules;
-  const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
-  // Cells count more than free accelerators do.
-  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
-  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
-    return false;
-  return !isGrowth && gang.shareMilli === undefined && !isScored(world, gang);
-}
-
-export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer !== "idle" || !hasNoWishes(world, found) || windowsInTheWay(world, found).length > 0)
-    return placeWithWishes(world, found, where);
-  const { gang, workers: count } = found;
-  const isPacking = world.rules.placement !== "spread";
-  if (count === 1) return placeOne(where.type, gang, isPacking);
-  const workers: WorkerAllocation[] = [];
-  visitNodes(where.type, gang, isPacking, (slot) => {
-    const fits = slot.workersThatFit(gang, count - workers.length);
-    for (let index = 0; index < fits; index++) workers.push(workerOn(slot, gang, index));
-    return workers.length < count;
-  });
-  return workers.length === count ? workers : null;
-}
-
-/** The common case without a growing array: most work is one worker. */
-function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
-  let found: NodeSlot | null = null;
-  visitNodes(type, gang, isPacking, (slot) => {
-    if (slot.workersThatFit(gang, 1) === 0) return true;
-    found = slot;
-    return false;
-  });
-  return found === null ? null : [workerOn(found, gang, 0)];
-}
-
-const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocation => ({
-  node: slot.node.id,
-  accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
-});
-
-/** How many workers of the gang fit now on one type, at most all of them. */
-export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
-  let count = 0;
-  const needed = gang.shareMilli === undefined ? gang : { ...gang, accelerators: 0 };
-  visitNodes(type, needed, true, (slot) => {
-    count += slot.workersThatFit(gang, gang.workers - count);
-    return count < gang.workers;
-  });
-  return count;
-}
-
-/** Usable nodes with enough free accelerators for one worker, fullest or emptiest first, while `visit` returns true. */
-function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visit: (slot: NodeSlot) => boolean): void {
-  const { freeCounts } = type;
-  let free = isPacking ? freeCounts.next(gang.accelerators) : freeCounts.previous(type.perNodeMax);
-  for (; free >= gang.accelerators; free = isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1)) {
-    const nodes = type.byFree[free] as NodeSet;
-    for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
-      if (!visit(type.slots[position] as NodeSlot)) return;
-    }
-  }
-}
-
-/** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
-export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
-  let count = 0;
-  for (const slot of type.slots) {
-    if (count >= gang.workers) break;
-    if (slot.usable) count += Math.min(gang.workers - count, emptyNodeWorkers(slot, gang));
-  }
-  return count;
-}
-
-export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
-  const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
-  let fits = Math.min(gang.workers, workersMax ?? gang.workers);
-  const accelerators = gang.shareMilli === undefined ? gang.accelerators : 1 / Math.floor(1000 / gang.shareMilli);
-  if (accelerators > 0) fits = Math.min(fits, Math.floor(acceleratorCount / accelerators));
-  if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
-  if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
-  return fits;
-}
-
-/** Whether the usable fleet could hold the least of the gang if it were empty. */
-export function fitsEmptyFleet(
-  capacity: Capacity,
-  { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">,
-): boolean {
-  return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
 }

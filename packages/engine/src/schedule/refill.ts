@@ -19,7 +19,7 @@ import { roundOrder } from "./order/round-order.ts";
 import { COMPARED, standingsOf } from "./order/standing.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
-import { quotaReached } from "./request.ts";
+import { isInGroups, quotaReached } from "./request.ts";
 import type { Layer } from "../state/node-slot.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
@@ -158,8 +158,8 @@ function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
 function ownPlace(world: World, found: PlacementClass, { workers, acceleratorType }: Attempt): Placement | null {
   if (quotaReached(world, found, acceleratorType) !== null) return null;
   if (hasRoom(world, found, workers)) return { acceleratorType, workers };
-  if (found.gang.shareMilli !== undefined) return null;
-  const picked = pickAgain(world, found, { acceleratorType, workers });
+  if (found.gang.shareMilli !== undefined && !isInGroups(found)) return null;
+  const picked = pickAgain(world, found, { workers });
   return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
 }
 

@@ -1,6 +1,8 @@
 /** What a class asks for at once, and what may stand in its way. */
-import type { TeamName } from "../model/ids.ts";
-import type { Attempt, WorkerAllocation } from "../model/workload.ts";
+import type { NodeId, TeamName } from "../model/ids.ts";
+import { groupAt, leastParts, partsOf, typesOfGroup } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { Attempt, GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { spentBudget } from "../budget/gate.ts";
@@ -14,29 +16,83 @@ export interface Placement {
   readonly workers: readonly WorkerAllocation[];
 }
 
+/** Whether it asks for workers of several kinds at once, or for more of one of them. */
+export const isInGroups = ({ gang }: Pick<PlacementClass, "gang">): boolean => gang.groups !== undefined;
+
+/** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
+export const wholeNeeded = ({ gang, workers }: Pick<PlacementClass, "gang" | "workers">): number =>
+  gang.shareMilli === undefined && gang.groups === undefined ? workers * gang.accelerators : 0;
+
 /** The attempt that would have another worker; `null` for work that waits to start. */
 export function growingAttempt({ state }: World, found: PlacementClass): Attempt | null {
   return found.grows === null ? null : (state.attempts.get(found.grows) ?? null);
 }
 
+/** A node on which the gang, or the group that is to grow, has a worker already. */
+export function nodeHeld(world: World, found: PlacementClass): NodeId | undefined {
+  const { group } = found;
+  return growingAttempt(world, found)?.workers.find((worker) => group === null || worker.group === group)?.node;
+}
+
 /** The types that may hold it, most preferred first; a gang that runs stays on its own. */
 export function acceptableTypes(world: World, found: PlacementClass): readonly TypeCapacity[] {
   const attempt = growingAttempt(world, found);
-  return world.capacity.acceptable(attempt === null ? found.acceleratorTypes : [attempt.acceleratorType]);
+  if (attempt === null) return world.capacity.acceptable(found.acceleratorTypes);
+  if (found.spec.gang.groups === undefined && found.group === null)
+    return world.capacity.acceptable([attempt.acceleratorType]);
+  const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers)[0];
+  const own = attempt.workers.find((worker) => worker.group === group);
+  return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
+}
+
+/** Groups that may have further workers, first those that lack more of theirs, in proportion. */
+export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[]): readonly number[] {
+  const parts = partsOf(gang, workers).map((part, index) => ({ ...part, most: groupAt(gang, index).workers, index }));
+  return parts
+    .filter((part) => part.workers < part.most)
+    .toSorted((left, right) => left.workers * right.most - right.workers * left.most || left.index - right.index)
+    .map(({ index }) => index);
+}
+
+/** What is asked for at once, by kind of worker. */
+export function partsAsked(world: World, found: PlacementClass): readonly GangPart[] {
+  const { gang, workers } = found;
+  if (gang.groups === undefined) return [{ shape: gang, workers }];
+  const { counts } = found;
+  if (counts !== null) return leastParts(gang).map((part, at) => ({ ...part, workers: counts[at] ?? 0 }));
+  if (!found.isGrowth) return leastParts(gang);
+  const attempt = growingAttempt(world, found);
+  const group = found.group ?? groupsToGrow(gang, attempt?.workers ?? [])[0] ?? 0;
+  return [{ shape: groupAt(gang, group), workers, group }];
+}
+
+/** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
+export function amountAsked(world: World, found: PlacementClass, type: string): Amount {
+  const { teamUse } = world;
+  if (found.gang.groups === undefined) return teamUse.amountOf(found.gang, found.workers, type);
+  const typeOf = ({ group = 0 }: GangPart): string => {
+    const [only, other] = typesOfGroup(found.spec, groupAt(found.gang, group));
+    return other === undefined ? (only ?? "") : "";
+  };
+  return teamUse.amountOfParts(partsAsked(world, found), typeOf);
 }
 
 /**
  * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
  * a guarantee; `null` if nothing.
  */
-export function quotaReached(
+export const quotaReached = (world: World, found: PlacementClass, type: string): QuotaReached | null =>
+  quotaReachedBy(world, found, () => amountAsked(world, found, type));
+
+/** The same of any amount that the request would hold. */
+export function quotaReachedBy(
   { teamUse, rules, state }: World,
   found: PlacementClass,
-  type: string,
+  amountOf: () => Amount,
 ): QuotaReached | null {
   const spent = spentBudget(state, found.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
-  const amount = teamUse.amountOf(found.gang, found.workers, type);
+  const amount = amountOf();
   const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;
   return teamUse.guaranteePassed(found.team, amount);

@@ -9,7 +9,7 @@ import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { VictimUnit } from "./evict/victim-order.ts";
-import { acceptableTypes } from "./request.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "./request.ts";
 
 /** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
 export class RoomComing {
@@ -27,11 +27,11 @@ export class RoomComing {
   }
 
   /** What the nodes of an attempt hold is counted anew. */
-  changed({ acceleratorType, workers }: Attempt): void {
-    if (!this.#types.has(acceleratorType)) return;
+  changed({ workers }: Attempt): void {
     let last: NodeId | null = null;
     for (const { node } of workers) {
-      if (node !== last) this.#count(acceleratorType, this.#world.capacity.slot(node));
+      const slot = this.#world.capacity.slot(node);
+      if (node !== last && this.#types.has(slot.node.acceleratorType)) this.#count(slot.node.acceleratorType, slot);
       last = node;
     }
   }
@@ -46,8 +46,9 @@ export class RoomComing {
     this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
   }
 
-  /** Whether one type holds as many workers as are asked for, wherever they lie. */
+  /** Whether one type holds as many workers as are asked for, wherever they lie; of unlike workers that is not counted. */
   get suffices(): boolean {
+    if (isInGroups(this.#beneficiary)) return true;
     for (const count of this.#byType.values()) if (count >= this.#beneficiary.workers) return true;
     return false;
   }
@@ -56,7 +57,7 @@ export class RoomComing {
 /** Whether one type had enough whole accelerators, node by node, if all of these left. */
 export function couldSuffice(world: World, beneficiary: PlacementClass, leaving: readonly VictimUnit[]): boolean {
   const { gang, workers } = beneficiary;
-  if (gang.shareMilli !== undefined || gang.accelerators === 0) return leaving.length > 0;
+  if (wholeNeeded(beneficiary) === 0) return leaving.length > 0;
   const given = new Map<NodeId, number>();
   for (const { attempt, workload, keeps, upTo } of leaving) {
     const { accelerators } = workload.spec.gang;

@@ -1,5 +1,6 @@
 /** How fast what runs uses up the budgets of the teams that have one, and which wake-ups are under way for them. */
 import type { Rate } from "../budget/account.ts";
+import { shapeOf } from "../model/gang.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { milliOf } from "./node-slot.ts";
@@ -33,12 +34,13 @@ export class BudgetIndex {
     const { accounts, teams, workloads } = this.#state;
     const spec = accounts.size === 0 ? undefined : workloads.get(attempt.workloadId)?.spec;
     if (spec === undefined) return;
-    const perWorker = spec.gang.accelerators * milliOf(spec.gang);
     let milli = 0;
     let moneyMilli = 0;
-    for (const { node } of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const shape = shapeOf(spec.gang, worker);
+      const perWorker = shape.accelerators * milliOf(shape);
       milli += perWorker;
-      moneyMilli += perWorker * this.#price(node);
+      moneyMilli += perWorker * this.#price(worker.node);
     }
     for (let at: TeamName | null = spec.team; at !== null; at = teams.get(at)?.parent ?? null) {
       if (!accounts.has(at)) continue;

@@ -6,6 +6,7 @@
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
 import type { AttemptId, NodeId } from "../model/ids.ts";
+import { shapeOf } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import { compareText } from "./canonical.ts";
 import { InvariantError, invariant } from "./invariant.ts";
@@ -162,25 +163,29 @@ export class Capacity {
 
   /** Books a gang's workers. Throws if any of it is taken: the independent half of the pair with `place`. */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
-    for (const { node, accelerators } of workers) {
+    for (const worker of workers) {
+      const { node, accelerators } = worker;
+      const shape = shapeOf(gang, worker);
       const slot = this.slot(node);
       const { freeCount, comingCount } = slot;
-      slot.hold(accelerators, gang, 1);
+      slot.hold(accelerators, shape, 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
       const { bookedCount, bookedOver } = slot;
       const isOver = bookedOver || slot.isOverHeld;
-      if (isOver || bookedCount !== gang.accelerators) throw wrongBooking(attempt, slot, accelerators);
+      if (isOver || bookedCount !== shape.accelerators) throw wrongBooking(attempt, slot, accelerators);
     }
   }
 
   /** Gives workers back. `leaving`: they had been asked to leave. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], leaving: boolean): void {
-    for (const { node, accelerators } of workers) {
+    for (const worker of workers) {
+      const { node, accelerators } = worker;
+      const shape = shapeOf(gang, worker);
       const slot = this.slot(node);
       const { freeCount, comingCount } = slot;
-      if (leaving) slot.leave(accelerators, gang, -1);
-      slot.hold(accelerators, gang, -1);
+      if (leaving) slot.leave(accelerators, shape, -1);
+      slot.hold(accelerators, shape, -1);
       const count = (slot.attempts.get(attempt) as number) - 1;
       if (count === 0) slot.attempts.delete(attempt);
       else slot.attempts.set(attempt, count);
@@ -191,20 +196,20 @@ export class Capacity {
 
   /** Workers are asked to leave (1), or that is taken back (-1). */
   leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
-    for (const { node, accelerators } of workers) {
-      const slot = this.slot(node);
+    for (const worker of workers) {
+      const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
-      slot.leave(accelerators, gang, sign);
+      slot.leave(worker.accelerators, shapeOf(gang, worker), sign);
       this.#refile(slot, freeCount, comingCount);
     }
   }
 
   /** A place is promised (1); the promise is kept or withdrawn (-1). */
   promise(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
-    for (const { node, accelerators } of workers) {
-      const slot = this.slot(node);
+    for (const worker of workers) {
+      const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
-      slot.promise(accelerators, gang, sign);
+      slot.promise(worker.accelerators, shapeOf(gang, worker), sign);
       this.#refile(slot, freeCount, comingCount);
     }
   }

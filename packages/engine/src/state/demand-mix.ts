@@ -4,8 +4,9 @@
  * stands still because every score that was computed against it is void when it changes.
  */
 import { milliOf } from "./node-slot.ts";
+import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
-import type { GangSpec, WorkloadSpec } from "../model/workload.ts";
+import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
 import { compareText } from "./canonical.ts";
 
 /** What one worker asks of its node. */
@@ -22,7 +23,7 @@ export interface DemandKind extends WorkerAsk {
   readonly types: readonly string[];
 }
 
-export const workerAsk = (gang: GangSpec): WorkerAsk => ({
+export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
   accelerators: gang.accelerators,
   milli: milliOf(gang),
   coresMilli: gang.coresMilli,
@@ -98,8 +99,11 @@ export class DemandMix {
 
   count(spec: WorkloadSpec): void {
     if (spec.gang.accelerators === 0) return;
-    const kind: DemandKind = { ...workerAsk(spec.gang), types: spec.acceleratorTypes };
-    this.#add(kind, Math.min(COUNTED_AT_ONCE_MAX, spec.gang.workers * taskCountOf(spec)));
+    for (const { shape, workers, group } of wholeParts(spec.gang)) {
+      if (shape.accelerators === 0) continue;
+      const types = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
+      this.#add({ ...workerAsk(shape), types }, Math.min(COUNTED_AT_ONCE_MAX, workers * taskCountOf(spec)));
+    }
     while (this.#total >= COUNTED_MAX) this.#halve();
     if (++this.#seen < this.#nextAt) return;
     this.#nextAt = this.#seen + Math.min(COUNTED_MAX / 4, Math.max(SAMPLE_QUEUES, Math.floor(this.#seen / 4)));

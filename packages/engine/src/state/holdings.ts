@@ -8,6 +8,8 @@ import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
+import { amountHeld } from "./amounts.ts";
+import type { Held } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
 import { invariant } from "./invariant.ts";
 import type { Holder } from "./user-use.ts";
@@ -23,22 +25,10 @@ const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEvicti
 export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
 
 /** Adds workers on one type to what their team holds (1), or takes them away (-1). */
-function countWorkers(
-  { teamUse, rules }: World,
-  {
-    workload,
-    acceleratorType,
-    workers,
-  }: { readonly workload: Workload; readonly acceleratorType: string; readonly workers: number },
-  sign: 1 | -1,
-): void {
+function countWorkers(world: World, workload: Workload, held: Held, sign: 1 | -1): void {
+  const { teamUse, rules } = world;
   const { spec } = workload;
-  teamUse.add(
-    holderOf(workload),
-    teamUse.amountOf(spec.gang, workers, acceleratorType),
-    !isPreemptible(rules, spec),
-    sign,
-  );
+  teamUse.add(holderOf(workload), amountHeld(world, spec.gang, held), !isPreemptible(rules, spec), sign);
 }
 
 /** Everything an attempt holds, as its phase says. */
@@ -52,8 +42,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
     capacity.take(attempt.id, gang, attempt.leaving);
     capacity.leave(gang, attempt.leaving, 1);
   }
-  if (countsForTeam(attempt))
-    countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+  if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
   fileEvictable(world, attempt);
   fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
@@ -86,8 +75,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   const { capacity } = world;
   capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
   if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
-  if (countsForTeam(attempt))
-    countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, -1);
+  if (countsForTeam(attempt)) countWorkers(world, workload, attempt, -1);
   world.endings.remove(attempt);
   world.budgets.count(attempt, -1);
   world.leaving.delete(attempt);
@@ -104,11 +92,7 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
-  countWorkers(
-    world,
-    { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length },
-    sign === 1 ? -1 : 1,
-  );
+  countWorkers(world, workload, attempt, sign === 1 ? -1 : 1);
   if (sign === 1) world.teamUse.limitEpoch++;
 }
 
@@ -116,7 +100,7 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
 export function holdPromise(world: World, promise: PromisedPlace, sign: 1 | -1): void {
   const workload = workloadOf(world, promise.workloadId);
   world.capacity.promise(workload.spec.gang, promise.workers, sign);
-  countWorkers(world, { workload, acceleratorType: promise.acceleratorType, workers: promise.workers.length }, sign);
+  countWorkers(world, workload, promise, sign);
 }
 
 /** Whether nobody who was asked to leave is still in the promised place. */
@@ -159,27 +143,24 @@ export function recount(world: World): void {
   teamUse.forget(rules);
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);
-    if (countsForTeam(attempt))
-      countWorkers(world, { workload, acceleratorType: attempt.acceleratorType, workers: attempt.workers.length }, 1);
+    if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     fileEvictable(world, attempt);
     world.endings.file(attempt, workload.spec);
   }
-  for (const { workloadId, acceleratorType, workers } of state.promises.values())
-    countWorkers(world, { workload: workloadOf(world, workloadId), acceleratorType, workers: workers.length }, 1);
+  for (const promise of state.promises.values()) countWorkers(world, workloadOf(world, promise.workloadId), promise, 1);
   teamUse.limitEpoch++;
 }
 
 /** Counts anew what users hold, after teams changed. */
-export function recountUsers({ teamUse, state }: World): void {
+export function recountUsers(world: World): void {
+  const { teamUse, state } = world;
   teamUse.users.clear();
   if (!teamUse.users.isKept) return;
-  const count = (id: WorkloadId, workers: number, acceleratorType: string): void => {
+  const count = (id: WorkloadId, held: Held): void => {
     const workload = state.workloads.get(id) as Workload;
-    teamUse.addForUser(holderOf(workload), teamUse.amountOf(workload.spec.gang, workers, acceleratorType), 1);
+    teamUse.addForUser(holderOf(workload), amountHeld(world, workload.spec.gang, held), 1);
   };
-  for (const attempt of state.attempts.values())
-    if (countsForTeam(attempt)) count(attempt.workloadId, attempt.workers.length, attempt.acceleratorType);
-  for (const { workloadId, workers, acceleratorType } of state.promises.values())
-    count(workloadId, workers.length, acceleratorType);
+  for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt);
+  for (const promise of state.promises.values()) count(promise.workloadId, promise);
 }

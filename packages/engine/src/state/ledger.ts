@@ -5,6 +5,7 @@
 import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "../schedule/request.ts";
+import { amountHeld } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
 import { holderOf } from "./holdings.ts";
 import type { Layer } from "./node-slot.ts";
@@ -46,7 +47,7 @@ export class Ledger {
     const workload = workloadOf(this.#world, attempt.workloadId);
     const { spec } = workload;
     const holder = holderOf(workload);
-    const amount = teamUse.amountOf(spec.gang, workers.length, attempt.acceleratorType);
+    const amount = amountHeld(this.#world, spec.gang, { workers, acceleratorType: attempt.acceleratorType });
     const isFixed = !isPreemptible(rules, spec);
     const other = sign === 1 ? -1 : 1;
     capacity.leave(spec.gang, workers, sign);
@@ -84,10 +85,11 @@ export class Ledger {
   }
 
   /** A place is kept for workers (1), or not any more (-1). */
-  #promise(found: Holder, { acceleratorType, workers }: Placement, sign: 1 | -1): void {
+  #promise(found: Holder, placement: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
+    const { workers } = placement;
     const other = sign === 1 ? -1 : 1;
-    const amount = teamUse.amountOf(found.gang, workers.length, acceleratorType);
+    const amount = amountHeld(this.#world, found.gang, placement);
     const isFixed = !found.isPreemptible;
     capacity.promise(found.gang, workers, sign);
     teamUse.try(found, amount, isFixed, sign);

@@ -8,7 +8,7 @@ import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
 import type { AttemptId } from "../model/ids.ts";
-import type { GangSpec } from "../model/workload.ts";
+import type { WorkerShape } from "../model/workload.ts";
 import { invariant } from "./invariant.ts";
 import { lowestBit } from "./node-set.ts";
 
@@ -99,7 +99,7 @@ export class NodeSlot {
   }
 
   /** Whether a worker of the gang could have exactly these accelerators. */
-  couldHold(set: AcceleratorSet, gang: GangSpec, layer: Layer): boolean {
+  couldHold(set: AcceleratorSet, gang: WorkerShape, layer: Layer): boolean {
     if (this.workersThatFit({ ...gang, accelerators: 0 }, 1, layer) === 0) return false;
     let open = true;
     forEachRange(set, (first, last) => {
@@ -124,13 +124,13 @@ export class NodeSlot {
   }
 
   /** A worker's amounts are held (`sign` 1) or given back (-1). */
-  hold(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+  hold(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#book(this.held, set, sign * milliOf(gang));
   }
 
   /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
-  leave(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+  leave(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
     this.coresComingMilli += sign * gang.coresMilli;
     this.memoryComingMib += sign * gang.memoryMib;
     this.workersComing += sign;
@@ -138,7 +138,7 @@ export class NodeSlot {
   }
 
   /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
-  promise(set: AcceleratorSet, gang: GangSpec, sign: 1 | -1): void {
+  promise(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#coresPromisedMilli += sign * gang.coresMilli;
     this.#memoryPromisedMib += sign * gang.memoryMib;
@@ -146,7 +146,7 @@ export class NodeSlot {
     this.#book(this.#promised, set, sign * milliOf(gang));
   }
 
-  #amounts(gang: GangSpec, sign: number): void {
+  #amounts(gang: WorkerShape, sign: number): void {
     this.coresFreeMilli += sign * gang.coresMilli;
     this.memoryFreeMib += sign * gang.memoryMib;
     this.workersFree += sign;
@@ -225,7 +225,7 @@ export class NodeSlot {
   }
 
   /** How many workers of the gang fit on what is free, at most `max`. */
-  workersThatFit(gang: GangSpec, max: number, layer: Layer = "idle"): number {
+  workersThatFit(gang: WorkerShape, max: number, layer: Layer = "idle"): number {
     const isComing = layer !== "idle";
     let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
     if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
@@ -253,7 +253,7 @@ export class NodeSlot {
 }
 
 /** Thousandths of each of its accelerators that a worker takes. */
-export const milliOf = (gang: GangSpec): number => gang.shareMilli ?? WHOLE_MILLI;
+export const milliOf = (gang: WorkerShape): number => gang.shareMilli ?? WHOLE_MILLI;
 
 const hasBit = (mask: Int32Array, index: number): boolean =>
   ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;

@@ -1,4 +1,5 @@
 /** What is held now by teams and by users in teams, for the record of past use: counted only while a policy wants it. */
+import { partsOf } from "../model/gang.ts";
 import { NO_USE } from "../model/past-use.ts";
 import type { PastUse, UseVector } from "../model/past-use.ts";
 import type { TeamName } from "../model/ids.ts";
@@ -77,15 +78,16 @@ export class PastIndex {
     if (this.#halfLife === null) return;
     const workload = this.#state.workloads.get(attempt.workloadId);
     if (workload === undefined) return;
-    const { gang } = workload.spec;
-    const workers = sign * (attempt.workers.length + (attempt.leaving?.length ?? 0));
+    const all = attempt.leaving === undefined ? attempt.workers : [...attempt.workers, ...attempt.leaving];
+    const parts = partsOf(workload.spec.gang, all);
     for (const key of this.keysOf(workload)) {
-      const [cores, memory, accelerators] = this.rate(key);
-      this.#rates.set(key, [
-        cores + workers * gang.coresMilli,
-        memory + workers * gang.memoryMib,
-        accelerators + workers * gang.accelerators * milliOf(gang),
-      ]);
+      let [cores, memory, accelerators] = this.rate(key);
+      for (const { shape, workers } of parts) {
+        cores += sign * workers * shape.coresMilli;
+        memory += sign * workers * shape.memoryMib;
+        accelerators += sign * workers * shape.accelerators * milliOf(shape);
+      }
+      this.#rates.set(key, [cores, memory, accelerators]);
     }
   }
 

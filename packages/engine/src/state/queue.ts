@@ -2,9 +2,10 @@
  * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
  * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
-import type { AttemptId, TeamName } from "../model/ids.ts";
+import { acceptedTypes, partsOf } from "../model/gang.ts";
+import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { isGuaranteed } from "../policy/guaranteed.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -19,6 +20,7 @@ interface ClassOptions {
   readonly growth: number;
   readonly grows?: AttemptId | null;
   readonly holds?: Attempt | null;
+  readonly group?: number | null;
 }
 
 export class PlacementClass {
@@ -26,6 +28,7 @@ export class PlacementClass {
   /** Who submitted one of its workloads; the same for all where it matters: something is reserved for that user, or users are told apart. */
   readonly actor: string;
   readonly gang: GangSpec;
+  /** In order of preference; empty: any. Of a gang of groups, what any of them will do with. */
   readonly acceleratorTypes: readonly string[];
   /** The spec of one of its workloads: what matters for placing is the same in all of them. */
   readonly spec: WorkloadSpec;
@@ -37,6 +40,14 @@ export class PlacementClass {
   readonly isPreemptible: boolean;
   /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
   readonly holds: Attempt | null;
+  /** The group that further workers are for; `null`: whichever of its gang's lacks most, or the gang has no groups. */
+  readonly group: number | null;
+  /** Workers of each group that are asked for at once; `null`: the least of each, or the gang has no groups. */
+  readonly counts: readonly number[] | null;
+  /** Nodes among which it has to be placed, for what lies there already; `null`: all. */
+  readonly among: ReadonlySet<NodeId> | null = null;
+  /** Workers of the same gang that are being placed with it. */
+  readonly beside: readonly WorkerAllocation[] = [];
   readonly waiting: SortedList<WorkloadEntity>;
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
@@ -47,17 +58,22 @@ export class PlacementClass {
   fleetEpoch = -1;
 
   /** `growth`: how many further workers the attempt `grows` asks for; 0: its workloads wait to start. */
-  constructor(workload: Workload, options: ClassOptions, waiting: SortedList<WorkloadEntity>) {
-    const { rules, growth, grows = null, holds = null } = options;
+  constructor(workload: Pick<Workload, "spec" | "actor">, options: ClassOptions, waiting: SortedList<WorkloadEntity>) {
+    const { rules, growth, grows = null, holds = null, group = null } = options;
     const { spec } = workload;
     this.team = spec.team;
     this.actor = workload.actor;
     this.gang = spec.gang;
-    this.acceleratorTypes = spec.acceleratorTypes;
+    this.acceleratorTypes = acceptedTypes(spec);
     this.spec = spec;
     this.grows = grows;
     this.isGrowth = growth > 0;
     this.holds = holds;
+    this.group = group;
+    this.counts =
+      holds === null || spec.gang.groups === undefined
+        ? null
+        : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
     this.isPreemptible = isPreemptible(rules, spec);
     this.waiting = waiting;
@@ -73,8 +89,9 @@ interface Heeded {
 /** Most work has no wishes, so they are written out only where there are some. */
 function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: Heeded): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
+  const { groups } = gang;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers;
+  const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers ?? groups;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
   const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${spec.walltimeMs ?? ""}`;
@@ -88,7 +105,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   // Where it matters whose work it is.
   const whose = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
   if (wishes === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers])}`;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups])}`;
 }
 
 /** So few that looking at all of them in a round is nothing. */

@@ -6,7 +6,7 @@ import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import { QuotaTree } from "../quota/tree.ts";
 import type { QuotaNode } from "../quota/tree.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, milliOfType } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
@@ -69,11 +69,11 @@ export class QuotaIndex {
   }
 
   /** An amount by the tree's resources. */
-  amounts({ typeAt, acceleratorsMilli, coresMilli, memoryMib }: Amount): number[] {
+  amounts(amount: Amount): number[] {
     return this.positions.map((at) => {
-      if (at === CORES_AT) return coresMilli;
-      if (at === MEMORY_AT) return memoryMib;
-      return at === ACCELERATORS_AT || at === typeAt ? acceleratorsMilli : 0;
+      if (at === CORES_AT) return amount.coresMilli;
+      if (at === MEMORY_AT) return amount.memoryMib;
+      return at === ACCELERATORS_AT ? amount.acceleratorsMilli : milliOfType(amount, at);
     });
   }
 

@@ -29,10 +29,19 @@ export interface TeamNode {
   guarantee: readonly number[];
 }
 
-/** What a number of a gang's workers holds, on one accelerator type. */
+/** What a number of a gang's workers holds, on one accelerator type or, in groups, on several. */
 export interface Amount {
+  /** -1: of no type, or of none alone. */
   readonly typeAt: number;
   readonly acceleratorsMilli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  /** Where they are of several types: what is of which, each type once; `typeAt` is -1 then. */
+  readonly byType?: readonly { readonly typeAt: number; readonly acceleratorsMilli: number }[];
+}
+
+/** Accelerators of the type at a position, in thousandths. */
+export function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: number): number {
+  if (byType === undefined) return position === typeAt ? acceleratorsMilli : 0;
+  return byType.find((each) => each.typeAt === position)?.acceleratorsMilli ?? 0;
 }

@@ -5,7 +5,8 @@
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
-import type { GangSpec } from "../model/workload.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { InvariantError, invariant } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
@@ -103,13 +104,20 @@ export class TeamUse {
     return this.resources.push(resource) - 1;
   }
 
-  amountOf(gang: GangSpec, workers: number, acceleratorType: string): Amount {
+  amountOf(shape: WorkerShape, workers: number, acceleratorType: string): Amount {
     return {
       typeAt: acceleratorType === "" ? -1 : this.position(acceleratorType),
-      acceleratorsMilli: workers * gang.accelerators * milliOf(gang),
-      coresMilli: workers * gang.coresMilli,
-      memoryMib: workers * gang.memoryMib,
+      acceleratorsMilli: workers * shape.accelerators * milliOf(shape),
+      coresMilli: workers * shape.coresMilli,
+      memoryMib: workers * shape.memoryMib,
     };
+  }
+
+  /** What workers of several kinds hold together; `typeOf`: on which type a part is, `""` where that is open. */
+  amountOfParts(parts: readonly GangPart[], typeOf: (part: GangPart) => string): Amount {
+    const [only] = parts;
+    if (only !== undefined && parts.length === 1) return this.amountOf(only.shape, only.workers, typeOf(only));
+    return sumOf(parts.map((part) => this.amountOf(part.shape, part.workers, typeOf(part))));
   }
 
   /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
@@ -321,6 +329,8 @@ function passes(used: readonly number[], bound: readonly number[], amount: Amoun
   if (over(CORES_AT, amount.coresMilli)) return CORES_AT;
   if (over(MEMORY_AT, amount.memoryMib)) return MEMORY_AT;
   if (over(ACCELERATORS_AT, amount.acceleratorsMilli)) return ACCELERATORS_AT;
+  if (amount.byType !== undefined)
+    return amount.byType.find(({ typeAt, acceleratorsMilli }) => over(typeAt, acceleratorsMilli))?.typeAt ?? -1;
   return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
 }
 
@@ -328,6 +338,10 @@ function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
   while (vector.length <= amount.typeAt) vector.push(0);
   addCompared(vector, amount, sign);
   if (amount.typeAt >= 0) vector[amount.typeAt] = (vector[amount.typeAt] as number) + sign * amount.acceleratorsMilli;
+  for (const { typeAt, acceleratorsMilli } of amount.byType ?? NO_TYPES) {
+    while (vector.length <= typeAt) vector.push(0);
+    vector[typeAt] = (vector[typeAt] as number) + sign * acceleratorsMilli;
+  }
 }
 
 /** All but the count by type. */
@@ -336,6 +350,24 @@ function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
   vector[MEMORY_AT] = (vector[MEMORY_AT] as number) + sign * amount.memoryMib;
   vector[ACCELERATORS_AT] = (vector[ACCELERATORS_AT] as number) + sign * amount.acceleratorsMilli;
+}
+
+const NO_TYPES: NonNullable<Amount["byType"]> = [];
+
+/** Amounts of several types together. */
+function sumOf(amounts: readonly Amount[]): Amount {
+  const total = (of: (amount: Amount) => number): number => amounts.reduce((sum, amount) => sum + of(amount), 0);
+  const milliByType = new Map<number, number>();
+  for (const { typeAt, acceleratorsMilli } of amounts)
+    if (typeAt >= 0 && acceleratorsMilli > 0)
+      milliByType.set(typeAt, (milliByType.get(typeAt) ?? 0) + acceleratorsMilli);
+  return {
+    typeAt: -1,
+    acceleratorsMilli: total(({ acceleratorsMilli }) => acceleratorsMilli),
+    coresMilli: total(({ coresMilli }) => coresMilli),
+    memoryMib: total(({ memoryMib }) => memoryMib),
+    byType: [...milliByType].map(([typeAt, acceleratorsMilli]) => ({ typeAt, acceleratorsMilli })),
+  };
 }
 
 function addVector(into: number[], from: readonly number[]): void {

@@ -102,6 +102,8 @@ export interface World {
   standings: { readonly key: string; readonly value: Standings } | null;
   /** What may be evicted, summed up (`schedule/evict/evictable-sums.ts`). */
   evictableSums: { readonly bookedSequence: number; readonly value: EvictableSums } | null;
+  /** Everything that the usable fleet could hold if nothing ran, as of a `Capacity.fleetEpoch`; made when it is first asked for. */
+  emptied: { readonly fleetEpoch: number; readonly capacity: Capacity } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
   reservations: readonly Reservation[];
   /** The protected starts that were looked for last, in the order in which they were. */
@@ -176,6 +178,7 @@ export function indexState(state: State): World {
     leaving: new Set(),
     standings: null,
     evictableSums: null,
+    emptied: null,
     reservations: [],
     lookedFor: [],
     queueEventCount: 0,
@@ -190,9 +193,8 @@ export function indexState(state: State): World {
     holdAttempt(world, attempt);
     const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
     const { walltimeMs } = workload.spec;
-    if (attempt.startedAtMs !== null && walltimeMs !== null) {
+    if (attempt.startedAtMs !== null && walltimeMs !== null)
       timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
-    }
     if (attempt.stop?.checkpointUntilMs !== undefined)
       timers.add({ kind: "checkpoint", atMs: attempt.stop.checkpointUntilMs, attemptId: attempt.id });
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));

@@ -12,10 +12,11 @@ import type { ReadonlyState } from "../state/state.ts";
 import { windowBroken } from "./calendar.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
-import { amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
+import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { brokenWishes } from "./wishes.ts";
+import type { Share } from "./wishes.ts";
 
 /**
  * Every rule that the batch broke, given the state as of its end; empty when all hold. `promisedBefore`: to whom places were
@@ -91,9 +92,10 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
     checkWishes(findings, state, given);
     if (promisedBefore.has(attemptId)) continue;
     const { team, gang } = workload.spec;
+    const asked = gang.groups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
     // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
-    const isKept = isWithinLimits(state, held, { team, asked: amountsOf(gang, 1, type) });
-    const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked: amountsOf(gang, 1, type) });
+    const isKept = isWithinLimits(state, held, { team, asked });
+    const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
     findings.expect(isKeptByUser, () => `${attemptId} took ${workload.actor} past what one user may hold of ${type}`);
     findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
     findings.expect(
@@ -109,13 +111,17 @@ function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, work
   const before = kind === "start" ? [] : (state.attempts.get(attemptId)?.workers ?? []);
   const known = new Set(before);
   const all = [...before, ...workers.filter((worker) => !known.has(worker))];
-  const shares = all.flatMap(({ node: id }) => {
-    const node = state.nodes.get(id);
-    return node === undefined ? [] : [{ node, workers: 1 }];
-  });
-  const isWhole = spec.gang.minWorkers === undefined;
-  for (const broken of brokenWishes(state, spec, shares, isWhole))
-    findings.expect(false, () => `${attemptId} was not placed as it asked: ${broken}`);
+  const sharesOf = (those: readonly WorkerAllocation[]): Share[] =>
+    those.flatMap(({ node: id }) => {
+      const node = state.nodes.get(id);
+      return node === undefined ? [] : [{ node, workers: 1 }];
+    });
+  const broken = brokenWishes(state, spec, sharesOf(all), spec.gang.minWorkers === undefined);
+  for (const [index, { fabric, minWorkers }] of (spec.gang.groups ?? []).entries()) {
+    const own = sharesOf(all.filter(({ group }) => group === index));
+    broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, own, minWorkers === undefined));
+  }
+  for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);
 }
 
 /** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */

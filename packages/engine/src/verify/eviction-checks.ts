@@ -10,7 +10,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
-import { amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
+import { amountsHeld, amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 
@@ -125,7 +125,11 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
       .at(-1);
     const guarantee = side === undefined ? undefined : state.teams.get(side)?.guarantee;
     if (side === undefined || guarantee === undefined) continue;
-    const gave = amountsOf(workload.spec.gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType);
+    const { gang } = workload.spec;
+    const gave =
+      gang.groups === undefined
+        ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
+        : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
     const isAbove = [...amountsOf(spec.gang, 1, "")].some(([resource, asked]) => {
       const before = (held.get(side)?.get(resource) ?? 0) + (gave.get(resource) ?? 0);
       return asked > 0 && before > (guarantee[resource] ?? Number.POSITIVE_INFINITY);

@@ -1,6 +1,7 @@
 /** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
 import type { TeamName, WorkloadId } from "../model/ids.ts";
-import type { Attempt, GangSpec, Workload } from "../model/workload.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { Attempt, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
@@ -10,7 +11,7 @@ export const specOf = (
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
 
 /** Thousandths of each of its accelerators that a worker of the gang takes. */
-export const partMilli = (gang: GangSpec): number => gang.shareMilli ?? 1000;
+export const partMilli = (shape: WorkerShape): number => shape.shareMilli ?? 1000;
 
 /** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
@@ -23,15 +24,29 @@ export function withAncestors(state: ReadonlyState, team: TeamName): readonly Te
 /** A resource's name, as teams state it, to an amount in the unit in which they do. */
 export type TeamAmounts = ReadonlyMap<string, number>;
 
-export function amountsOf(gang: GangSpec, workers: number, type: string): TeamAmounts {
-  const accelerators = (workers * gang.accelerators * partMilli(gang)) / 1000;
+export function amountsOf(shape: WorkerShape, workers: number, type: string): TeamAmounts {
+  const accelerators = (workers * shape.accelerators * partMilli(shape)) / 1000;
   return new Map([
-    ["cores", workers * gang.coresMilli],
-    ["memory", workers * gang.memoryMib],
+    ["cores", workers * shape.coresMilli],
+    ["memory", workers * shape.memoryMib],
     ["accelerators", accelerators],
     ...(type === "" ? [] : ([[type, accelerators]] as const)),
   ]);
 }
+
+/** The amounts of several kinds of worker together. */
+export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
+  const sum = new Map<string, number>();
+  for (const each of amounts)
+    for (const [resource, amount] of each) sum.set(resource, (sum.get(resource) ?? 0) + amount);
+  return sum;
+}
+
+/** What these workers hold, each on the type of its node. */
+export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: readonly WorkerAllocation[]): TeamAmounts =>
+  sumOfAmounts(
+    workers.map((worker) => amountsOf(shapeOf(gang, worker), 1, state.nodes.get(worker.node)?.acceleratorType ?? "")),
+  );
 
 /** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
 export function heldByTeam(
@@ -39,22 +54,21 @@ export function heldByTeam(
   counts: (workload: Workload) => boolean = () => true,
 ): ReadonlyMap<TeamName, TeamAmounts> {
   const held = new Map<TeamName, Map<string, number>>();
-  const add = (id: WorkloadId, type: string, workers: number): void => {
+  const add = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
     const workload = state.workloads.get(id);
     if (workload === undefined || !counts(workload)) return;
     const { spec } = workload;
     for (const team of withAncestors(state, spec.team)) {
       const amounts = held.get(team) ?? new Map<string, number>();
       held.set(team, amounts);
-      for (const [resource, amount] of amountsOf(spec.gang, workers, type))
+      for (const [resource, amount] of amountsHeld(state, spec.gang, workers))
         amounts.set(resource, (amounts.get(resource) ?? 0) + amount);
     }
   };
   for (const attempt of state.attempts.values()) {
-    if (!isEvicted(attempt)) add(attempt.workloadId, attempt.acceleratorType, attempt.workers.length);
+    if (!isEvicted(attempt)) add(attempt.workloadId, attempt.workers);
   }
-  for (const promise of state.promises.values())
-    add(promise.workloadId, promise.acceleratorType, promise.workers.length);
+  for (const promise of state.promises.values()) add(promise.workloadId, promise.workers);
   return held;
 }
 

@@ -1,4 +1,5 @@
 /** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
+import { acceptedTypes } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { stateDigest } from "../state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
@@ -9,7 +10,7 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import { nextDueMs } from "../recurrence/due.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
-import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isUsable } from "./recount.ts";
+import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkPastUse } from "./past-use-checks.ts";
 import { checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
@@ -154,8 +155,8 @@ const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: W
   spec.gang.memoryMib === gang.memoryMib &&
   spec.gang.shareMilli === gang.shareMilli &&
   spec.gang.minWorkers === gang.minWorkers &&
-  spec.acceleratorTypes.length === acceleratorTypes.length &&
-  spec.acceleratorTypes.every((type, position) => type === acceleratorTypes[position]);
+  JSON.stringify(spec.gang.groups) === JSON.stringify(gang.groups) &&
+  acceptedTypes(spec).join() === acceleratorTypes.join();
 
 function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
   const filed = new Set<WorkloadEntity>();
@@ -219,6 +220,11 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
     if (found.fleetEpoch !== capacity.fleetEpoch) continue;
     const { spread, fabric } = found.spec;
+    if (isInGroups(found)) {
+      const isSure = couldEver(found.spec);
+      findings.expect(!isSure || found.fitsFleet, () => `${describe(found)} is said not to fit the empty fleet`);
+      continue;
+    }
     const isKnown = spread === undefined || fabric?.slices === undefined;
     findings.expect(
       !isKnown || found.fitsFleet === couldEver(found.spec),

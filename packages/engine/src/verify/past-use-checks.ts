@@ -1,4 +1,5 @@
 /** Whether past use is recorded of exactly those who hold something or lately did, at the rate at which they hold it. */
+import { shapeOf } from "../model/gang.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
@@ -20,10 +21,13 @@ export function checkPastUse(findings: Findings, { state, past }: World): void {
     const workload = state.workloads.get(attempt.workloadId);
     if (workload === undefined) continue;
     const { gang, team } = workload.spec;
-    const workers = attempt.workers.length + (attempt.leaving ?? []).length;
-    const amounts = [gang.coresMilli, gang.memoryMib, gang.accelerators * partMilli(gang)].map(
-      (each) => each * workers,
-    );
+    const amounts = [0, 0, 0];
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const shape = shapeOf(gang, worker);
+      [shape.coresMilli, shape.memoryMib, shape.accelerators * partMilli(shape)].forEach(
+        (each, at) => (amounts[at] = (amounts[at] ?? 0) + each),
+      );
+    }
     for (const key of [`${team}\n${workload.actor}`, ...withAncestors(state, team)])
       held.set(
         key,

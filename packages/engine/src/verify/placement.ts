@@ -1,6 +1,11 @@
 /** Checks a placement against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import { shapeOf } from "../model/gang.ts";
+import { attemptId } from "../model/ids.ts";
 import { windowBroken } from "./calendar.ts";
+import { Findings } from "./findings.ts";
+import { checkGroups } from "./group-checks.ts";
+import { growingAttempt } from "../schedule/request.ts";
 import type { Placement } from "../schedule/request.ts";
 import { invariant } from "../state/invariant.ts";
 import type { Layer } from "../state/node-slot.ts";
@@ -22,15 +27,16 @@ export function verifyPlacement(
     acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
     `${who} was given type ${acceleratorType}`,
   );
+  if (gang.groups !== undefined) verifyGroups(world, found, workers);
   for (const worker of workers) {
     const node = world.state.nodes.get(worker.node);
     invariant(
       node !== undefined && node.health === "up" && !node.draining,
       `${who} was placed on node ${worker.node}, which takes no work`,
     );
-    invariant(node.acceleratorType === acceleratorType, `${who} mixes accelerator types`);
+    invariant(gang.groups !== undefined || node.acceleratorType === acceleratorType, `${who} mixes accelerator types`);
     invariant(
-      acceleratorCount(worker.accelerators) === gang.accelerators,
+      acceleratorCount(worker.accelerators) === shapeOf(gang, worker).accelerators,
       `${who} was given ${worker.accelerators} on ${worker.node}`,
     );
     for (const [label, value] of Object.entries(found.spec.nodeSelector ?? {}))
@@ -47,16 +53,29 @@ export function verifyPlacement(
   }
 }
 
+/** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
+function verifyGroups(world: World, found: PlacementClass, workers: Placement["workers"]): void {
+  const growing = growingAttempt(world, found);
+  const findings = new Findings();
+  checkGroups(findings, world.state, {
+    id: growing?.id ?? attemptId(found.waiting.first()?.id ?? "nobody"),
+    spec: found.spec,
+    workers: [...(growing?.workers ?? []), ...workers],
+    // What a growing list asks for again counts workers twice that are to leave.
+    isIncomplete: growing !== null,
+  });
+  const [first] = found.group === null ? findings.list : [];
+  invariant(first === undefined, first ?? "");
+}
+
 /** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
-function verifyComing(
-  { capacity }: World,
-  { gang }: PlacementClass,
-  { node, accelerators }: Placement["workers"][number],
-): void {
+function verifyComing({ capacity }: World, { gang }: PlacementClass, worker: Placement["workers"][number]): void {
+  const { node, accelerators } = worker;
+  const shape = shapeOf(gang, worker);
   const slot = capacity.slot(node);
   for (const index of acceleratorIndices(accelerators)) {
     const fits =
-      gang.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= gang.shareMilli;
+      shape.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= shape.shareMilli;
     invariant(fits, `accelerator ${index} of ${node} is planned for and is not coming`);
   }
 }

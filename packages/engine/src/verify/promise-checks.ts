@@ -1,8 +1,10 @@
 /** What must hold for a place that is kept for somebody: it is what the gang asked for, on nodes that take work, for work that waits. */
 import { acceleratorCount } from "../model/accelerator-set.ts";
+import { shapeOf } from "../model/gang.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
+import { checkGroups } from "./group-checks.ts";
 import { isUsable } from "./recount.ts";
 
 export function checkPromise(findings: Findings, state: ReadonlyState, promise: PromisedPlace): void {
@@ -33,26 +35,33 @@ export function checkPromise(findings: Findings, state: ReadonlyState, promise: 
     workers.length >= least && workers.length <= gang.workers,
     () => `${attemptId} is promised ${workers.length} of ${least} workers`,
   );
+  const before = growth ? (running?.workers ?? []) : [];
+  checkGroups(findings, state, {
+    id: attemptId,
+    spec: workload.spec,
+    workers: [...before, ...workers],
+    isIncomplete: growth,
+  });
   findings.expect(
-    growth
-      ? acceleratorType === running?.acceleratorType
-      : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    gang.groups !== undefined ||
+      (growth
+        ? acceleratorType === running?.acceleratorType
+        : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)),
     () => `${attemptId} is promised ${acceleratorType}, which it does not accept`,
   );
-  for (const { node: id, accelerators } of workers) {
+  for (const worker of workers) {
+    const { node: id, accelerators } = worker;
     const node = state.nodes.get(id);
     findings.expect(
       node !== undefined && isUsable(node),
       () => `${attemptId} is promised a place on ${id}, which takes no work`,
     );
     findings.expect(
-      node?.acceleratorType === acceleratorType,
+      gang.groups !== undefined || node?.acceleratorType === acceleratorType,
       () => `${attemptId} is promised ${acceleratorType} on ${id}`,
     );
     const count = acceleratorCount(accelerators);
-    findings.expect(
-      count === gang.accelerators,
-      () => `${attemptId} is promised ${count} of ${gang.accelerators} accelerators on ${id}`,
-    );
+    const needed = shapeOf(gang, worker).accelerators;
+    findings.expect(count === needed, () => `${attemptId} is promised ${count} of ${needed} accelerators on ${id}`);
   }
 }

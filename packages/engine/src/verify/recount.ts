@@ -5,7 +5,8 @@
 import { acceleratorIndices } from "../model/accelerator-set.ts";
 import type { AttemptId, NodeId } from "../model/ids.ts";
 import type { Node } from "../model/fleet.ts";
-import type { GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { GangGroup, WorkerAllocation, WorkerShape, Workload, WorkloadSpec } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { OrderKey, Policy } from "../policy/policy.ts";
 import { isGuaranteed } from "../policy/guaranteed.ts";
@@ -13,7 +14,8 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { amountsOf, partMilli, specOf } from "./held-by-team.ts";
+import { amountsOf, partMilli, specOf, sumOfAmounts } from "./held-by-team.ts";
+import type { TeamAmounts } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 import { couldHold, isSelected } from "./wishes.ts";
 import type { Share } from "./wishes.ts";
@@ -55,14 +57,14 @@ const nothing = (): Held => ({
   attempts: new Set(),
 });
 
-function addWorker(amounts: Held | Held["away"], gang: GangSpec): void {
-  amounts.coresMilli += gang.coresMilli;
-  amounts.memoryMib += gang.memoryMib;
+function addWorker(amounts: Held | Held["away"], shape: WorkerShape): void {
+  amounts.coresMilli += shape.coresMilli;
+  amounts.memoryMib += shape.memoryMib;
   amounts.workers += 1;
 }
 
-function addAccelerators(layer: Map<number, number>, gang: GangSpec, { accelerators }: WorkerAllocation): void {
-  for (const index of acceleratorIndices(accelerators)) layer.set(index, (layer.get(index) ?? 0) + partMilli(gang));
+function addAccelerators(layer: Map<number, number>, shape: WorkerShape, { accelerators }: WorkerAllocation): void {
+  for (const index of acceleratorIndices(accelerators)) layer.set(index, (layer.get(index) ?? 0) + partMilli(shape));
 }
 
 /** What is held and promised of every node, attempts without a workload left out (they are a finding of their own). */
@@ -80,14 +82,14 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
     const leaving = attempt.stop === null ? (attempt.leaving ?? []) : [...attempt.workers, ...(attempt.leaving ?? [])];
     for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
       const sum = on(worker.node);
-      addAccelerators(sum.accelerators, spec.gang, worker);
-      addWorker(sum, spec.gang);
+      addAccelerators(sum.accelerators, shapeOf(spec.gang, worker), worker);
+      addWorker(sum, shapeOf(spec.gang, worker));
       sum.attempts.add(attempt.id);
     }
     for (const worker of leaving) {
       const sum = on(worker.node);
-      addAccelerators(sum.leaving, spec.gang, worker);
-      addWorker(sum.away, spec.gang);
+      addAccelerators(sum.leaving, shapeOf(spec.gang, worker), worker);
+      addWorker(sum.away, shapeOf(spec.gang, worker));
     }
   }
   for (const promise of state.promises.values()) {
@@ -95,8 +97,8 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
     if (spec === undefined) continue;
     for (const worker of promise.workers) {
       const sum = on(worker.node);
-      addAccelerators(sum.promised, spec.gang, worker);
-      addWorker(sum.ahead, spec.gang);
+      addAccelerators(sum.promised, shapeOf(spec.gang, worker), worker);
+      addWorker(sum.ahead, shapeOf(spec.gang, worker));
     }
   }
   return held;
@@ -131,7 +133,7 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
 }
 
 /** How many workers of the gang a node has room for. */
-function workersIn(room: Room, gang: GangSpec): number {
+function workersIn(room: Room, gang: WorkerShape): number {
   const bounds = [room.workers];
   if (gang.shareMilli !== undefined) {
     const part = gang.shareMilli;
@@ -164,6 +166,42 @@ function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: Gan
   return [...sharesByType].filter(([, shares]) => fits(shares)).map(([type]) => type);
 }
 
+export const isInGroups = ({ gang }: Pick<GangRequest, "gang">): boolean => gang.groups !== undefined;
+
+/**
+ * Whether the least of every group certainly fits: with types chosen so that each group has room by itself even if every worker
+ * of the others took a whole node from it, those first on which it has most. Packing unlike workers exactly is a search; so
+ * much room is found by whoever places them one after the other.
+ */
+function groupsFit(rooms: readonly Room[], request: GangRequest, allows: (more: TeamAmounts) => boolean): boolean {
+  const { gang, acceleratorTypes, fabric, spread } = request;
+  const groups = gang.groups ?? [];
+  if (fabric !== undefined || spread !== undefined || groups.some((group) => group.fabric !== undefined)) return false;
+  const least = (group: GangGroup): number => group.minWorkers ?? group.workers;
+  const all = groups.reduce((sum, group) => sum + least(group), 0);
+  const options = groups.map((group) => {
+    const accepted = group.acceleratorTypes ?? acceleratorTypes;
+    return [...new Set(rooms.map(({ node }) => node.acceleratorType))].filter((type) => {
+      if (accepted.length > 0 && !accepted.includes(type)) return false;
+      const fits = rooms
+        .filter(({ node }) => node.acceleratorType === type && isSelected(node, request))
+        .map((room) => workersIn(room, group))
+        .toSorted((left, right) => right - left);
+      return fits.slice(all - least(group)).reduce((sum, workers) => sum + workers, 0) >= least(group);
+    });
+  });
+  const amounts = (types: readonly string[]): TeamAmounts =>
+    sumOfAmounts(groups.map((group, at) => amountsOf(group, least(group), types[at] ?? "")));
+  return combinations(options).some((types) => allows(amounts(types)));
+}
+
+/** Every choice of one of each, the last varying fastest. */
+const combinations = (options: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  options.reduce<readonly (readonly string[])[]>(
+    (chosen, types) => chosen.flatMap((before) => types.map((type) => [...before, type])),
+    [[]],
+  );
+
 /** How many workers of a gang the empty usable fleet holds, wishes for fabric and spreading left aside. */
 function countFits(rooms: readonly Room[], request: GangRequest): boolean {
   const { gang, acceleratorTypes } = request;
@@ -176,6 +214,7 @@ function countFits(rooms: readonly Room[], request: GangRequest): boolean {
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
 
+/** Of gangs of groups `true` alone is certain: what is not seen at once to fit may fit all the same. */
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
@@ -191,9 +230,9 @@ export interface Feasibility {
  * Whether it matters whose the accelerators are: of guaranteed work, and of what may not sit on what others are guaranteed. That
  * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
  */
-const dependsOnShapes = (rules: Rules, { gang, ...work }: GangRequest): boolean =>
+const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
   rules.teams.shapes !== undefined &&
-  gang.accelerators > 0 &&
+  work.gang.accelerators > 0 &&
   (isGuaranteed(rules, work) || !isPreemptible(rules, work));
 
 export function feasibility(state: ReadonlyState): Feasibility {
@@ -201,19 +240,29 @@ export function feasibility(state: ReadonlyState): Feasibility {
   const empty = roomOnNodes(state, new Map());
   const current = roomOnNodes(state, heldByNode(state));
   const quotas = quotaView(state);
-  const mayTake = (request: GangRequest, type: string): boolean =>
+  const allows = (request: GangRequest, more: TeamAmounts): boolean =>
     quotas.allows({
       team: request.team,
       ...(request.actor === undefined ? {} : { actor: request.actor }),
       isPreemptible: isPreemptible(rules, request),
-      more: amountsOf(request.gang, leastWorkers(request), type),
+      more,
     });
+  const mayTake = (request: GangRequest, type: string): boolean =>
+    allows(request, amountsOf(request.gang, leastWorkers(request), type));
   return {
-    couldEver: (request) => typesThatFit(state, empty, request).length > 0,
-    couldByCounts: (request) => countFits(empty, request),
-    mayBlock: (request) => typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
-    couldNow: (request) =>
-      !dependsOnShapes(rules, request) && typesThatFit(state, current, request).some((type) => mayTake(request, type)),
+    couldEver: (request) =>
+      isInGroups(request) ? groupsFit(empty, request, () => true) : typesThatFit(state, empty, request).length > 0,
+    couldByCounts: (request) =>
+      isInGroups(request) ? groupsFit(empty, request, () => true) : countFits(empty, request),
+    mayBlock: (request) =>
+      isInGroups(request)
+        ? groupsFit(empty, request, (more) => allows(request, more))
+        : typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
+    couldNow: (request) => {
+      if (dependsOnShapes(rules, request)) return false;
+      if (isInGroups(request)) return groupsFit(current, request, (more) => allows(request, more));
+      return typesThatFit(state, current, request).some((type) => mayTake(request, type));
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
-import { compareByPolicy, feasibility, hasReadyTask, requestOf } from "./recount.ts";
+import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
 /** Whether the order of what waits is one line by what the work itself says: then the head is known without the scheduler. */
 function hasOneLine(policy: Policy): boolean {
@@ -23,7 +23,10 @@ export function blockingHead(state: ReadonlyState, nowMs: number): Workload | nu
   const { mayBlock } = feasibility(state);
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
-    if (!hasReadyTask(workload, nowMs) || !mayBlock(requestOf(workload))) continue;
+    if (!hasReadyTask(workload, nowMs)) continue;
+    // Whether a gang of groups fits is not seen with certainty, so neither is whether it is the head.
+    if (isInGroups(workload.spec)) return null;
+    if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
   }
   return head;

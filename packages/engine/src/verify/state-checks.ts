@@ -1,5 +1,6 @@
 /** What must hold for the state by itself, whatever the indexes say: allocations, gangs, phases, and that nothing is lost. */
 import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import { shapeOf } from "../model/gang.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
 import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
@@ -7,6 +8,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
 import { Findings } from "./findings.ts";
 import { checkPromise } from "./promise-checks.ts";
+import { checkGroups } from "./group-checks.ts";
 import { specOf, withAncestors } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
 import { checkRest } from "./rest.ts";
@@ -112,15 +114,15 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
   const ahead = workers.length + (growing?.workers.length ?? 0);
   findings.expect(ahead <= gang.workers, () => `${attempt.id} has and is promised ${ahead} of ${gang.workers} workers`);
   findings.expect(
-    acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    gang.groups !== undefined || acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
     () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
   );
-  for (const { node: id, accelerators } of [...workers, ...(leaving ?? [])]) {
+  checkGroups(findings, state, { id: attempt.id, spec, workers, isIncomplete });
+  for (const worker of [...workers, ...(leaving ?? [])]) {
+    const { node: id, accelerators } = worker;
     const count = acceleratorCount(accelerators);
-    findings.expect(
-      count === gang.accelerators,
-      () => `${attempt.id} has ${count} of ${gang.accelerators} accelerators on ${id}`,
-    );
+    const needed = shapeOf(gang, worker).accelerators;
+    findings.expect(count === needed, () => `${attempt.id} has ${count} of ${needed} accelerators on ${id}`);
     const indices = acceleratorIndices(accelerators);
     findings.expect(
       indices.every((index, position) => position === 0 || index > (indices[position - 1] as number)),
@@ -128,7 +130,7 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
     );
     const node = state.nodes.get(id);
     findings.expect(
-      node === undefined || node.acceleratorType === acceleratorType,
+      gang.groups !== undefined || node === undefined || node.acceleratorType === acceleratorType,
       () => `${attempt.id} runs on ${acceleratorType}, ${id} is of another type`,
     );
   }

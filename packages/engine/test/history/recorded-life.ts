@@ -2,7 +2,7 @@
  * A life of a control plane in which everything happens that a journal can hold: every kind of event, and of each the
  * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
  */
-import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
+import { attemptId, gangOfGroups, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
 import type { Command, Input, JournalGroup, Policy, Team, WorkerExit, WorkloadId } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
@@ -39,6 +39,7 @@ export function recordLife(): RecordedLife {
   keepTime(drive);
   relabel(drive);
   save(drive);
+  placeGroups(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -270,6 +271,33 @@ function keepTime(drive: Drive): void {
 const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 const hoursOfDay = range(0, 23);
+
+/** A gang of unlike groups starts, grows, makes room and is promised its place again. */
+function placeGroups(drive: Drive): void {
+  drive.receive(
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    applied({
+      pools: [pool("E500")],
+      teams: [
+        { ...team("gruppen"), guarantee: { E500: 8, accelerators: 8 } },
+        { ...team("mieter"), guarantee: {} },
+      ],
+    }),
+    { kind: "nodeSeen", node: node("n10", "E500") },
+  );
+  const shape = { coresMilli: 1000, memoryMib: 0, acceleratorTypes: ["E500"] };
+  const gang = gangOfGroups([
+    { name: "prefill", workers: 3, minWorkers: 1, accelerators: 1, ...shape },
+    { name: "decode", workers: 1, accelerators: 4, fabric: { within: "node" }, ...shape },
+    { name: "front", workers: 1, accelerators: 0, coresMilli: 500, memoryMib: 64 },
+  ]);
+  drive.receive(
+    submit("tenant", { team: "mieter", gang: { accelerators: 8 }, acceleratorTypes: ["E500"], preemptible: true }),
+  );
+  drive.receive(submit("groups", { team: "gruppen", gang }));
+  const tenant = [...drive.engine.state.attempts.values()].at(-1)?.id ?? "";
+  drive.receive(exited(tenant, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
+}
 
 /** Of two pieces of work in one team's cells the lesser goes on as a loan of what others leave idle. */
 function relabel(drive: Drive): void {

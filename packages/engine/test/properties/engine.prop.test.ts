@@ -354,7 +354,17 @@ describe("in every generated world", () => {
 function wordsOf(event: Event): readonly string[] {
   if (event.kind === "attemptEnded") return [event.kind, event.outcome];
   if (event.kind === "attemptStopRequested") return [event.kind, `stop:${event.reason}`];
+  const word = inGroups(event);
+  if (word !== null) return [event.kind, word];
   return event.kind === "workloadEnded" ? [event.kind, event.reason.kind] : [event.kind];
+}
+
+/** What befell a gang of groups, on one type or on several. */
+function inGroups(event: Event): string | null {
+  if (event.kind === "gangGrown") return event.workers[0]?.group === undefined ? null : "grown:groups";
+  if (event.kind !== "gangPlaced" || event.workers[0]?.group === undefined) return null;
+  const isMixed = new Set(event.workers.map(({ accelerators }) => accelerators === "")).size > 1;
+  return isMixed ? "placed:unlike-groups" : "placed:groups";
 }
 
 /** All but what only a pool that changes its type, an unknown site or a million workloads bring about. */
@@ -363,7 +373,7 @@ const everything = `
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
   gangPlaced attemptStarted attemptStopRequested attemptEnded progressRecorded checkpointRecorded
   workloadHeld workloadReleased gangGrown placePromised promiseWithdrawn evictionPlanned
-  stop:preempted stop:reclaimed stop:moved
+  stop:preempted stop:reclaimed stop:moved placed:groups placed:unlike-groups grown:groups
   succeeded failed stopped lost stop:cancelled stop:walltimeExceeded stop:nodeDrained stop:nodeLost
   allTasksSucceeded tasksFailed retriesExhausted walltimeExceeded cancelled dependencyNotMet
   workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation promised

@@ -4,7 +4,8 @@
  * it means is decided against the state at hand (`moves.ts`), so a shrunk story still makes sense.
  */
 import fc from "fast-check";
-import type { FabricSpec, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
+import { gangOfGroups } from "../../src/index.ts";
+import type { FabricSpec, GangGroup, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
 import { spec, team } from "../lab/make.ts";
 import { policies } from "./policies.ts";
 
@@ -146,6 +147,35 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
     ...(least > 0 && least < gang.workers && curve !== null ? { throughputMilli: curve.slice(0, gang.workers) } : {}),
   }));
 
+/** Unlike workers that start together, each kind with its own least, types and place. */
+const groups: fc.Arbitrary<readonly GangGroup[]> = fc
+  .array(
+    fc
+      .record({
+        workers: fc.constantFrom(1, 1, 2, 3),
+        accelerators: fc.constantFrom(0, 1, 1, 2, 4, 8),
+        coresMilli: fc.constantFrom(0, 0, 500, 4000),
+        memoryMib: fc.constantFrom(0, 0, 500),
+        shareMilli: oneIn(6, fc.constantFrom(250, 700)),
+        minWorkers: oneIn(3, fc.constantFrom(1, 2)),
+        acceleratorTypes: oneIn(4, fc.constantFrom(["H100"], ["A100", "H100"], ["H100", "A100"], [""])),
+        fabric: oneIn(8, fabric),
+      })
+      .map(defined),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((genes) =>
+    genes.map(({ minWorkers, workers = 1, accelerators = 0, coresMilli = 0, memoryMib = 0, ...gene }, index) => ({
+      ...gene,
+      name: `g${index}`,
+      workers,
+      accelerators: gene.shareMilli === undefined ? accelerators : 1,
+      coresMilli,
+      memoryMib,
+      ...(minWorkers !== undefined && minWorkers < workers ? { minWorkers } : {}),
+    })),
+  );
+
 const wishes = fc
   .record({
     fabric: oneIn(5, fabric),
@@ -185,8 +215,17 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
     }),
     taskCount: fc.constantFrom(null, null, 1, 3, 6),
     wishes,
+    groups: oneIn(7, groups),
   })
-  .map(({ name, wishes: more, ...changes }) => spec(name, { ...changes, ...more }));
+  .map(({ name, wishes: more, groups: unlike, ...changes }) => {
+    const plain = spec(name, { ...changes, ...more });
+    if (unlike === undefined) return plain;
+    // What of a gang shares a domain is said group by group.
+    const { slices: _slices, ...together } = plain.fabric ?? {};
+    const { fabric: _fabric, ...rest } = plain;
+    const asWhole = Object.keys(together).length === 0 ? {} : { fabric: together };
+    return { ...rest, ...asWhole, gang: gangOfGroups(unlike) };
+  });
 
 const pick = fc.nat({ max: 1000 });
 const late = fc.integer({ min: 0, max: 9 }).map((roll) => roll === 0);

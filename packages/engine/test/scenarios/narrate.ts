@@ -204,7 +204,10 @@ function teamText({ name, parent, limit }: Team): string {
 
 function workersText(workers: readonly WorkerAllocation[]): string {
   return workers
-    .map(({ node, accelerators }) => (acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}]`))
+    .map(({ node, accelerators, group }) => {
+      const place = acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}]`;
+      return group === undefined ? place : `${group}:${place}`;
+    })
     .join(" ");
 }
 

@@ -1,17 +1,49 @@
 /** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
-import { presets } from "../../src/index.ts";
-import type { FabricSpec, GangSpec, NodeSpec, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
+import { gangOfGroups, presets } from "../../src/index.ts";
+import type {
+  FabricSpec,
+  GangGroup,
+  GangSpec,
+  NodeSpec,
+  Policy,
+  SpreadSpec,
+  Team,
+  WorkloadSpec,
+} from "../../src/index.ts";
 import { countsByType, durationMs } from "./words.ts";
 import type { Words } from "./words.ts";
 
 type Fields = Words["fields"];
 
-/** `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator. */
+/**
+ * `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator,
+ * `groups=` of one with unlike workers.
+ */
 export function gangWishes(fields: Fields): Partial<GangSpec> {
+  const groups = fields.get("groups");
+  if (groups !== undefined) return gangOfGroups(groups.split(",").map(groupOf));
   return {
     ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
     ...(fields.has("curve") ? { throughputMilli: (fields.get("curve") ?? "").split(",").map(Number) } : {}),
     ...(fields.has("share") ? { accelerators: 1, shareMilli: Number(fields.get("share")) } : {}),
+  };
+}
+
+/** `decode:2-4x8+500@H200|H100~leaf`: at least 2 and at most 4 workers of 8 accelerators and half a core, on these types, within a leaf. */
+function groupOf(text: string): GangGroup {
+  const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(\w+))?$/.exec(text);
+  if (match === null) throw new Error(`"${text}" is no group`);
+  const [, name = "", least, most, accelerators, share, cores, types, within] = match;
+  return {
+    name,
+    workers: Number(most),
+    accelerators: Number(accelerators),
+    coresMilli: Number(cores ?? 0),
+    memoryMib: 0,
+    ...(share === undefined ? {} : { shareMilli: Number(share) }),
+    ...(least === undefined ? {} : { minWorkers: Number(least) }),
+    ...(types === undefined ? {} : { acceleratorTypes: types === "none" ? [""] : types.split("|") }),
+    ...(within === undefined ? {} : { fabric: { within } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { nodeId } from "@headroom/engine";
+import { gangOfGroups, nodeId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { visibleDevices, workerEnvironments } from "./worker-environment.ts";
@@ -29,6 +29,25 @@ describe("the environment of workers", () => {
     const environments = workerEnvironments({ ...launch, workers }, place);
     expect(environments.map((environment) => environment["LOCAL_RANK"])).toEqual(["0", "0", "1", "2"]);
     expect(environments.map((environment) => environment["LOCAL_WORLD_SIZE"])).toEqual(["3", "1", "3", "3"]);
+  });
+
+  it("tells a worker of a gang of groups which it is of, and its place there", () => {
+    const shape = { coresMilli: 0, memoryMib: 0 };
+    const gang = gangOfGroups([
+      { name: "prefill", workers: 1, accelerators: 1, ...shape },
+      { name: "decode", workers: 2, accelerators: 4, ...shape },
+    ]);
+    const launch = world.launch("true");
+    const workers = [0, 1, 1].map((group) => ({ node: nodeId("a"), accelerators: "", group }));
+    const environments = workerEnvironments({ ...launch, spec: { ...launch.spec, gang }, workers }, place);
+    const named = ["RANK", "WORLD_SIZE", "HEADROOM_GROUP", "HEADROOM_GROUP_RANK", "HEADROOM_GROUP_SIZE"] as const;
+    expect(environments.map((environment) => named.map((name) => environment[name]).join(" "))).toEqual([
+      "0 3 prefill 0 1",
+      "1 3 decode 0 2",
+      "2 3 decode 1 2",
+    ]);
+    expect(environments.map((environment) => environment["NPROC_PER_NODE"])).toEqual(["1", "4", "4"]);
+    expect(workerEnvironments(launch, place)[0]).not.toHaveProperty("HEADROOM_GROUP");
   });
 
   it("takes npm's tools out of the path and nothing else", () => {

@@ -3,7 +3,7 @@
  * for, then the contract, which nothing overrides. Nothing of npm's, of Node's or of the control plane's own gets in.
  */
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
-import { acceleratorIndices } from "@headroom/engine";
+import { acceleratorIndices, groupAt, shapeOf } from "@headroom/engine";
 import path from "node:path";
 
 /** A worker's accelerators as the vendor's runtime counts them. */
@@ -75,8 +75,21 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment
     GROUP_RANK: String(rank),
     NODE_RANK: String(rank),
     NNODES: String(workers.length),
-    NPROC_PER_NODE: String(Math.max(spec.gang.accelerators, 1)),
+    NPROC_PER_NODE: String(Math.max(shapeOf(spec.gang, workers[rank] ?? {}).accelerators, 1)),
     MASTER_ADDR: "127.0.0.1",
+    ...groupVariables(workers, spec, rank),
+  };
+}
+
+/** In a gang of groups: which one the worker is of, and its place in it. Ranks go over all groups. */
+function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): Environment {
+  const group = workers[rank]?.group;
+  if (group === undefined) return {};
+  const isOwn = (worker: WorkerAllocation): boolean => worker.group === group;
+  return {
+    HEADROOM_GROUP: groupAt(gang, group).name,
+    HEADROOM_GROUP_RANK: String(workers.slice(0, rank).filter(isOwn).length),
+    HEADROOM_GROUP_SIZE: String(workers.filter(isOwn).length),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { DocumentProblem } from "./document-problem.ts";
 import { nearestName } from "./nearest.ts";
 import type { HeadroomDocument } from "./read-document.ts";
+import type { WorkloadSpec } from "../workload-spec.ts";
 
 export interface CrossProblem extends DocumentProblem {
   /** Index of the document it lies in. */
@@ -38,13 +39,12 @@ export function checkFabricLevels(documents: readonly HeadroomDocument[], known:
   );
   const levels = [...new Set([...known, ...declared, NODE_LEVEL])];
   return documents.flatMap((document, index) => {
-    const { within, prefer, slices = [] } = (document.kind === "workload" ? document.spec.fabric : undefined) ?? {};
-    const named = [
-      { level: within, path: ["fabric", "within"] },
-      { level: prefer, path: ["fabric", "prefer"] },
-      ...slices.map((slice, at) => ({ level: slice.within, path: ["fabric", "slices", at, "within"] })),
-    ];
-    return named.flatMap(({ level, path }): CrossProblem[] => {
+    if (document.kind !== "workload") return [];
+    const { fabric, gang } = document.spec;
+    const ofGroups = (gang.groups ?? []).flatMap((group, at) =>
+      levelsIn(group.fabric, ["gang", "groups", at, "fabric"]),
+    );
+    return [...levelsIn(fabric, ["fabric"]), ...ofGroups].flatMap(({ level, path }): CrossProblem[] => {
       if (level === undefined || levels.includes(level)) return [];
       const nearest = nearestName(level, levels);
       const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
@@ -52,6 +52,20 @@ export function checkFabricLevels(documents: readonly HeadroomDocument[], known:
       return [{ document: index, path, isAboutKey: false, message }];
     });
   });
+}
+
+interface NamedLevel {
+  readonly level: string | undefined;
+  readonly path: readonly (string | number)[];
+}
+
+function levelsIn(fabric: WorkloadSpec["fabric"], path: NamedLevel["path"]): NamedLevel[] {
+  const { within, prefer, slices = [] } = fabric ?? {};
+  return [
+    { level: within, path: [...path, "within"] },
+    { level: prefer, path: [...path, "prefer"] },
+    ...slices.map((slice, at) => ({ level: slice.within, path: [...path, "slices", at, "within"] })),
+  ];
 }
 
 interface Named {

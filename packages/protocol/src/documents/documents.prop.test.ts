@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyRequest } from "../apply.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import { gangOfGroups, type GangGroup, type WorkloadSpec } from "../workload-spec.ts";
 import { fleetDocument, readDocument, teamDocument, workloadDocument } from "./index.ts";
 import { INSTANT_MS_MAX } from "./instants.ts";
 import { documentIn } from "./testing/reading.ts";
@@ -74,6 +74,38 @@ const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): Workload
   const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
   return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };
 };
+const anyGroups = fc.uniqueArray(
+  fc
+    .record({
+      name,
+      workers: fc.integer({ min: 2, max: 2_000 }),
+      accelerators: fc.integer({ min: 0, max: 64 }),
+      coresMilli: fc.integer({ min: 0, max: 1_000_000 }),
+      memoryMib: fc.integer({ min: 0, max: 1_000_000 }),
+      acceleratorTypes: fc.option(fc.uniqueArray(name, { minLength: 1, maxLength: 3 }), { nil: undefined }),
+      fabric: fc.option(fc.record({ within: name }), { nil: undefined }),
+      isElastic: fc.boolean(),
+    })
+    .map(({ acceleratorTypes, fabric, isElastic, ...group }) => ({
+      ...group,
+      ...(acceleratorTypes === undefined ? {} : { acceleratorTypes }),
+      ...(fabric === undefined ? {} : { fabric }),
+      ...(isElastic ? { minWorkers: 1 } : {}),
+    })),
+  { minLength: 1, maxLength: 4, selector: (group) => group.name },
+);
+
+/** The same work in groups; a batch is not elastic, and slices are a group's own. */
+function inGroups({ fabric, ...spec }: WorkloadSpec, groups: readonly GangGroup[]): WorkloadSpec {
+  const { slices: _slices, ...together } = fabric ?? {};
+  const whole = groups.map(({ minWorkers: _least, ...group }) => group);
+  return {
+    ...spec,
+    ...(Object.keys(together).length === 0 ? {} : { fabric: together }),
+    gang: gangOfGroups(spec.kind === "batch" ? whole : [...groups]),
+  };
+}
+
 const anySpec: fc.Arbitrary<WorkloadSpec> = fc
   .tuple(
     fc.oneof(
@@ -93,8 +125,11 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
     ),
     fc.integer({ min: 1, max: 30_000 }),
     fc.boolean(),
+    fc.option(anyGroups, { freq: 3 }),
   )
-  .map(([spec, least, isShared]) => anyGang(spec, least, isShared));
+  .map(([spec, least, isShared, groups]) =>
+    groups === null ? anyGang(spec, least, isShared) : inGroups(spec, groups),
+  );
 
 describe("properties", () => {
   it("a workload written as a document reads back as the same workload, and the API takes it", () => {

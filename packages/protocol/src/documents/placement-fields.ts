@@ -63,7 +63,7 @@ const sliceFields = fields({
   within: leaf({ description: "The level of that domain.", ...level }, readLevel),
 });
 
-const fabricFields = fields(
+export const fabricFields = fields(
   {
     within: optionalLeaf(
       { description: "All workers in one domain of this level; it waits until there is one.", ...level },
@@ -137,7 +137,7 @@ export const placementShape = {
   spread: spreadFields.optional().meta({ description: "How its workers are spread over failure domains." }),
 };
 
-interface Placement {
+export interface Placement {
   readonly gang: {
     readonly workers: number | null;
     readonly accelerators: number | null;
@@ -205,18 +205,18 @@ export function placementProblems({ gang, elastic, fabric }: Placement): FieldPr
   return problems;
 }
 
+export const fabricOf = ({ within, prefer, slices }: z.output<typeof fabricFields>) => ({
+  ...(within === null ? {} : { within }),
+  ...(prefer === null ? {} : { prefer }),
+  ...(slices === undefined ? {} : { slices }),
+});
+
 type Wishes = Pick<WorkloadSpec, "fabric" | "nodeSelector" | "spread">;
 
 /** Fields of the spec; what was left out is left out. */
 export function wishesOf({ fabric, selector, spread }: Placement): Wishes {
-  const { within = null, prefer = null, slices } = fabric ?? {};
-  const levels = {
-    ...(within === null ? {} : { within }),
-    ...(prefer === null ? {} : { prefer }),
-    ...(slices === undefined ? {} : { slices }),
-  };
   return {
-    ...(fabric === undefined ? {} : { fabric: levels }),
+    ...(fabric === undefined ? {} : { fabric: fabricOf(fabric) }),
     ...(Object.keys(selector).length === 0 ? {} : { nodeSelector: selector }),
     ...(spread === undefined ? {} : { spread }),
   };
@@ -225,7 +225,7 @@ export function wishesOf({ fabric, selector, spread }: Placement): Wishes {
 /** The fields of the document that read back as the same wishes. */
 export function wishesText({ gang, fabric, nodeSelector, spread }: WorkloadSpec): Record<string, unknown> {
   const text: Record<string, unknown> = {};
-  if (gang.minWorkers !== undefined && gang.minWorkers < gang.workers)
+  if (gang.groups === undefined && gang.minWorkers !== undefined && gang.minWorkers < gang.workers)
     text["elastic"] = {
       min: gang.minWorkers,
       max: gang.workers,

@@ -64,7 +64,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, share, cores, memory, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, share, cores, memory, groups, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [
@@ -74,6 +74,26 @@ describe("workloads", () => {
     ],
     ["a number for a name", { name: 12 }, "name: must be a name, got 12 (put it in quotes)"],
     ["a NUL", { run: "a\0b" }, "run: must not contain a NUL character"],
+    [
+      "groups beside workers that are all alike",
+      { gang: { workers: 2, groups: [{ name: "a" }] } },
+      "gang.workers: is said group by group where gang.groups is given",
+    ],
+    [
+      "two groups of a name",
+      { gang: { groups: [{ name: "a" }, { name: "a" }] } },
+      "gang.groups[1].name: a is the name of another group of the gang",
+    ],
+    [
+      "a group with more at least than at most",
+      { gang: { groups: [{ name: "a", workers: 2, min: 3 }] } },
+      "gang.groups[0].min: must be at most workers, 2, got 3",
+    ],
+    [
+      "slices of a gang of groups",
+      { gang: { groups: [{ name: "a" }] }, fabric: { slices: [{ workers: 1, within: "leaf" }] } },
+      "fabric.slices: are said group by group, in its fabric, where gang.groups is given",
+    ],
     ["a type twice", { accelerator: ["A", "A"] }, "accelerator: names A twice"],
   ])("refuses %s", (_, fields, expected) => {
     expect(problemsIn(train(fields))).toEqual([expected]);

@@ -16,15 +16,8 @@ import {
 } from "./field.ts";
 import { modelProblems, modelShape } from "./model-fields.ts";
 import { priorityHint, readPriority, writePriority } from "./priorities.ts";
-import {
-  gangSizeOf,
-  placementProblems,
-  placementShape,
-  shareLeaf,
-  wishesOf,
-  wishesText,
-  type FieldProblem,
-} from "./placement-fields.ts";
+import { gangFields, gangOf, gangProblems, gangText, readAcceleratorTypes } from "./gang-fields.ts";
+import { placementProblems, placementShape, wishesOf, wishesText, type FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 import { timeProblems, timeShape, timesOf, timesText } from "./time-fields.ts";
@@ -47,39 +40,23 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_WORKLOAD_NAME",
   "HEADROOM_ATTEMPT_ID",
   "HEADROOM_TASK_INDEX",
+  "HEADROOM_GROUP",
+  "HEADROOM_GROUP_RANK",
+  "HEADROOM_GROUP_SIZE",
   "HEADROOM_CHECKPOINT_DIR",
   "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
 ];
 
-/** One core, so that an array of tasks that says nothing does not start all at once; the rest as on the wire. */
-const DEFAULT_CORES_MILLI = 1_000;
+/** As on the wire. */
 const DEFAULT_RETRIES = defaultRetries;
 
-const workersRange = { min: 1, max: limits.WORKERS_MAX };
-const acceleratorsRange = { min: 0, max: limits.ACCELERATORS_PER_NODE_MAX };
-const coresRange = { min: 0, max: limits.CORES_MILLI_MAX };
-const memoryRange = { min: 0, max: limits.MEMORY_MIB_MAX };
 const walltimeRange = { min: 1, max: limits.DURATION_MS_MAX };
 const graceRange = { min: 0, max: limits.GRACE_MS_MAX };
 const backoffRange = { min: 0, max: limits.GRACE_MS_MAX };
 const backoffMaxRange = { min: 0, max: limits.DURATION_MS_MAX };
 const retriesRange = { min: 0, max: limits.RETRIES_MAX };
 const tasksRange = { min: 1, max: limits.TASKS_MAX };
-
-function readAcceleratorTypes(value: unknown): Reading<readonly string[]> {
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const { ACCELERATOR_TYPES_MAX: max } = limits;
-  if (list.length > max) return refuse(`must name at most ${max} types, got ${list.length}`);
-  const types: string[] = [];
-  for (const each of list) {
-    const reading = readName(each, names.acceleratorType);
-    if (!reading.ok) return reading;
-    if (types.includes(reading.value)) return refuse(`names ${reading.value} twice`);
-    types.push(reading.value);
-  }
-  return read(types);
-}
 
 function readEnvValue(name: string, value: unknown): Reading<string> {
   if (!names.environmentName.safeParse(name).success) return refuse("is no name for an environment variable");
@@ -96,69 +73,6 @@ function readPath(value: unknown): Reading<string> {
   }
   return reading;
 }
-
-const gangFields = fields(
-  {
-    workers: optionalLeaf(
-      {
-        description: "How many workers start together or not at all.",
-        type: "integer",
-        minimum: 1,
-        maximum: workersRange.max,
-        default: 1,
-      },
-      null,
-      (value): Reading<number | null> => readInteger(value, workersRange),
-    ),
-    accelerators: optionalLeaf(
-      {
-        description: "Accelerators per worker, all on one node.",
-        type: "integer",
-        minimum: 0,
-        maximum: acceleratorsRange.max,
-        default: 0,
-      },
-      null,
-      (value): Reading<number | null> => readInteger(value, acceleratorsRange),
-    ),
-    share: shareLeaf,
-    cores: optionalLeaf(
-      {
-        description: "Cores per worker, in steps of a thousandth.",
-        type: ["number", "string"],
-        minimum: 0,
-        default: 1,
-        examples: [4, 0.5],
-      },
-      DEFAULT_CORES_MILLI,
-      (value) => quantities.readCores(value, coresRange),
-    ),
-    memory: optionalLeaf(
-      {
-        description: "Memory per worker; left out, none is set aside.",
-        type: "string",
-        pattern: quantities.memoryPattern,
-        examples: ["512MiB", "900GiB"],
-      },
-      0,
-      (value) => quantities.readMemory(value, memoryRange),
-    ),
-  },
-  {
-    meant: {
-      gpus: "accelerators",
-      gpu: "accelerators",
-      cpus: "cores",
-      cpu: "cores",
-      mem: "memory",
-      ram: "memory",
-      nodes: "workers",
-      replicas: "workers",
-      minWorkers: "elastic.min",
-      fraction: "share",
-    },
-  },
-);
 
 const retryFields = fields(
   {
@@ -382,7 +296,13 @@ export function workloadProblems(written: WorkloadFields): FieldProblem[] {
           },
         ]
       : [];
-  return [...batch, ...placementProblems(written), ...timeProblems(written), ...modelProblems(written)];
+  return [
+    ...batch,
+    ...gangProblems(written),
+    ...placementProblems(written),
+    ...timeProblems(written),
+    ...modelProblems(written),
+  ];
 }
 
 /** The workload as the API takes it; `dir` and `checkpointDir` as written, for whoever knows where the file lies. */
@@ -394,11 +314,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     run: written.run,
     dir: written.dir,
     env: written.env,
-    gang: {
-      ...gangSizeOf(written),
-      coresMilli: written.gang.cores,
-      memoryMib: written.gang.memory,
-    },
+    gang: gangOf(written),
     acceleratorTypes: [...written.accelerator],
     priority: written.priority,
     walltimeMs: written.walltime,
@@ -428,13 +344,7 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
   if (workload.dir !== null) text["dir"] = workload.dir;
   if (Object.keys(workload.env).length > 0) text["env"] = { ...workload.env };
   if (workload.kind === "batch") text["tasks"] = workload.taskCount;
-  text["gang"] = {
-    workers: gang.workers,
-    accelerators: gang.accelerators,
-    ...(gang.shareMilli === undefined ? {} : { share: gang.shareMilli / 1000 }),
-    cores: quantities.writeCores(gang.coresMilli),
-    memory: quantities.writeMemory(gang.memoryMib),
-  };
+  text["gang"] = gangText(gang);
   if (workload.acceleratorTypes.length > 0) text["accelerator"] = [...workload.acceleratorTypes];
   if (workload.priority !== 0) text["priority"] = writePriority(workload.priority);
   if (workload.walltimeMs !== null) text["walltime"] = quantities.writeDuration(workload.walltimeMs);

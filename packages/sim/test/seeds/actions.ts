@@ -11,7 +11,7 @@ import {
 } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { randomPolicy } from "./policies.ts";
-import { label, randomAmounts, randomLimit, randomSpec, randomStanding, type World } from "./world.ts";
+import { label, randomAmounts, randomLimit, randomSpec, randomStanding, withGroups, type World } from "./world.ts";
 
 export interface Happening {
   readonly inputs: readonly Input[];
@@ -78,7 +78,8 @@ export class Actions {
     if (this.#keyed !== null && this.#luck.chance(10)) {
       return { ...this.#keyed, commandId: commandId(`c${++this.#count}`) };
     }
-    const spec = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
+    const plain = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
+    const spec = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
     const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
     const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;

@@ -1,5 +1,6 @@
 /** Random worlds: fleets of unlike nodes, team trees with limits and guarantees, workloads of every kind. Policies: `policies.ts`. */
 import {
+  gangOfGroups,
   hashText,
   nodeId,
   poolName,
@@ -7,6 +8,7 @@ import {
   teamName,
   type NodeSpec,
   type FabricSpec,
+  type GangGroup,
   type GangSpec,
   type Policy,
   type Pool,
@@ -30,6 +32,8 @@ export interface World {
   readonly gapMaxMs: number;
   readonly failurePercent: number;
   readonly durationMaxMs: number;
+  /** Whether some of its gangs have groups of unlike workers. */
+  readonly hasGroups: boolean;
 }
 
 /**
@@ -59,6 +63,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     gapMaxMs: luck.pick([0, 50, 1000, 10_000]),
     failurePercent: luck.pick([0, 5, 30]),
     durationMaxMs: luck.pick([20, 3000, 60_000]),
+    hasGroups: luck.aside("groups").chance(25),
   };
 }
 
@@ -172,6 +177,27 @@ function withCurve(gang: GangSpec, luck: Luck): GangSpec {
     return now;
   });
   return { ...gang, throughputMilli };
+}
+
+/** The same work with a gang of groups in place of its own, in worlds that have some. */
+export function withGroups(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
+  if (!world.hasGroups || !luck.chance(30)) return spec;
+  const groups = Array.from({ length: luck.between(1, 3) }, (_, index) => randomGroup(luck, world, `g${index}`));
+  const { slices: _slices, ...together } = spec.fabric ?? {};
+  const { fabric: _fabric, ...rest } = spec;
+  return { ...rest, ...(Object.keys(together).length === 0 ? {} : { fabric: together }), gang: gangOfGroups(groups) };
+}
+
+function randomGroup(luck: Luck, world: World, name: string): GangGroup {
+  const { minWorkers, ...gang } = randomGang(luck);
+  return {
+    ...gang,
+    name,
+    workers: Math.min(3, gang.workers),
+    ...(minWorkers !== undefined && minWorkers < Math.min(3, gang.workers) ? { minWorkers } : {}),
+    ...(luck.chance(25) ? { acceleratorTypes: [luck.pick(acceleratorTypes)] } : {}),
+    ...(world.heedsNames && luck.chance(10) ? { fabric: { within: luck.pick(levels) } } : {}),
+  };
 }
 
 const levels = ["spine", "leaf", "node"] as const;

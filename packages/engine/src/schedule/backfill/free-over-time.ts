@@ -3,12 +3,13 @@
  * expected to end and falls where a reservation begins. It bounds from above what a place could be found in, so an instant
  * at which it is too low for a request need not be looked at: a protected start is found with a look or two at the indexes.
  */
-import type { GangSpec } from "../../model/workload.ts";
+import type { WorkerShape } from "../../model/workload.ts";
+import { partsByType } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { invariant } from "../../state/invariant.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
-import { acceptableTypes } from "../request.ts";
+import { acceptableTypes, wholeNeeded } from "../request.ts";
 import type { ExpectedEnds } from "./expected-ends.ts";
 import type { Reservation } from "./reservations.ts";
 
@@ -50,12 +51,14 @@ export class FreeOverTime {
 
   reserve({ found, placement, startMs, endMs }: Reservation): void {
     this.#reservedEndTimes.splice(countUpTo(this.#reservedEndTimes, endMs), 0, endMs);
-    if (found.gang.shareMilli !== undefined) return;
-    const { reserved } = this.#type(placement.acceleratorType);
-    const first = stepAt(reserved, startMs);
-    const end = stepAt(reserved, endMs);
-    const count = placement.workers.length * found.gang.accelerators;
-    for (let index = first; index < end; index++) reserved.value[index] = (reserved.value[index] as number) + count;
+    for (const { type, shape, workers } of partsByType(this.#world, found.gang, placement)) {
+      const count = wholeOf(shape, workers);
+      if (count === 0) continue;
+      const { reserved } = this.#type(type);
+      const first = stepAt(reserved, startMs);
+      const end = stepAt(reserved, endMs);
+      for (let index = first; index < end; index++) reserved.value[index] = (reserved.value[index] as number) + count;
+    }
   }
 
   /**
@@ -63,7 +66,7 @@ export class FreeOverTime {
    * Every instant at which it does fit is among them.
    */
   *startsAfter(nowMs: number, found: PlacementClass, durationMs: number): Generator<number, void> {
-    const needed = wholeOf(found.gang, found.workers);
+    const needed = wholeNeeded(found);
     const types = acceptableTypes(this.#world, found).map(({ type }) => this.#type(type));
     for (let startMs = this.#nextEnd(nowMs); startMs !== null;) {
       let shortMs = Number.POSITIVE_INFINITY;
@@ -116,13 +119,15 @@ export class FreeOverTime {
     // Whoever was asked to leave counts as gone from the start.
     if (attempt.stop !== null) return true;
     const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
-    const { freed } = this.#type(attempt.acceleratorType);
-    const more = gang.shareMilli === undefined ? wholeOf(gang, attempt.workers.length) : attempt.workers.length;
-    const before = freed.value.at(-1) ?? 0;
-    if (freed.atMs.at(-1) === endMs) freed.value[freed.value.length - 1] = before + more;
-    else {
-      freed.atMs.push(endMs);
-      freed.value.push(before + more);
+    for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
+      const { freed } = this.#type(type);
+      const more = shape.shareMilli === undefined ? wholeOf(shape, workers) : workers;
+      const before = freed.value.at(-1) ?? 0;
+      if (freed.atMs.at(-1) === endMs) freed.value[freed.value.length - 1] = before + more;
+      else {
+        freed.atMs.push(endMs);
+        freed.value.push(before + more);
+      }
     }
     return true;
   }
@@ -135,8 +140,8 @@ export class FreeOverTime {
 }
 
 /** Whole accelerators that so many workers take; a share may fit where none is whole. */
-export const wholeOf = (gang: GangSpec, workers: number): number =>
-  gang.shareMilli === undefined ? workers * gang.accelerators : 0;
+const wholeOf = (shape: WorkerShape, workers: number): number =>
+  shape.shareMilli === undefined ? workers * shape.accelerators : 0;
 
 /** How many of ascending instants are at or before one. */
 function countUpTo(atMs: readonly number[], untilMs: number): number {

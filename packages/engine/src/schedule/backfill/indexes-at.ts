@@ -5,6 +5,7 @@
  */
 import type { Attempt } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
+import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { holderOf } from "../../state/holdings.ts";
 import type { World } from "../../state/world.ts";
@@ -102,15 +103,12 @@ const capacityIndex = (world: World): Index => ({
 });
 
 const useIndex = (world: World): Index => ({
-  leave: ({ workloadId, acceleratorType, workers }, sign) => {
+  leave: (attempt, sign) => {
     const { teamUse, rules } = world;
-    const workload = workloadOf(world, workloadId);
-    const { spec } = workload;
-    const amount = teamUse.amountOf(spec.gang, workers.length, acceleratorType);
-    teamUse.try(holderOf(workload), amount, !isPreemptible(rules, spec), sign === 1 ? -1 : 1);
+    const workload = workloadOf(world, attempt.workloadId);
+    const amount = amountHeld(world, workload.spec.gang, attempt);
+    teamUse.try(holderOf(workload), amount, !isPreemptible(rules, workload.spec), sign === 1 ? -1 : 1);
   },
-  take: ({ found, placement: { acceleratorType, workers } }, sign) => {
-    const { teamUse } = world;
-    teamUse.try(found, teamUse.amountOf(found.gang, workers.length, acceleratorType), !found.isPreemptible, sign);
-  },
+  take: ({ found, placement }, sign) =>
+    world.teamUse.try(found, amountHeld(world, found.gang, placement), !found.isPreemptible, sign),
 });

@@ -9,11 +9,11 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { bookedSequenceOf } from "../../state/world.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes } from "../request.ts";
+import { acceptableTypes, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { expectedDurationMs } from "./expected-duration.ts";
 import { ExpectedEnds } from "./expected-ends.ts";
-import { FreeOverTime, wholeOf } from "./free-over-time.ts";
+import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
 
 export interface Reservation {
@@ -69,7 +69,7 @@ export class Reservations {
     const world = this.#world;
     if (this.#list.length === 0) return findPlacement(world, found);
     const { idle, indexes } = this.#look();
-    const needed = wholeOf(found.gang, found.workers);
+    const needed = wholeNeeded(found);
     if (!acceptableTypes(world, found).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
     indexes.stand(this.#nowMs, this.#nowMs + expectedDurationMs(world, found.spec), this.#list);
     return findPlacement(world, found);

@@ -12,7 +12,7 @@ import { acceleratorSetOf } from "../../state/node-slot.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
-import type { Where } from "../place.ts";
+import type { Where } from "../place-on-type.ts";
 import type { Candidate, DomainBudget } from "../place-wishes.ts";
 import { growingAttempt } from "../request.ts";
 import {

@@ -11,14 +11,16 @@ import { victimsByShare } from "../../quota/victims-by-share.ts";
 import type { ShareRule } from "../../quota/victims-by-share.ts";
 import type { Victim as QuotaVictim, VictimCandidate, VictimSearch } from "../../quota/victims.ts";
 import { compareText } from "../../state/canonical.ts";
+import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { holderOf } from "../../state/holdings.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { QuotaIndex } from "../../state/quota-index.ts";
 import type { World } from "../../state/world.ts";
-import { placeOnType } from "../place.ts";
-import { acceptableTypes } from "../request.ts";
+import { placeOnType } from "../place-on-type.ts";
+import { placeGroups } from "../place-groups.ts";
+import { acceptableTypes, amountAsked, isInGroups } from "../request.ts";
 import type { Placement } from "../request.ts";
 import type { Plan, Victim } from "./plan.ts";
 import { isEvictable } from "./rights.ts";
@@ -59,7 +61,7 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
   const head = beneficiary.waiting.first() as Workload;
   const { spec } = head;
   for (const { type } of acceptableTypes(world, beneficiary)) {
-    const amount = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, type);
+    const amount = amountAsked(world, beneficiary, type);
     const amounts = quota.amounts(amount);
     const leaf = quota.leaf(beneficiary.team);
     let placement: Placement | null = null;
@@ -107,7 +109,7 @@ function candidatesByTeam(
     if (!isEvictable(batch, attempt)) continue;
     const workload = workloadOf(world, attempt.workloadId);
     const { spec } = workload;
-    const amount = world.teamUse.amountOf(spec.gang, attempt.workers.length, attempt.acceleratorType);
+    const amount = amountHeld(world, spec.gang, attempt);
     const candidate: Candidate = {
       attempt,
       workload,
@@ -148,13 +150,13 @@ function placeWithout(world: World, { beneficiary, type, victims }: Without): Pl
   const { teamUse } = world;
   const freed = victims.map(({ candidate: { attempt, workload } }) => ({
     ...holderOf(workload),
-    amount: teamUse.amountOf(workload.spec.gang, attempt.workers.length, attempt.acceleratorType),
+    amount: amountHeld(world, workload.spec.gang, attempt),
   }));
-  if (teamUse.limitReached(beneficiary, teamUse.amountOf(beneficiary.gang, beneficiary.workers, type), freed))
-    return null;
+  if (teamUse.limitReached(beneficiary, amountAsked(world, beneficiary, type), freed)) return null;
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
+    if (isInGroups(beneficiary)) return placeGroups(world, beneficiary, { layer: "coming", heedsQuotas: false });
     const found = world.capacity.type(type);
     const workers = found === undefined ? null : placeOnType(world, beneficiary, { type: found, layer: "coming" });
     return workers === null ? null : { acceleratorType: type, workers };

@@ -3,6 +3,7 @@ import type { Batch } from "../../batch.ts";
 import { shrinkOf } from "../../decide/attempt-effects.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import type { PlannedVictim } from "../../events.ts";
+import { partsOf } from "../../model/gang.ts";
 import type { AttemptId } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { activeAttempt, workloadOf } from "../../state/entities.ts";
@@ -98,7 +99,11 @@ function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVic
   return victims.map(({ attempt, keeps, right }) => {
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
-    const lost = world.teamUse.amountOf(spec.gang, keeps - attempt.workers.length, attempt.acceleratorType);
+    const leaving = partsOf(spec.gang, attempt.workers.slice(keeps));
+    const lost = world.teamUse.amountOfParts(
+      leaving.map((part) => ({ ...part, workers: -part.workers })),
+      () => "",
+    );
     const standing = standings.get(node) as Standing;
     return {
       attemptId: attempt.id,

@@ -20,7 +20,7 @@ import { placeWithWishes } from "../place-wishes.ts";
 import { acceptableTypes, quotaReached } from "../request.ts";
 import type { Placement } from "../request.ts";
 import type { Plan, Victim } from "./plan.ts";
-import { isEvictable } from "./rights.ts";
+import { isEvictable, isOnAny } from "./rights.ts";
 
 export function findInCells(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
@@ -95,7 +95,7 @@ function lowerInTeam(batch: Batch, beneficiary: PlacementClass): Attempt[] {
   return [...world.state.attempts.values()]
     .filter((attempt) => {
       const { spec } = workloadOf(world, attempt.workloadId);
-      if (!types.has(attempt.acceleratorType) || spec.gang.accelerators === 0 || spec.priority >= head.spec.priority)
+      if (spec.gang.accelerators === 0 || spec.priority >= head.spec.priority || !isOnAny(world, attempt, types))
         return false;
       return (
         isEvictable(batch, attempt) && isGuaranteedLoan(world.rules, spec, attempt) && spec.team === beneficiary.team
@@ -163,7 +163,7 @@ function loans(batch: Batch, beneficiary: PlacementClass): Attempt[] {
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
   return [...world.state.attempts.values()].filter((attempt) => {
     const { spec, id } = workloadOf(world, attempt.workloadId);
-    if (!types.has(attempt.acceleratorType) || id === head.id) return false;
+    if (id === head.id || !isOnAny(world, attempt, types)) return false;
     return !isGuaranteedLoan(world.rules, spec, attempt) && isEvictable(batch, attempt);
   });
 }

@@ -9,7 +9,7 @@ import { canResize } from "../../state/holdings.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { acceptableTypes } from "../request.ts";
 import { evictionCost } from "./eviction-cost.ts";
-import { isEvictable, mayPreempt } from "./rights.ts";
+import { isEvictable, isOnAny, mayPreempt } from "./rights.ts";
 import type { VictimUnit } from "./victim-order.ts";
 
 export interface Leaver extends VictimUnit {
@@ -37,7 +37,7 @@ export function cheapestFirst(batch: Batch, { beneficiary, reason, isOver }: Ask
     if ((team === beneficiary.team) !== (reason === "preempted")) continue;
     if (reason === "reclaimed" && !isOver(team)) continue;
     for (const attempt of attempts) {
-      if (!types.has(attempt.acceleratorType) || !isEvictable(batch, attempt)) continue;
+      if (!isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(beneficiary, head, workload)) continue;
       const core = coreOf(batch, workload, attempt);

@@ -11,7 +11,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes, quotaReached } from "../request.ts";
+import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
 import { cheapestFirst } from "./cheapest-first.ts";
@@ -30,8 +30,7 @@ import { Takings } from "./takings.ts";
 export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): boolean {
   const { world } = batch;
   if (reason === "incomplete" || world.evictable.size === 0) return false;
-  const { gang, workers } = beneficiary;
-  const needed = gang.shareMilli === undefined ? workers * gang.accelerators : 0;
+  const needed = wholeNeeded(beneficiary);
   const types = acceptableTypes(world, beneficiary);
   if (reason === "moved")
     return types.some((type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null);
@@ -69,7 +68,7 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
     const asked: Search = { beneficiary, reason, standings, leavers, takings: new Takings(ledger) };
     const plan = search(batch, asked);
     // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
-    if (plan !== null || reason !== "reclaimed" || beneficiary.workers !== 1) return plan;
+    if (plan !== null || reason !== "reclaimed" || beneficiary.workers !== 1 || isInGroups(beneficiary)) return plan;
     return searchByNode(batch, asked);
   } finally {
     ledger.rollback();

@@ -6,6 +6,7 @@
 import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import { workloadOf } from "../../state/entities.ts";
 import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { spentBudget } from "../../budget/gate.ts";
@@ -22,6 +23,7 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
   const waiting = classesToHelp(world);
   if (!waiting.some((found) => mayFind(batch, found, reason))) return;
   const search = searches[world.rules.eviction.search];
+  const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
   for (let found = order.first(); found !== null; found = order.first()) {
     // Whose budget is used up may claim nothing.
@@ -34,6 +36,11 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
     verifyPlan(world, plan, reason);
     carryOut(batch, plan, reason);
     order.served(found);
+    // Who moves may have been the last of a class that was still to be asked: its task has its place now.
+    for (const { attempt } of plan.moves ?? []) {
+      const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
+      if (own !== found && own.waiting.length === 0 && asking.has(own)) order.drop(own);
+    }
     if (found.grows !== null) askForMore(world, order, found.grows);
   }
 }

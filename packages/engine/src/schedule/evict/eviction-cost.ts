@@ -1,5 +1,5 @@
 /** What it costs to evict an attempt now, in accelerator-milliseconds: work that is lost, and a place that would have come free anyway. */
-import { minWorkersOf } from "../../model/workload.ts";
+import { acceleratorsIn, leastParts } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -32,4 +32,4 @@ export function evictionLoss(world: World, attempt: Attempt, nowMs: number): num
   return (unsavedMs + (spec.restartCostMs ?? 0)) * heldBy(workload);
 }
 
-const heldBy = ({ spec: { gang } }: Workload): number => Math.max(1, minWorkersOf(gang) * gang.accelerators);
+const heldBy = ({ spec: { gang } }: Workload): number => Math.max(1, acceleratorsIn(leastParts(gang)));

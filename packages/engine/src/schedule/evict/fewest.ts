@@ -12,7 +12,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { COMPARED, amountAt } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes } from "../request.ts";
+import { acceptableTypes, amountAsked } from "../request.ts";
 import type { Plan, Victim } from "./plan.ts";
 import { isEvictable } from "./rights.ts";
 
@@ -32,9 +32,9 @@ export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: Ev
 }
 
 /** For at least one resource that it asks for. */
-function isWithinGuarantee({ teamUse }: World, { team, gang, workers }: PlacementClass): boolean {
-  const node = teamUse.node(team);
-  const request = teamUse.amountOf(gang, workers, "");
+function isWithinGuarantee(world: World, beneficiary: PlacementClass): boolean {
+  const node = world.teamUse.node(beneficiary.team);
+  const request = amountAsked(world, beneficiary, "");
   return COMPARED.some((position) => {
     const more = amountAt(request, position);
     return more > 0 && (node.used[position] ?? 0) + more <= (node.guarantee[position] ?? 0);
@@ -93,9 +93,9 @@ function tryVictims(world: World, { beneficiary, slot }: OnNode, chosen: readonl
 }
 
 /** The victim's team holds more than it is guaranteed of something that is asked for. */
-function isAboveGuarantee({ teamUse }: World, { gang, workers }: PlacementClass, { spec }: Workload): boolean {
-  const node = teamUse.node(spec.team);
-  const request = teamUse.amountOf(gang, workers, "");
+function isAboveGuarantee(world: World, beneficiary: PlacementClass, { spec }: Workload): boolean {
+  const node = world.teamUse.node(spec.team);
+  const request = amountAsked(world, beneficiary, "");
   return COMPARED.some(
     (position) =>
       amountAt(request, position) > 0 &&

@@ -5,19 +5,20 @@
  * listed work of few nodes and then of more.
  */
 import type { Batch } from "../../batch.ts";
+import type { GangPart } from "../../model/gang.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { milliOf } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
-import { quotaReached } from "../request.ts";
+import { amountAsked, isInGroups, partsAsked, quotaReached } from "../request.ts";
 import { acceptsLosses, mayReclaim } from "./share-check.ts";
 import type { Plan } from "./plan.ts";
 import { replace } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
 import { isEvictable, mayPreempt } from "./rights.ts";
-import { VictimOrder } from "./victim-order.ts";
+import { VictimOrder, partsOfUnit } from "./victim-order.ts";
 import type { Giver, VictimUnit } from "./victim-order.ts";
 import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -40,7 +41,8 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
   const search: GrowingSearch = { batch, beneficiary, reason, standings, givers };
   let base: readonly VictimUnit[] = [];
   let found: Replaced | null = null;
-  for (const workers of growingCounts(beneficiary.workers)) {
+  // A part of each group is no step on the way to all of them.
+  for (const workers of isInGroups(beneficiary) ? [beneficiary.workers] : growingCounts(beneficiary.workers)) {
     found = solve(search, { workers, base });
     if (found === null) return null;
     base = found.units;
@@ -51,11 +53,14 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
 /** What no victim can change: the quotas of work that must stay within its guarantee. */
 function isHopeless({ world }: Batch, beneficiary: PlacementClass): boolean {
   if (beneficiary.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
-  const amount = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  const amount = amountAsked(world, beneficiary, "");
   return (
     world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null
   );
 }
+
+const milliIn = (parts: readonly GangPart[]): number =>
+  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
 
 function* growingCounts(workers: number): Generator<number> {
   for (let count = 1; count < workers; count *= 2) yield count;
@@ -63,7 +68,7 @@ function* growingCounts(workers: number): Generator<number> {
 }
 
 /** Whether the fleet has as much idle in sum, parts of shared accelerators included. */
-function idleSuffices({ world }: Batch, { gang, workers }: PlacementClass): boolean {
+function idleSuffices({ world }: Batch, beneficiary: PlacementClass): boolean {
   let idle = 0;
   for (const { slots } of world.capacity.acceptable([])) {
     for (const slot of slots) {
@@ -71,7 +76,7 @@ function idleSuffices({ world }: Batch, { gang, workers }: PlacementClass): bool
       for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.room(index, "idle"));
     }
   }
-  return idle >= workers * gang.accelerators * milliOf(gang);
+  return idle >= milliIn(partsAsked(world, beneficiary));
 }
 
 function giversFor(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Giver[] {
@@ -175,12 +180,13 @@ function solveByNodes(search: GrowingSearch, step: Step): Replaced | null {
 
 /** Whether what is free on the nodes and what would be given up add up to the request. */
 function couldCover({ beneficiary, batch }: GrowingSearch, { workers }: Step, units: readonly VictimUnit[]): boolean {
-  const needed = workers * beneficiary.gang.accelerators * (beneficiary.gang.shareMilli ?? 1000);
+  const { gang } = beneficiary;
+  const asked = isInGroups(beneficiary) ? partsAsked(batch.world, beneficiary) : [{ shape: gang, workers }];
+  const needed = milliIn(asked);
   const nodes = new Set(units.flatMap(nodesOf));
   let room = 0;
   for (const node of nodes) room += batch.world.capacity.slot(node as never).freeCount * 1000;
-  for (const { workload, keeps, upTo } of units)
-    room += (upTo - keeps) * workload.spec.gang.accelerators * (workload.spec.gang.shareMilli ?? 1000);
+  for (const unit of units) room += milliIn(partsOfUnit(unit));
   return room >= needed;
 }
 

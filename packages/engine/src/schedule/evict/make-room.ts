@@ -3,11 +3,12 @@
  * elsewhere, so that nodes come free for who needs them whole. Nobody is evicted for good, and moves are few by rule.
  */
 import type { Batch } from "../../batch.ts";
+import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
-import { acceptableTypes, quotaReached } from "../request.ts";
+import { acceptableTypes, quotaReached, wholeNeeded } from "../request.ts";
 import { evictionCost, evictionLoss } from "./eviction-cost.ts";
 import type { Plan } from "./plan.ts";
 import { replace } from "./replace.ts";
@@ -36,7 +37,8 @@ export function findRoomByMoving(batch: Batch, beneficiary: PlacementClass): Pla
   if (beneficiary.isGrowth) return null;
   const { world } = batch;
   const { gang, workers } = beneficiary;
-  if (world.evictable.size === 0 || gang.accelerators === 0 || gang.shareMilli !== undefined) return null;
+  // Which node a group would best have cleared depends on the others: gangs of groups wait for room.
+  if (world.evictable.size === 0 || wholeNeeded(beneficiary) === 0) return null;
   for (const type of acceptableTypes(world, beneficiary)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, beneficiary, type.type) !== null) continue;
     const plan = planOn(batch, beneficiary, type.slots);
@@ -86,14 +88,16 @@ function movableOn(batch: Batch, slot: NodeSlot): Movable[] {
   const { world, nowMs } = batch;
   const lossMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
   return [...slot.attempts]
-    .flatMap(([id, workers]): Movable[] => {
+    .flatMap(([id]): Movable[] => {
       const attempt = world.state.attempts.get(id);
       if (attempt === undefined || !isEvictable(batch, attempt)) return [];
       const workload = workloadOf(world, attempt.workloadId);
-      const { accelerators } = workload.spec.gang;
+      const { gang } = workload.spec;
+      const here = attempt.workers.filter(({ node }) => node === slot.node.id);
       const cost = evictionCost(world, attempt, nowMs);
-      const lossMs = evictionLoss(world, attempt, nowMs) / Math.max(1, attempt.workers.length * accelerators);
-      return lossMs > lossMax ? [] : [{ attempt, workload, count: workers * accelerators, cost }];
+      const held = acceleratorsIn(partsOf(gang, attempt.workers));
+      const lossMs = evictionLoss(world, attempt, nowMs) / Math.max(1, held);
+      return lossMs > lossMax ? [] : [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);
 }

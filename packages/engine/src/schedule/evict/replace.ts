@@ -2,7 +2,8 @@
  * One try of a growing list: the listed work leaves, then the beneficiary and the listed work are placed in the order of serving
  * on what is idle and what is coming. Everything is taken back before the answer.
  */
-import type { Attempt, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
+import { gangOfGroup, partsOf, shapeOf } from "../../model/gang.ts";
+import type { Attempt, GangSpec, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import { acceleratorSetOf } from "../../state/node-slot.ts";
@@ -65,31 +66,38 @@ function vacate(ledger: Ledger, { attempt, promise, keeps, upTo }: VictimUnit): 
 interface Asked {
   readonly growth: number;
   readonly grows: PlacementClass["grows"];
+  readonly group: PlacementClass["group"];
 }
 
-function classOf(world: World, workload: WorkloadEntity, { growth, grows }: Asked): PlacementClass {
+function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: Asked): PlacementClass {
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
-  return new PlacementClass(workload, { rules: world.rules, growth, grows }, waiting);
+  return new PlacementClass(workload, { rules: world.rules, growth, grows, group }, waiting);
 }
 
 /** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
 function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
-  const least = minWorkersOf(workload.spec.gang);
-  if (keeps >= least) return classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id });
-  return startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
+  const { gang } = workload.spec;
+  const least = minWorkersOf(gang);
+  const group = attempt.workers[keeps]?.group ?? null;
+  if (keeps >= least)
+    return classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group });
+  const found = startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
+  if (gang.groups === undefined) return found;
+  const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);
+  return Object.assign(found, { counts, workers: upTo });
 }
 
 /** A start with a number of workers, be it more or less than a gang needs. */
 function startOf(world: World, workload: WorkloadEntity, workers: number): PlacementClass {
-  return Object.assign(classOf(world, workload, { growth: workers, grows: null }), { isGrowth: false });
+  return Object.assign(classOf(world, workload, { growth: workers, grows: null, group: null }), { isGrowth: false });
 }
 
 /** The same request with fewer workers: a step on the way to all of them. */
 function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
   const workload = whole.waiting.first() as WorkloadEntity;
   return whole.isGrowth
-    ? classOf(world, workload, { growth: workers, grows: whole.grows })
+    ? classOf(world, workload, { growth: workers, grows: whole.grows, group: whole.group })
     : startOf(world, workload, workers);
 }
 
@@ -167,8 +175,12 @@ function settle(world: World, { ledger, beneficiary, placement, returning }: Set
 
 /** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a share must get the same one. */
 function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
-  const isShare = workload.spec.gang.shareMilli !== undefined;
-  const key = ({ node, accelerators }: WorkerAllocation): string => (isShare ? `${node} ${accelerators}` : node);
+  const { gang } = workload.spec;
+  const key = (worker: WorkerAllocation): string => {
+    const place =
+      shapeOf(gang, worker).shareMilli === undefined ? worker.node : `${worker.node} ${worker.accelerators}`;
+    return worker.group === undefined ? place : `${worker.group} ${place}`;
+  };
   const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
   return before.join() === workers.map(key).toSorted().join();
 }
@@ -176,10 +188,11 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
 /** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
 export function pickAgain(
   world: World,
-  { gang }: PlacementClass,
-  { workers }: Placement,
+  { gang }: Pick<PlacementClass, "gang">,
+  { workers }: Pick<Placement, "workers">,
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;
+  if (gang.groups !== undefined) return pickGroups(world, gang, workers);
   if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
   if (gang.accelerators === 0) return workers;
   const taken = new Map<string, number>();
@@ -192,6 +205,26 @@ export function pickAgain(
     taken.set(node, skip + gang.accelerators);
   }
   return picked;
+}
+
+/** Group by group, each seeing what the ones before it took. */
+function pickGroups(
+  world: World,
+  gang: GangSpec,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
+  const { capacity } = world;
+  const picked: WorkerAllocation[] = [];
+  let isWhole = true;
+  for (const [group, own] of Map.groupBy(workers, (worker) => worker.group ?? 0)) {
+    const again = pickAgain(world, { gang: gangOfGroup(gang, group) }, { workers: own });
+    isWhole &&= again !== null;
+    const placed = (again ?? []).map((worker) => ({ ...worker, group }));
+    capacity.promise(gang, placed, 1);
+    picked.push(...placed);
+  }
+  capacity.promise(gang, picked, -1);
+  return isWhole ? picked : null;
 }
 
 /** The same accelerators where they still have the room, else the fullest of the same node that has it. */

@@ -1,6 +1,7 @@
 /** Who may be evicted for whom, by the product's own rules. */
 import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
+import { partsOf } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -8,6 +9,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { COMPARED, amountAt, claimToKeep, claimToTake } from "../order/standing.ts";
+import { amountAsked } from "../request.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 
 /** Runs, may be evicted, and ran as long as it was promised to. */
@@ -18,6 +20,13 @@ export function isEvictable({ world, nowMs }: Batch, attempt: Attempt): boolean 
   return spec.minRuntimeMs === undefined || nowMs - attempt.placedAtMs >= spec.minRuntimeMs;
 }
 
+/** Whether it holds something on one of the types; of a gang of groups each may be on another. */
+export function isOnAny({ capacity, state }: World, attempt: Attempt, types: ReadonlySet<string>): boolean {
+  if (types.has(attempt.acceleratorType)) return true;
+  if (state.workloads.get(attempt.workloadId)?.spec.gang.groups === undefined) return false;
+  return attempt.workers.some(({ node }) => types.has(capacity.slot(node).node.acceleratorType));
+}
+
 /** In the same team, by higher priority alone. */
 export function mayPreempt(beneficiary: PlacementClass, head: Workload, victim: Workload): boolean {
   return victim.spec.team === beneficiary.team && victim.spec.priority < head.spec.priority;
@@ -25,7 +34,7 @@ export function mayPreempt(beneficiary: PlacementClass, head: Workload, victim: 
 
 /** Whether the team would stay within what it may claim if it got the request. */
 export function mayClaim({ world }: Batch, standings: Standings, beneficiary: PlacementClass): boolean {
-  const request = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  const request = amountAsked(world, beneficiary, "");
   for (let node = world.teamUse.node(beneficiary.team) as Standing["node"] | null; node !== null; node = node.parent) {
     const standing = standings.get(node) as Standing;
     const within = COMPARED.every((position) => {
@@ -40,6 +49,7 @@ export function mayClaim({ world }: Batch, standings: Standings, beneficiary: Pl
 /** Workers that would leave for somebody. */
 interface Taking {
   readonly beneficiary: PlacementClass;
+  readonly attempt: Attempt;
   readonly workload: Workload;
   readonly keeps: number;
   readonly upTo: number;
@@ -51,12 +61,12 @@ interface Taking {
  */
 export function isAboveClaim({ world }: Batch, standings: Standings, taking: Taking): boolean {
   const { teamUse } = world;
-  const { beneficiary, workload, keeps, upTo } = taking;
+  const { beneficiary, attempt, workload, keeps, upTo } = taking;
   const node = sideOf(world, beneficiary.team, workload.spec.team);
   if (node === null) return false;
   const standing = standings.get(node) as Standing;
-  const request = teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
-  const given = teamUse.amountOf(workload.spec.gang, upTo - keeps, "");
+  const request = amountAsked(world, beneficiary, "");
+  const given = teamUse.amountOfParts(partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo)), () => "");
   return COMPARED.some(
     (position) =>
       amountAt(request, position) > 0 &&
@@ -75,7 +85,7 @@ export function holdsAboveClaim(
   const node = sideOf(world, beneficiary.team, team);
   if (node === null) return false;
   const standing = standings.get(node) as Standing;
-  const request = world.teamUse.amountOf(beneficiary.gang, beneficiary.workers, "");
+  const request = amountAsked(world, beneficiary, "");
   return COMPARED.some(
     (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimToKeep(standing, position),
   );

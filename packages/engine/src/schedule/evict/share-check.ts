@@ -7,10 +7,11 @@ import type { Standing, Standings } from "../order/standing.ts";
 import { guaranteeAt } from "../order/team-comparison.ts";
 import type { GrowingSearch } from "./growing-list.ts";
 import type { Replaced } from "./replace.ts";
+import { amountAsked } from "../request.ts";
+import { partsOfUnit } from "./victim-order.ts";
 import type { VictimUnit } from "./victim-order.ts";
 
-const requestOf = (world: World, { gang, workers }: PlacementClass): Amount =>
-  world.teamUse.amountOf(gang, workers, "");
+const requestOf = (world: World, found: PlacementClass): Amount => amountAsked(world, found, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
@@ -60,7 +61,7 @@ export function acceptsLosses(
     const node = teamUse.node(unit.workload.spec.team);
     const [ours, theirs] = siblingsBelow(own, node);
     if (!isFair({ standings, ours, theirs, request, taken })) return false;
-    const amount = teamUse.amountOf(unit.workload.spec.gang, unit.upTo - unit.keeps, "");
+    const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (const at of pathOf(node)) {
       const before = taken.get(at) ?? [0, 0, 0];
       taken.set(

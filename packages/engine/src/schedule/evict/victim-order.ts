@@ -4,6 +4,8 @@
  * gives its last worker, any other goes whole.
  */
 import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
+import { partsOf } from "../../model/gang.ts";
+import type { GangPart } from "../../model/gang.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -24,6 +26,10 @@ export interface VictimUnit {
   /** What is taken is only a promise, which is given up whole; `attempt` stands for the one that was to start. */
   readonly promise: PromisedPlace | null;
 }
+
+/** What the unit gives up, by kind of worker. */
+export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
+  partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
 
 /** Somebody who could give something: an attempt, or one that was promised a place. */
 export interface Giver {
@@ -106,7 +112,8 @@ export class VictimOrder {
     const { attempt, promise, workload, left } = last;
     const { gang } = workload.spec;
     const keeps = promise === null && left > minWorkersOf(gang) ? left - 1 : 0;
-    const amount = teamUse.amountOf(gang, left - keeps, "");
+    const unit: VictimUnit = { attempt, promise, workload, keeps, upTo: left };
+    const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (let at: Branch | null = branch; at !== null; at = at.parent) {
       at.taken[CORES_AT] = (at.taken[CORES_AT] as number) + amount.coresMilli;
       at.taken[MEMORY_AT] = (at.taken[MEMORY_AT] as number) + amount.memoryMib;
@@ -114,7 +121,7 @@ export class VictimOrder {
     }
     last.left = keeps;
     if (keeps === 0) branch.held.splice(branch.held.indexOf(last), 1);
-    return { attempt, promise, workload, keeps, upTo: left };
+    return unit;
   }
 }
 

@@ -4,9 +4,10 @@
  * and goes, and whatever is decided by them cannot be undone by the deciding.
  */
 import { RESIZING_EXECUTORS } from "../../model/fleet.ts";
-import { minWorkersOf } from "../../model/workload.ts";
+import { leastParts, partsOf, wholeParts } from "../../model/gang.ts";
+import type { GangPart } from "../../model/gang.ts";
 import type { AttemptId } from "../../model/ids.ts";
-import type { GangSpec, Workload } from "../../model/workload.ts";
+import type { GangSpec, WorkerAllocation, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { canResize } from "../../state/holdings.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
@@ -32,20 +33,27 @@ const held =
     node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
     (node.tentative[position] ?? 0);
 
-function add({ teamUse }: World, demands: Demands, { spec }: Workload, workers: number): void {
+interface Asked {
+  readonly parts: readonly GangPart[];
+  /** So many times. */
+  readonly gangs: number;
+}
+
+function add({ teamUse }: World, demands: Demands, { spec }: Workload, { parts, gangs }: Asked): void {
   const demand = demands.get(teamUse.node(spec.team)) as number[];
-  const amount = teamUse.amountOf(spec.gang, workers, "");
+  const all = gangs === 1 ? parts : parts.map((part) => ({ ...part, workers: part.workers * gangs }));
+  const amount = teamUse.amountOfParts(all, () => "");
   demand[CORES_AT] = (demand[CORES_AT] as number) + amount.coresMilli;
   demand[MEMORY_AT] = (demand[MEMORY_AT] as number) + amount.memoryMib;
   demand[ACCELERATORS_AT] = (demand[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
 }
 
-/** How many workers a gang would come to hold: its least, where it may not grow. */
-function fullSize({ rules, state }: World): (gang: GangSpec) => number {
+/** What a gang would come to hold: its least, where it may not grow. */
+function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
   const mayGrow =
     rules.elastic.grow !== "never" &&
     [...state.pools.values()].every(({ executor }) => RESIZING_EXECUTORS.has(executor));
-  return mayGrow ? (gang) => gang.workers : minWorkersOf;
+  return mayGrow ? wholeParts : leastParts;
 }
 
 function countWaiting(world: World, demands: Demands): void {
@@ -53,8 +61,9 @@ function countWaiting(world: World, demands: Demands): void {
   for (const { waiting, waitingArrays, gang } of world.queue.classes()) {
     const first = waiting.first();
     if (first === undefined) continue;
-    add(world, demands, first, (waiting.length - waitingArrays.size) * size(gang));
-    for (const workload of waitingArrays) add(world, demands, workload, waitingTaskCount(workload) * size(gang));
+    const parts = size(gang);
+    add(world, demands, first, { parts, gangs: waiting.length - waitingArrays.size });
+    for (const workload of waitingArrays) add(world, demands, workload, { parts, gangs: waitingTaskCount(workload) });
   }
 }
 
@@ -62,14 +71,14 @@ function countWaiting(world: World, demands: Demands): void {
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
   for (const { grows } of queue.growthClasses())
-    if (grows !== null) countLacking(world, demands, { id: grows, promised: 0 });
+    if (grows !== null) countLacking(world, demands, { id: grows, promised: [] });
   for (const { growth, attemptId, workers } of state.promises.values())
-    if (growth) countLacking(world, demands, { id: attemptId, promised: workers.length });
+    if (growth) countLacking(world, demands, { id: attemptId, promised: workers });
 }
 
 interface Growing {
   readonly id: AttemptId;
-  readonly promised: number;
+  readonly promised: readonly WorkerAllocation[];
 }
 
 function countLacking(world: World, demands: Demands, { id, promised }: Growing): void {
@@ -77,8 +86,10 @@ function countLacking(world: World, demands: Demands, { id, promised }: Growing)
   const attempt = state.attempts.get(id);
   if (rules.elastic.grow === "never" || attempt === undefined || !canResize(state, attempt)) return;
   const workload = workloadOf(world, attempt.workloadId);
-  const lacking = workload.spec.gang.workers - attempt.workers.length - promised;
-  if (!workload.stopRequested && lacking > 0) add(world, demands, workload, lacking);
+  const { gang } = workload.spec;
+  const has = partsOf(gang, [...attempt.workers, ...promised]);
+  const parts = wholeParts(gang).map((part, at) => ({ ...part, workers: part.workers - (has[at]?.workers ?? 0) }));
+  if (!workload.stopRequested) add(world, demands, workload, { parts, gangs: 1 });
 }
 
 /**
@@ -93,8 +104,8 @@ function countLeaving(world: World, demands: Demands): void {
   const size = fullSize(world);
   for (const { id, workloadId, stop } of leaving) {
     const workload = workloadOf(world, workloadId);
-    if (stop === null && !state.promises.has(id)) countLacking(world, demands, { id, promised: 0 });
+    if (stop === null && !state.promises.has(id)) countLacking(world, demands, { id, promised: [] });
     if (stop !== null && !workload.stopRequested && !moving.has(id))
-      add(world, demands, workload, size(workload.spec.gang));
+      add(world, demands, workload, { parts: size(workload.spec.gang), gangs: 1 });
   }
 }

@@ -2,6 +2,7 @@
  * Teams take turns: from the top of the tree down the sibling that stands lowest goes next, each seen with the best request
  * of everything below it. A team's own work stands beside its children as one of them.
  */
+import { amountAsked } from "../request.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
@@ -132,7 +133,7 @@ export class TeamOrder implements RoundOrder {
     this.#standings ??= standingsOf(this.#world);
     return {
       standing: this.#standings.get(node) as Standing,
-      request: this.#world.teamUse.amountOf(found.gang, found.workers, ""),
+      request: amountAsked(this.#world, found, ""),
       taken: null,
     };
   }

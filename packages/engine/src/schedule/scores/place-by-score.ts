@@ -26,8 +26,8 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
 /** Whether the scores alone decide where the request goes. */
 export function isPlacedByScore(world: World, found: PlacementClass): boolean {
   const { rules } = world;
-  const { spec, gang, isGrowth } = found;
-  if (!isScored(world, gang) || isGrowth) return false;
+  const { spec, gang, isGrowth, among } = found;
+  if (!isScored(world, gang) || isGrowth || among !== null) return false;
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
   if (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish) return false;

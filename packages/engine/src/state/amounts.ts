@@ -1,0 +1,37 @@
+/** What workers that have a place hold, by the types of the nodes on which they are. */
+import { partsOf } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import type { Amount } from "./team-node.ts";
+import type { World } from "./world.ts";
+
+export interface Held {
+  readonly workers: readonly WorkerAllocation[];
+  readonly acceleratorType: string;
+}
+
+export function amountHeld(
+  { teamUse, capacity }: Pick<World, "teamUse" | "capacity">,
+  gang: GangSpec,
+  held: Held,
+): Amount {
+  if (gang.groups === undefined) return teamUse.amountOf(gang, held.workers.length, held.acceleratorType);
+  return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
+}
+
+/** The workers of each kind with their type; what has no workers is left out. */
+export function partsByType(
+  { capacity }: Pick<World, "capacity">,
+  gang: GangSpec,
+  held: Held,
+): readonly (GangPart & { readonly type: string })[] {
+  if (gang.groups === undefined) return [{ shape: gang, workers: held.workers.length, type: held.acceleratorType }];
+  return partsOf(gang, held.workers)
+    .filter(({ workers }) => workers > 0)
+    .map((part) => ({ ...part, type: typeOfPart(capacity, held, part) }));
+}
+
+function typeOfPart(capacity: World["capacity"], { workers }: Held, { group }: GangPart): string {
+  const first = workers.find((worker) => worker.group === group);
+  return first === undefined ? "" : capacity.slot(first.node).node.acceleratorType;
+}
