@@ -3,6 +3,7 @@ import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
+import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
 import { waitForMinRuntime, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
@@ -88,6 +89,11 @@ function settleUse(world: World, workload: WorkloadEntity): void {
   recordPastUse(world, workload);
 }
 
+/** Somebody holds more: who is first, and which starts are protected, may be another matter now. */
+function unsettle({ queue, rules }: World): void {
+  if (heedsHead(rules)) queue.unsettle();
+}
+
 function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
   const { state } = world;
   const workload = workloadOf(world, event.workloadId);
@@ -117,6 +123,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   workload.phase = "running";
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
+  unsettle(world);
   wakeForBudgets(world, workload.spec.team);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
@@ -164,6 +171,7 @@ function promise(world: World, place: PromisedPlace): void {
   state.promises.set(place.attemptId, place);
   workload.revision = state.sequence;
   holdPromise(world, place, 1);
+  unsettle(world);
 }
 
 function takePromise(world: World, id: AttemptId): PromisedPlace {
@@ -198,6 +206,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
+  unsettle(world);
   wakeForBudgets(world, workload.spec.team);
   waitForWindows(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));

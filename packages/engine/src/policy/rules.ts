@@ -26,6 +26,10 @@ const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "e
 export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
   placement === "balanced" || (placement === "fragmentation" && typicalDemand === undefined);
 
+/** Whether it matters who is first among those that do not fit: it blocks the others, or its start is protected. */
+export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
+  whenHeadBlocked === "stop" || backfill.reserve !== "none";
+
 export const rulesOf = (policy: Policy): Rules => ({
   ...plain,
   ...policy,

@@ -11,20 +11,19 @@ import { PlacementClass } from "../state/queue.ts";
 import { expectedEndMs } from "./backfill/expected-duration.ts";
 import type { Placement } from "./request.ts";
 import { growingAttempt } from "./request.ts";
-import { isClosed } from "./place-waiting.ts";
 import { growthOrder } from "./order/growth-order.ts";
-import { openingOf, roundOrder } from "./order/round-order.ts";
+import { classesInTurn, isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import { findPlacement } from "./place.ts";
 import { start } from "./start.ts";
 
 export function growLast(batch: Batch): void {
   const { world } = batch;
   if (world.rules.elastic.grow !== "last") return;
-  const growing = [...world.queue.growthClasses()].filter((found) => !isClosed(world, found));
+  const growing = classesInTurn(world, [...world.queue.growthClasses()]);
   if (growing.length === 0) return;
   const order = roundOrder(world, growing, growthOrder(world));
   for (let found = order.first(); found !== null; found = order.first()) {
-    const step = placeStep(batch, found);
+    const step = isClosed(world, found) ? null : placeStep(batch, found);
     order.drop(found);
     if (step === null) {
       // What waits for a protected start alone is asked again in every round.

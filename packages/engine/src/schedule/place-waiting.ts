@@ -7,8 +7,10 @@ import type { Batch } from "../batch.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { heedsHead } from "../policy/rules.ts";
 import { Reservations } from "./backfill/reservations.ts";
-import { openingOf, roundOrder } from "./order/round-order.ts";
+import { comparesRequests } from "./order/team-comparison.ts";
+import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
@@ -17,27 +19,33 @@ import { start } from "./start.ts";
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
   const { queue } = world;
+  if (!queue.hasRequests) {
+    world.reservations = [];
+    return;
+  }
   const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
-  if (!queue.hasRequests || (isSettled && !hasOverrun(world, batch.nowMs))) return;
-  startWhatFits(batch);
-  queue.settle(openingOf(world), batch.nowMs);
+  if (isSettled && !hasOverrun(world, batch.nowMs)) return;
+  if (startWhatFits(batch)) queue.settle(openingOf(world), batch.nowMs);
 }
 
-/** Whether something was expected to end by now and did not, since protected starts were last looked for. */
-function hasOverrun({ queue, endings }: World, nowMs: number): boolean {
-  const expectedMs = endings.nextAfter(queue.settledAtMs);
+/** Whether something was expected to end by now and did not: then protected starts move on with time. */
+function hasOverrun({ endings }: World, nowMs: number): boolean {
+  const expectedMs = endings.first();
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
-function startWhatFits(batch: Batch): void {
+/** False: what started behind protected starts may have changed them, so they are to be looked for again. */
+function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs);
   const most = backfill.reserve === "head" ? 1 : backfill.depth;
   const order = roundOrder(world, classesToAsk(world));
+  let isFinal = true;
   for (let head = order.first(); head !== null; head = order.first()) {
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
     if (started !== null) {
+      isFinal &&= reservations === null || reservations.list.length === 0;
       order.served(head);
       askForMore(world, order, started);
       continue;
@@ -55,6 +63,7 @@ function startWhatFits(batch: Batch): void {
   }
   reservations?.release();
   world.reservations = reservations?.list ?? [];
+  return isFinal;
 }
 
 /** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
@@ -63,25 +72,31 @@ export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId
   if (growing !== undefined) order.add(growing);
 }
 
-export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
-
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
 function classesToAsk(world: World): readonly PlacementClass[] {
   const { queue, rules } = world;
+  const all = queue.openScratch;
   // Whoever is asked first has to be known where it blocks the others or is reserved a start.
-  const stopAtHead = rules.whenHeadBlocked === "stop" || rules.backfill.reserve !== "none";
-  const open = queue.openScratch;
+  if (heedsHead(rules)) listClasses(world, all, "all");
+  // So does what a team is seen with, where there are two to be compared.
+  else if (listClasses(world, all, "open") > 1 && comparesRequests(rules.teams.order)) listClasses(world, all, "all");
+  return all;
+}
+
+/** Fills the list with the classes and answers how many they are. */
+function listClasses(world: World, list: PlacementClass[], which: "all" | "open"): number {
+  const { queue, rules } = world;
   let count = 0;
   for (const found of queue.classes()) {
     if (found.waiting.length === 0) continue;
-    if (!stopAtHead && isClosed(world, found)) continue;
-    if (couldEverFit(world, found)) open[count++] = found;
+    if (which === "open" && isClosed(world, found)) continue;
+    if (couldEverFit(world, found)) list[count++] = found;
   }
   if (rules.elastic.grow === "in-order") {
-    for (const found of queue.growthClasses()) if (stopAtHead || !isClosed(world, found)) open[count++] = found;
+    for (const found of queue.growthClasses()) if (which === "all" || !isClosed(world, found)) list[count++] = found;
   }
-  while (open.length > count) open.pop();
-  return open;
+  while (list.length > count) list.pop();
+  return count;
 }
 
 /** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */

@@ -23,9 +23,26 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   "drop-incomplete": dropIncomplete,
 };
 
-/** What is evicted stops counting for its team at once: others of it may start beside what its plan was made for. */
-function useWhatPlansFreed(batch: Batch): void {
-  const { phases: named } = batch.world.rules;
+/** Far more turns than a round takes; what goes on and on within one instant is left for the next. */
+const TURNS_MAX = 100;
+
+/**
+ * The phases take turns until none of them has anything to record any more: what one does may be what another waits for, and a
+ * round that leaves something to do would leave it until something else happens.
+ */
+function takeTurns(batch: Batch, named: readonly Phase[]): void {
+  let idleCount = 0;
+  for (let turn = 0; turn < TURNS_MAX && idleCount < named.length; turn++) {
+    const { length } = batch.events;
+    phases[named[turn % named.length] as Phase](batch);
+    idleCount = batch.events.length === length ? idleCount + 1 : 0;
+  }
+}
+
+/** Where promises are forgotten after a round, every phase has one turn; what is evicted stops counting for its team at once. */
+function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
+  for (const phase of named) phases[phase](batch);
+  if (named.length === 1) return;
   if (named.includes("place")) placeWaiting(batch);
   if (named.includes("grow")) growLast(batch);
 }
@@ -35,9 +52,9 @@ export function runRound(batch: Batch): void {
   batch.world.past.nowMs = batch.nowMs;
   expire(batch);
   keepPromises(batch);
-  const { rules } = batch.world;
-  for (const phase of rules.phases) phases[phase](batch);
-  if (rules.phases.length > 1) useWhatPlansFreed(batch);
+  const { phases: named, eviction } = batch.world.rules;
+  if (eviction.promises === "forgotten") takeOneTurn(batch, named);
+  else takeTurns(batch, named);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

@@ -29,6 +29,11 @@ export class Endings {
     return this.#list.from(0);
   }
 
+  /** The first end that is expected, whether or not it is overdue; `null`: none. */
+  first(): number | null {
+    return this.#list.first()?.endMs ?? null;
+  }
+
   /** The first end that is expected after an instant; `null`: none. */
   nextAfter(atMs: number): number | null {
     const next = this.#list.from(this.#list.rank(justAfter(atMs))).next();

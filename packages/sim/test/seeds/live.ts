@@ -1,6 +1,7 @@
-/** One seed's world in every way that has to come to the same: undisturbed, replayed, decided from nothing, renamed, restored, crashed. */
+/** One seed's world in every way that has to come to the same: undisturbed, replayed, decided from nothing, renamed, restored, crashed and decided anew in every round. */
 import { checkInvariants, createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
 import { expect } from "vitest";
+import { enginesDecidedAnew } from "./decided-anew.ts";
 import { runSeed, type Feature, type SeedRun } from "./run-seed.ts";
 import { unlabelled } from "./world.ts";
 
@@ -35,7 +36,7 @@ export function live(seed: number, tally: Tally): void {
     const restored = runSeed({ seed, restarts: "restored" });
     expect([restored.chain, restored.digest]).toEqual([plain.chain, plain.digest]);
   });
-  underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed" }));
+  underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed", engines: enginesDecidedAnew }));
 }
 
 /** Names the seed in whatever goes wrong with it. */

@@ -41,24 +41,16 @@ const everyFeature: readonly Feature[] = [
   "nodeLoss",
 ];
 
-/**
- * Defects that are open (docs/promises.md), by seed: a restored engine that decides otherwise. These worlds must go on failing
- * in just this way, so that who mends one strikes it from the list.
- */
-const openDefects: ReadonlyMap<number, string> = new Map([[182, "restored in mid-run"]]);
-
-/** What went wrong with each seed; an open defect that no longer shows is wrong too. */
+/** What went wrong with each seed. */
 function liveAll(seeds: readonly number[], tally: Tally): string[] {
   const wrong: string[] = [];
   for (const [at, seed] of seeds.entries()) {
-    const defect = openDefects.get(seed);
     try {
       live(seed, tally);
-      if (defect !== undefined) wrong.push(`seed ${seed} is listed with an open defect and has none: ${defect}`);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (defect === undefined || !message.includes(defect)) wrong.push(message);
-      process.stdout.write(`${defect === undefined ? "" : "a known defect: "}${message}\n`);
+      wrong.push(message);
+      process.stdout.write(`${message}\n`);
     }
     if ((at + 1) % 500 === 0) process.stdout.write(`${at + 1} of ${seeds.length} seeds, ${wrong.length} failed\n`);
   }

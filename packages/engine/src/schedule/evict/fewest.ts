@@ -50,7 +50,10 @@ function planOn(batch: Batch, beneficiary: PlacementClass, slot: NodeSlot): Plan
       const { spec } = workloadOf(world, attempt.workloadId);
       return spec.team !== beneficiary.team && isEvictable(batch, attempt);
     })
-    .toSorted((left, right) => compareText(nameOf(world, left), nameOf(world, right)));
+    .toSorted(
+      (left, right) =>
+        compareText(nameOf(world, left), nameOf(world, right)) || left.placedSequence - right.placedSequence,
+    );
   for (let count = 0; count <= there.length; count++) {
     const plan = planWith(world, { beneficiary, slot, there, count }, []);
     if (plan !== null) return plan;

@@ -3,11 +3,21 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Workload } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
+import { compareText } from "../../state/canonical.ts";
 import { userStanding } from "./user-standing.ts";
 import type { World } from "../../state/world.ts";
 import { growingAttempt } from "../request.ts";
 
 export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;
+
+/** Whose turn it is among requests of one workload: a task that runs already, one that is to start, then growth, by attempt. */
+function compareRequests(left: PlacementClass, right: PlacementClass): number {
+  return (
+    Number(left.holds === null) - Number(right.holds === null) ||
+    Number(left.isGrowth) - Number(right.isGrowth) ||
+    compareText(left.holds?.id ?? left.grows ?? "", right.holds?.id ?? right.grows ?? "")
+  );
+}
 
 export function headOrder(world: World): CompareClasses {
   const { rules, queue } = world;
@@ -20,7 +30,8 @@ export function headOrder(world: World): CompareClasses {
   };
   const { order } = rules;
   const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
-  if (!rules.phases.includes("refill") && !looksBeyond) return (left, right) => queue.compare(head(left), head(right));
+  if (!rules.phases.includes("refill") && !looksBeyond)
+    return (left, right) => queue.compare(head(left), head(right)) || compareRequests(left, right);
   const standing = order.includes("user") ? userStanding(world) : null;
   return (left, right) => {
     for (const key of order) {
@@ -31,7 +42,6 @@ export function headOrder(world: World): CompareClasses {
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }
-    // A task that runs already is not displaced by another of its own workload.
-    return head(left).ordinal - head(right).ordinal || Number(left.holds === null) - Number(right.holds === null);
+    return head(left).ordinal - head(right).ordinal || compareRequests(left, right);
   };
 }

@@ -4,6 +4,7 @@ import type { World } from "../../state/world.ts";
 import { FlatOrder } from "./flat-order.ts";
 import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
+import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
@@ -19,6 +20,17 @@ export interface RoundOrder {
 
 /** Grows whenever something that did not fit may fit now. */
 export const openingOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
+
+export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
+
+/**
+ * The classes by which the order of those that are not closed is known. Where a team is seen with what its best request asks
+ * for, one that is closed stands for its team like any other, until its turn comes.
+ */
+export function classesInTurn(world: World, classes: readonly PlacementClass[]): readonly PlacementClass[] {
+  const open = classes.filter((found) => !isClosed(world, found));
+  return open.length > 1 && comparesRequests(world.rules.teams.order) ? classes : open;
+}
 
 /** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
 export function roundOrder(

@@ -16,6 +16,16 @@ export interface Seen {
 
 export type CompareTeams = (left: Seen, right: Seen) => number;
 
+const keysOfRequests: ReadonlySet<TeamOrderKey> = new Set([
+  "within-guarantee",
+  "without-claim-last",
+  "share-with",
+  "weighted-use",
+]);
+
+/** Whether it matters for the turn of a team what its best request asks for. */
+export const comparesRequests = (keys: readonly TeamOrderKey[]): boolean => keys.some((key) => keysOfRequests.has(key));
+
 export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
   return (left, right) => {
     for (const key of keys) {

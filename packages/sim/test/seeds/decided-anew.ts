@@ -1,0 +1,92 @@
+/**
+ * Engines whose every round is decided a second time by one that was restored a moment before: it must record, ask for and
+ * answer the same (DESIGN §7.14, 16), and what it has to decide about what a round has left behind must be nothing.
+ */
+import {
+  checkInvariants,
+  createEngine,
+  restoreEngine,
+  type Effect,
+  type Engine,
+  type Input,
+  type Ready,
+  type ReadonlyState,
+} from "@headroom/engine";
+import { Violation, type EngineSource } from "@headroom/sim";
+
+/** Counting everything again takes longer than a round, so only every so many rounds are followed by it. */
+const ROUNDS_PER_COUNT = 5;
+
+export const enginesDecidedAnew: EngineSource = {
+  create: () => new DecidedAnew(createEngine()),
+  restore: (snapshot) => new DecidedAnew(restoreEngine(snapshot)),
+};
+
+class DecidedAnew implements Engine {
+  readonly #engine: Engine;
+  #roundCount = 0;
+  #lastMs = 0;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  get state(): ReadonlyState {
+    return this.#engine.state;
+  }
+
+  receive(inputs: readonly Input[], nowMs: number): Ready {
+    const anew = restoreEngine(this.#engine.snapshot());
+    if (this.#roundCount % 2 === 1) this.#mustHaveLeftNothing(anew);
+    const ready = this.#engine.receive(inputs, nowMs);
+    const again = anew.receive(inputs, nowMs);
+    for (const part of ["events", "effects", "replies"] as const) mustEqual(part, ready[part], again[part], nowMs);
+    if (this.#roundCount % ROUNDS_PER_COUNT === 0) mustCountRight(this.#engine, nowMs);
+    this.#roundCount++;
+    this.#lastMs = nowMs;
+    return ready;
+  }
+
+  #mustHaveLeftNothing(anew: Engine): void {
+    const [more] = anew.receive([{ kind: "tick" }], this.#lastMs).events;
+    if (more !== undefined)
+      throw new Violation(`the round at ${this.#lastMs} ms left undone what a tick would do: ${JSON.stringify(more)}`);
+    anew.advance();
+  }
+
+  advance(): void {
+    this.#engine.advance();
+  }
+
+  nextWakeAtMs(): number | null {
+    return this.#engine.nextWakeAtMs();
+  }
+
+  outstandingEffects(): readonly Effect[] {
+    return this.#engine.outstandingEffects();
+  }
+
+  digest(): string {
+    return this.#engine.digest();
+  }
+
+  snapshot(): Uint8Array {
+    return this.#engine.snapshot();
+  }
+}
+
+function mustEqual(part: string, lived: readonly unknown[], anew: readonly unknown[], nowMs: number): void {
+  const expected = lived.map((each) => JSON.stringify(each));
+  const got = anew.map((each) => JSON.stringify(each));
+  if (expected.join() === got.join()) return;
+  const at = expected.findIndex((text, index) => text !== got[index]);
+  const index = at < 0 ? expected.length : at;
+  throw new Violation(
+    `decided anew at ${nowMs} ms, ${part} ${index} is ${got[index] ?? "none"} and was ${expected[index] ?? "none"}`,
+  );
+}
+
+function mustCountRight(engine: Engine, nowMs: number): void {
+  const broken = checkInvariants(engine);
+  if (broken.length > 0) throw new Violation(`at ${nowMs} ms: ${broken.join("; ")}`);
+}
