@@ -93,6 +93,7 @@ function askAgain({ queue }: World, workload: WorkloadEntity, atMs: number): voi
 
 /** What waited for this end alone may start; what waited for another outcome waits on, for the decision about it. */
 function tellDependents(world: World, { id, phase }: WorkloadEntity, atMs: number): void {
+  if (world.dependents.size === 0) return;
   const dependents = world.dependents.get(id);
   if (dependents === undefined) return;
   world.dependents.delete(id);

@@ -25,9 +25,11 @@ export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string):
 
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
+  const event = { kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
   const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
-  const waitsFor = resolved?.kind === "resolved" && resolved.waitsFor.length > 0 ? { waitsFor: resolved.waitsFor } : {};
-  batch.emit({ kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor, ...waitsFor });
+  if (resolved?.kind === "resolved" && resolved.waitsFor.length > 0)
+    batch.emit({ ...event, waitsFor: resolved.waitsFor });
+  else batch.emit(event);
   return id;
 }
 

@@ -12,6 +12,7 @@ import { readyTask } from "../state/ready-task.ts";
 /** Walltimes and waits for a checkpoint that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
 export function expire(batch: Batch): void {
   const { timers } = batch.world;
+  if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
   const overrun: Attempt[] = [];
   const unsaved: Attempt[] = [];
   let isCalendarDue = false;

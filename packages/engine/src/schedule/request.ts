@@ -92,6 +92,7 @@ export function quotaReachedBy(
 ): QuotaReached | null {
   const spent = spentBudget(state, found.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
+  if (!teamUse.isBounded) return null;
   const amount = amountOf();
   const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
   if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;

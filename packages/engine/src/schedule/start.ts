@@ -23,12 +23,23 @@ export function start(batch: Batch, found: PlacementClass, placement: Placement)
     batch.ask(growthOf(world, growing, workers));
     return growing.id;
   }
-  const next = nextAttempt(batch, found);
-  batch.emit({ kind: "gangPlaced", version: 1, atMs, ...next, acceleratorType, workers });
-  const attempt = activeAttempt(world, next.attemptId);
-  invariant(attempt !== undefined, `attempt ${next.attemptId} was placed and is not there`);
+  const { attemptId: id, workloadId, task, number } = nextAttempt(batch, found);
+  // Field by field: one of the most frequent events.
+  batch.emit({
+    kind: "gangPlaced",
+    version: 1,
+    atMs,
+    attemptId: id,
+    workloadId,
+    task,
+    number,
+    acceleratorType,
+    workers,
+  });
+  const attempt = activeAttempt(world, id);
+  invariant(attempt !== undefined, `attempt ${id} was placed and is not there`);
   batch.ask(launchOf(world, attempt));
-  return next.attemptId;
+  return id;
 }
 
 /** The head of the class is promised a place that others are about to leave. */

@@ -36,8 +36,8 @@ export class Endings {
 
   /** The first end that is expected after an instant; `null`: none. */
   nextAfter(atMs: number): number | null {
-    const next = this.#list.from(this.#list.rank(justAfter(atMs))).next();
-    return next.done === true ? null : next.value.endMs;
+    if (this.#list.length === 0) return null;
+    return this.#list.at(this.#list.rank(justAfter(atMs)))?.endMs ?? null;
   }
 
   /** Files an attempt by what is known of it now. */

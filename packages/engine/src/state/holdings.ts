@@ -6,7 +6,7 @@ import { RESIZING_EXECUTORS } from "../model/fleet.ts";
 import type { NodeId, WorkloadId } from "../model/ids.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, PromisedPlace, StopReason, Workload } from "../model/workload.ts";
+import type { Attempt, PromisedPlace, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { amountHeld } from "./amounts.ts";
 import type { Held } from "./amounts.ts";
@@ -43,7 +43,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
     capacity.leave(gang, attempt.leaving, 1);
   }
   if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
-  fileEvictable(world, attempt);
+  fileEvictable(world, attempt, workload.spec);
   fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   world.budgets.count(attempt, 1);
@@ -51,8 +51,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
 }
 
 /** Files an attempt among those that may be evicted, or takes it out. */
-function fileEvictable({ evictable, rules, state }: World, attempt: Attempt): void {
-  const { spec } = state.workloads.get(attempt.workloadId) as Workload;
+function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
   const { team } = spec;
   const isEvictable = attempt.stop === null && isPreemptible(rules, spec);
   const known = evictable.get(team);
@@ -88,7 +87,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
 export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason, sign: 1 | -1): void {
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
-  fileEvictable(world, attempt);
+  fileEvictable(world, attempt, workload.spec);
   fileLeaving(world, attempt);
   world.endings.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
@@ -145,7 +144,7 @@ export function recount(world: World): void {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-    fileEvictable(world, attempt);
+    fileEvictable(world, attempt, workload.spec);
     world.endings.file(attempt, workload.spec);
   }
   for (const promise of state.promises.values()) countWorkers(world, workloadOf(world, promise.workloadId), promise, 1);

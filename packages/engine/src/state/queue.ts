@@ -10,6 +10,8 @@ import type { Rules } from "../policy/rules.ts";
 import { isGuaranteed } from "../policy/guaranteed.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
+import { plainHeadOrder } from "../schedule/order/head-order.ts";
+import type { CompareClasses } from "../schedule/order/head-order.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "./sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
@@ -117,6 +119,9 @@ export class Queue {
   #rules: Rules;
   readonly #heeded: Heeded;
   #compare: (left: Workload, right: Workload) => number;
+  #compareHeads: CompareClasses | null;
+  /** The class of the last work that asked for a gang, by the gang itself: work of one making shares the record. */
+  #recent = new WeakMap<GangSpec, PlacementClass>();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
   /** Room for a round's list of classes, kept from round to round. */
@@ -133,10 +138,16 @@ export class Queue {
     this.#rules = rules;
     this.#heeded = heeded;
     this.#compare = workloadOrder(rules);
+    this.#compareHeads = plainHeadOrder(rules, this.#compare);
   }
 
   get compare(): (left: Workload, right: Workload) => number {
     return this.#compare;
+  }
+
+  /** The order between the heads of two classes; `null`: it depends on more than the two. */
+  get compareHeads(): CompareClasses | null {
+    return this.#compareHeads;
   }
 
   /** Grows whenever somebody joins or leaves the queue. */
@@ -165,6 +176,30 @@ export class Queue {
   }
 
   classOf(workload: Workload): PlacementClass {
+    const { gang } = workload.spec;
+    const recent = this.#recent.get(gang);
+    if (recent !== undefined && this.#isOf(recent, workload)) return recent;
+    const found = this.#classFor(workload);
+    this.#recent.set(gang, found);
+    return found;
+  }
+
+  /** Whether the work says all that `classKey` asks about in the very words of the class's own: then its key need not be written out. */
+  #isOf({ spec: known, actor }: PlacementClass, { spec, actor: whose }: Workload): boolean {
+    if (known.team !== spec.team || actor !== whose) return false;
+    if (
+      known.acceleratorTypes !== spec.acceleratorTypes &&
+      known.acceleratorTypes.length + spec.acceleratorTypes.length > 0
+    )
+      return false;
+    if (known.priority !== spec.priority || known.preemptible !== spec.preemptible) return false;
+    if (known.fabric !== spec.fabric || known.nodeSelector !== spec.nodeSelector || known.spread !== spec.spread)
+      return false;
+    const isTimeless = this.#rules.backfill.reserve === "none" && !this.#heeded.calendar.hasWindows;
+    return isTimeless || (known.walltimeMs === spec.walltimeMs && known.graceTimeoutMs === spec.graceTimeoutMs);
+  }
+
+  #classFor(workload: Workload): PlacementClass {
     const key = classKey(workload, this.#rules, this.#heeded);
     let found = this.#classes.get(key);
     if (found === undefined) {
@@ -202,6 +237,7 @@ export class Queue {
 
   /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
   setGrowth(workload: WorkloadEntity, grows: AttemptId, workers: number): void {
+    if (workers === 0 && this.#growth.size === 0) return;
     const known = this.#growth.get(grows);
     if ((known?.workers ?? 0) === workers) return;
     this.#changes++;
@@ -252,6 +288,7 @@ export class Queue {
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
     for (const [key, found] of this.#classes) if (found.waiting.length === 0) this.#classes.delete(key);
+    this.#recent = new WeakMap();
     this.#classesBeforeDrop = Math.max(CLASSES_KEPT, 2 * this.#classes.size);
   }
 
@@ -261,7 +298,9 @@ export class Queue {
     const growing = [...this.#growth];
     this.#rules = rules;
     this.#compare = workloadOrder(rules);
+    this.#compareHeads = plainHeadOrder(rules, this.#compare);
     this.#classes = new Map();
+    this.#recent = new WeakMap();
     this.#growth = new Map();
     this.readyCount = 0;
     this.#changes++;

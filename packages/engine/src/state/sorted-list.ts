@@ -66,6 +66,16 @@ export class SortedList<T> {
     return before + this.#positionIn(this.#chunks[chunkIndex] as T[], item);
   }
 
+  /** The entry at a position; `undefined`: there are not so many. */
+  at(position: number): T | undefined {
+    let skip = position;
+    for (const chunk of this.#chunks) {
+      if (skip < chunk.length) return chunk[skip];
+      skip -= chunk.length;
+    }
+    return undefined;
+  }
+
   /** Entries from an offset on, in order. */
   *from(offset: number): Generator<T> {
     let skip = offset;

@@ -52,6 +52,7 @@ export class TeamUse {
 
   /** What teams may borrow of each other; `null` while the policy knows no borrowing. */
   quota: QuotaIndex | null = null;
+  #isBounded = false;
   #borrows: boolean;
 
   readonly users: UserUse = new UserUse();
@@ -89,11 +90,9 @@ export class TeamUse {
     return this.#nodes.values();
   }
 
-  /** Whether any quota is stated that a team could reach, whatever is held. */
+  /** Whether any quota is stated that a team or a user could reach, whatever is held. */
   get isBounded(): boolean {
-    if (this.quota !== null) return true;
-    for (const { limit, guarantee } of this.#nodes.values()) if (limit.length > 0 || guarantee.length > 0) return true;
-    return false;
+    return this.#isBounded || this.users.isKept;
   }
 
   /** The position of a resource by its name; accelerator types get theirs when first named. */
@@ -244,6 +243,8 @@ export class TeamUse {
   #indexQuota(): void {
     const nodes = [...this.#nodes.values()];
     this.quota = this.#borrows ? new QuotaIndex(nodes, (resource) => this.position(resource)) : null;
+    this.#isBounded =
+      this.quota !== null || nodes.some(({ limit, guarantee }) => limit.length > 0 || guarantee.length > 0);
     if (this.quota === null) return;
     const { tree, positions } = this.quota;
     for (const node of nodes) {

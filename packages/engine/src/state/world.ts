@@ -21,6 +21,7 @@ import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import { Endings } from "./endings.ts";
+import { workloadOf } from "./entities.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import { ScoreIndex } from "../schedule/scores/score-index.ts";
 import type { LookedFor, Reservation } from "../schedule/backfill/reservations.ts";
@@ -234,10 +235,10 @@ export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload)
 }
 
 /** Wakes the engine when work may be taken for others that was promised to run until then. */
-export function waitForMinRuntime({ state, timers }: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
-  const { minRuntimeMs } = state.workloads.get(workloadId)?.spec ?? {};
+export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
+  const { minRuntimeMs } = workloadOf(world, workloadId).spec;
   if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
-    timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
+    world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
 }
 
 /** Wakes the engine when the time of work comes that may not start before. */

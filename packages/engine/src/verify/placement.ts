@@ -39,11 +39,12 @@ export function verifyPlacement(
       acceleratorCount(worker.accelerators) === shapeOf(gang, worker).accelerators,
       `${who} was given ${worker.accelerators} on ${worker.node}`,
     );
-    for (const [label, value] of Object.entries(found.spec.nodeSelector ?? {}))
-      invariant(
-        node.labels?.[label] === value,
-        `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
-      );
+    if (found.spec.nodeSelector !== undefined)
+      for (const [label, value] of Object.entries(found.spec.nodeSelector))
+        invariant(
+          node.labels?.[label] === value,
+          `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
+        );
     const workload = found.waiting.first();
     if (workload !== undefined && layer !== "later" && world.state.calendar.size > 0) {
       const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });

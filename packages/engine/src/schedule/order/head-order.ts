@@ -3,6 +3,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Workload } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
+import type { Rules } from "../../policy/rules.ts";
 import { compareText } from "../../state/canonical.ts";
 import { userStanding } from "./user-standing.ts";
 import type { World } from "../../state/world.ts";
@@ -19,19 +20,28 @@ function compareRequests(left: PlacementClass, right: PlacementClass): number {
   );
 }
 
-export function headOrder(world: World): CompareClasses {
-  const { rules, queue } = world;
-  const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+
+/** Where the heads alone decide, by the policy's order between workloads; `null`: more is to be looked at. */
+export function plainHeadOrder(
+  { phases, order }: Rules,
+  compare: (left: Workload, right: Workload) => number,
+): CompareClasses | null {
+  const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
+  if (phases.includes("refill") || looksBeyond) return null;
+  return (left, right) => compare(head(left), head(right)) || compareRequests(left, right);
+}
+
+export const headOrder = (world: World): CompareClasses => world.queue.compareHeads ?? orderBeyondHeads(world);
+
+function orderBeyondHeads(world: World): CompareClasses {
+  const { order } = world.rules;
   /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
   const stage = (found: PlacementClass): number => {
     if (!found.isGrowth) return 0;
     const running = growingAttempt(world, found)?.workers.length ?? 0;
     return running <= minWorkersOf(found.gang) ? 1 : 2;
   };
-  const { order } = rules;
-  const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
-  if (!rules.phases.includes("refill") && !looksBeyond)
-    return (left, right) => queue.compare(head(left), head(right)) || compareRequests(left, right);
   const standing = order.includes("user") ? userStanding(world) : null;
   return (left, right) => {
     for (const key of order) {
