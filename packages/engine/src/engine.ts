@@ -9,6 +9,7 @@ import type { Event } from "./events.ts";
 import type { Input } from "./inputs.ts";
 import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
+import { defragmentsAtMs } from "./schedule/defragment.ts";
 import { runRound } from "./schedule/round.ts";
 import { copyLiveState } from "./state/copy.ts";
 import { learnOutcomes } from "./schedule/learn-outcomes.ts";
@@ -78,8 +79,9 @@ class EngineCore implements Engine {
   }
 
   nextWakeAtMs(): number | null {
-    const { timers, endings, queue, past } = this.#world;
-    const dueMs = timers.nextAtMs();
+    const { timers, endings, queue, past, rules } = this.#world;
+    const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
+    const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earliest(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
     // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
     return earliest(dueMs, endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs));

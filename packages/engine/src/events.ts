@@ -148,6 +148,8 @@ export type AttemptEvent =
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
+      /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
+      readonly pairsGathered?: number;
     })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
 

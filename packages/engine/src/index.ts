@@ -40,6 +40,8 @@ export * from "./explain/change.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareClaim } from "./quota/divide.ts";
 export { queuePage, waitingSummary } from "./explain/queue-page.ts";
+export { foreseeDefragmentation } from "./explain/defragmentation.ts";
+export type { DefragmentationForecast } from "./explain/defragmentation.ts";
 export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
 export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/fleet-use.ts";

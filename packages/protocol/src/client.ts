@@ -5,6 +5,7 @@
  */
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
+import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
 import type {
@@ -92,6 +93,8 @@ export interface HeadroomClient {
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
   apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;
+  /** What would be moved now to gather idle accelerators; nothing is. */
+  defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;
   listNodes(page?: PageRequest, options?: CallOptions): Promise<Page<Node>>;
   getNode(id: string, options?: CallOptions): Promise<Node>;

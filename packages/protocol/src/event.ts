@@ -151,6 +151,7 @@ export const event = z
           right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
         }),
       ),
+      pairsGathered: count.optional(),
     }),
     fact("progressRecorded", {
       attemptId: z.string(),

@@ -6,6 +6,7 @@ export * from "./apply.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./client.ts";
+export * from "./defragmentation.ts";
 export * from "./documents/index.ts";
 export * from "./event.ts";
 export * from "./event-search.ts";

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { applyPlan, applyRequest } from "./apply.ts";
+import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
@@ -209,6 +210,12 @@ export const operations = {
     params: byId,
     problems: ["unknownReplay"],
   }),
+  defragmentation: operation(
+    "GET /v1/defragmentation",
+    "What would be moved now to gather idle accelerators; nothing is",
+    defragmentation,
+    { problems: ["overloaded"] },
+  ),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
   getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as limits from "./limits.ts";
 import { integer } from "./limits.ts";
 import * as names from "./names.ts";
+import { scheduleTimes } from "./schedule.ts";
 
 const durationMs = integer(0, limits.DURATION_MS_MAX);
 
@@ -118,6 +119,28 @@ const evictionRules = z
   })
   .meta({ id: "EvictionRules" });
 
+const HOUR_MS = 3_600_000;
+
+const defragmentRules = z
+  .strictObject({
+    movesPerHour: integer(1, 100_000).meta({ description: "How many moves there may be within any hour." }),
+    restMs: integer(HOUR_MS, limits.DURATION_MS_MAX).meta({
+      description: "A workload is moved at most once in so long: an hour or more.",
+    }),
+    lossPerPairMs: integer(0, limits.DURATION_MS_MAX).meta({
+      description:
+        "What a move may cost for each pair of idle accelerators that it brings together on a node: work done again, and what would come free within the hour anyway, in accelerators times milliseconds.",
+    }),
+    during: z
+      .strictObject({
+        times: scheduleTimes.meta({ description: "When such a time begins, in UTC: a cron expression, read." }),
+        lastsMs: integer(60_000, limits.DURATION_MS_MAX).meta({ description: "How long it lasts." }),
+      })
+      .optional()
+      .meta({ description: "Only at these times; always if left out." }),
+  })
+  .meta({ id: "DefragmentRules" });
+
 export const policy = z
   .strictObject({
     name: names.workloadName.meta({ description: "What the policy is called." }),
@@ -155,11 +178,14 @@ export const policy = z
       description:
         "What becomes of work that the fleet could not hold if it were empty. `hold`: it waits, and lets others pass. `reject`: it is refused.",
     }),
-    phases: distinct(z.enum(["place", "consolidate", "reclaim", "preempt", "refill", "grow", "drop-incomplete"]), 7)
+    phases: distinct(
+      z.enum(["place", "consolidate", "reclaim", "preempt", "refill", "defragment", "grow", "drop-incomplete"]),
+      8,
+    )
       .optional()
       .meta({
         description:
-          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
+          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share. `defragment`: while nobody waits for room, moves work that may move to gather what is idle, within the bounds of `defragment`. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
       }),
     teams: teamRules.optional(),
     backfill: backfillRules.optional(),
@@ -177,6 +203,7 @@ export const policy = z
         }),
       })
       .optional(),
+    defragment: defragmentRules.optional(),
     waives: z
       .array(integer(1, 16))
       .max(16)

@@ -48,7 +48,9 @@ const SHARE_SHOWN_MILLI_MAX = 100_000;
 const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)}%`;
 
 /** For whom room is made, by what right, and from whom: everybody named, with both standings of every team that gives. */
-export function planSentence({ workloadId, reason, victims }: Planned): string {
+export function planSentence({ workloadId, reason, victims, pairsGathered }: Planned): string {
+  if (pairsGathered !== undefined)
+    return `Workload ${workloadId} is moved to gather what is idle: ${plural(pairsGathered, "pair")} of idle accelerators more lie on one node.`;
   const [first] = victims;
   const one = victims.length === 1 && first !== undefined ? victimText(first) : plural(victims.length, "attempt");
   const whole = `Room is made for workload ${workloadId} ${planRights[reason]}: ${one}`;

@@ -4,6 +4,7 @@
  */
 export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
+export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";
 export { stopReasonText } from "./eviction-text.ts";
 export * from "./fleet-view.ts";

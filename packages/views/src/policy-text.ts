@@ -6,7 +6,16 @@ import { durationText, plural } from "./plain-text.ts";
 import { enginePolicy } from "./wire-forms.ts";
 
 export interface PolicyLine {
-  readonly section: "Order" | "Round" | "Teams" | "Backfill" | "Fabric" | "Eviction" | "Elastic gangs" | "Invariants";
+  readonly section:
+    | "Order"
+    | "Round"
+    | "Teams"
+    | "Backfill"
+    | "Fabric"
+    | "Eviction"
+    | "Defragmentation"
+    | "Elastic gangs"
+    | "Invariants";
   readonly knob: string;
   readonly text: string;
 }
@@ -20,6 +29,7 @@ export function policyLines(policy: Policy): readonly PolicyLine[] {
     ...backfillLines(rules),
     ...fabricLines(rules),
     ...evictionLines(rules),
+    ...defragmentLines(rules),
     ...elasticLines(rules),
     {
       section: "Invariants",
@@ -73,6 +83,7 @@ const phaseWords: Words<Rules["phases"][number]> = {
   reclaim: "take back for teams what others hold beyond theirs",
   preempt: "take from lower priority in the same team",
   refill: "give out anew what teams hold above their share",
+  defragment: "gather what is idle by moving work",
   grow: "grow elastic gangs",
   "drop-incomplete": "end gangs below their least number of workers",
 };
@@ -182,6 +193,24 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
         ? "no checkpoint is asked for"
         : `a checkpoint is asked for and given ${durationText(checkpointTimeoutMs)}`,
     ),
+  ];
+}
+
+function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
+  const line = (knob: string, text: string): PolicyLine => ({ section: "Defragmentation", knob, text });
+  if (defragment === undefined || !phases.includes("defragment"))
+    return [line("Moves", "none: what is idle is gathered for those who wait alone")];
+  const { movesPerHour, restMs, lossPerPairMs, during } = defragment;
+  return [
+    line(
+      "Moves",
+      `at most ${plural(movesPerHour, "move")} within an hour, each workload once in ${durationText(restMs)}`,
+    ),
+    line(
+      "A move may cost",
+      `${durationText(lossPerPairMs)} of an accelerator for each pair of idle ones that it brings together`,
+    ),
+    line("When", during === undefined ? "always" : `from set times on for ${durationText(during.lastsMs)}`),
   ];
 }
 

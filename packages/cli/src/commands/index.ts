@@ -7,6 +7,7 @@ import { applyCommand } from "./apply.ts";
 import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
+import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { fleetCommand } from "./fleet.ts";
 import { holdCommand } from "./hold.ts";
@@ -53,6 +54,7 @@ export const commands: readonly CommandDefinition[] = [
   statusCommand,
   fleetCommand,
   nodesCommand,
+  defragmentCommand,
   teamsCommand,
   calendarCommand,
   schedulesCommand,

@@ -225,6 +225,16 @@ describe("looking", () => {
     expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
   });
 
+  it("says what would be moved to gather idle accelerators, and moves nothing itself", async () => {
+    expect(await headroom(["defragment"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--dry-run") });
+    const said = await headroom(["defragment", "--dry-run"]);
+    expect(said).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Nothing would be moved: .*ACCELERATOR +NODES BY IDLE/s),
+    });
+    expect(json(await headroom(["defragment", "--dry-run", "--json"]))).toMatchObject({ isInForce: false, moves: [] });
+  });
+
   it("replays what was recorded, under a policy by name or from a file", async () => {
     await follow("replayed", "true");
     const { stdout } = await headroom(["policy", "--json"]);

@@ -82,6 +82,7 @@ type Reading = Pick<
   | "forecastWorkload"
   | "whatIf"
   | "queue"
+  | "defragmentation"
   | "fleet"
   | "listNodes"
   | "getNode"
@@ -136,6 +137,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     },
     whatIf: async (question) => whatIfOf(engine, accepted(whatIfQuestion.safeParse(question))),
     queue: async (page = {}) => views.queueView(engine, page),
+    defragmentation: async () => views.defragmentationView(engine),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),

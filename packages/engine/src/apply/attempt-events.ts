@@ -1,11 +1,12 @@
 import type { AttemptEvent } from "../events.ts";
-import type { AttemptId } from "../model/ids.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
+import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
-import { waitForMinRuntime, waitForWindows } from "../state/world.ts";
+import { waitForMinRuntime, waitForRest, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
 import { accrueLine, wakeForBudgets } from "./accounts.ts";
 import { recordPastUse } from "./past-use.ts";
@@ -59,7 +60,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return;
     }
     case "evictionPlanned":
-      return;
+      return event.pairsGathered === undefined ? undefined : remember(world, event.workloadId, event.atMs);
     case "progressRecorded": {
       const attempt = touchedAttempt(world, event.attemptId);
       attempt.progress = { atMs: event.atMs, step: event.step, totalSteps: event.totalSteps, metrics: event.metrics };
@@ -128,6 +129,19 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
+}
+
+/** Who was moved rests; who has rested is forgotten, the oldest first. */
+function remember(world: World, id: WorkloadId, atMs: number): void {
+  const { moved } = world.state;
+  const restMs = world.rules.defragment?.restMs ?? HOUR_MS;
+  for (const [known, movedAtMs] of moved) {
+    if (movedAtMs + restMs > atMs) break;
+    moved.delete(known);
+  }
+  moved.delete(id);
+  moved.set(id, atMs);
+  waitForRest(world, atMs);
 }
 
 function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {

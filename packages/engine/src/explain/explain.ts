@@ -66,7 +66,7 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   if (timely !== null) return timely;
   const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
   if (promised !== undefined && readyTask(workload, nowMs) === null)
-    return blocked(["attemptEnded", "workersLeft"], {
+    return blocked(["attemptEnded", "workersLeft", "promiseWithdrawn"], {
       kind: "promised",
       nodes: promised.workers.map(({ node }) => node),
     });

@@ -3,6 +3,8 @@
  * system is running this engine under another policy. The first five knobs every policy states; the others may be left out
  * and are then as in `rules.ts`, so that a policy in an old journal still means what it said.
  */
+import type { ScheduleTimes } from "../model/schedule.ts";
+
 export interface Policy {
   readonly name: string;
   /**
@@ -28,6 +30,8 @@ export interface Policy {
   readonly fabric?: FabricRules;
   readonly eviction?: EvictionRules;
   readonly elastic?: ElasticRules;
+  /** For the phase `defragment`, which does nothing without it. */
+  readonly defragment?: DefragmentRules;
   /** Invariants of the design that the policy gives up, by number, for what it imitates; absent: none. */
   readonly waives?: readonly number[];
 }
@@ -55,9 +59,17 @@ export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentati
  * What a round does after time has been dealt with, in this order. `place`: starts what fits. `consolidate`: moves work that may
  * be moved to make room. `reclaim`: takes back for a team what others hold beyond theirs. `preempt`: takes from work of lower
  * priority in the same team. `refill`: tentatively evicts what teams hold above their share and fills
- * up anew in fair order. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
+ * up anew in fair order. `defragment`: while nobody waits for room, moves a little work to gather what is idle. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
  */
-export type Phase = "place" | "consolidate" | "reclaim" | "preempt" | "refill" | "grow" | "drop-incomplete";
+export type Phase =
+  | "place"
+  | "consolidate"
+  | "reclaim"
+  | "preempt"
+  | "refill"
+  | "defragment"
+  | "grow"
+  | "drop-incomplete";
 
 export interface TeamRules {
   /** How siblings are ordered, most significant key first, each seen with its best waiting request; empty: teams play no part in the order. */
@@ -130,6 +142,17 @@ export interface EvictionRules {
   readonly moveLossMsMax?: number;
   /** Work is asked for a checkpoint before it is stopped, and given this long. */
   readonly checkpointTimeoutMs: number;
+}
+
+export interface DefragmentRules {
+  /** At most so many moves within any hour. */
+  readonly movesPerHour: number;
+  /** A workload is moved at most once in so long; an hour or more. */
+  readonly restMs: number;
+  /** What a move may cost (work done again, and a place that would come free within the hour anyway, in accelerators times ms) for each pair of idle accelerators that it brings together on a node. */
+  readonly lossPerPairMs: number;
+  /** From each of these instants on for so long; absent: always. */
+  readonly during?: { readonly times: ScheduleTimes; readonly lastsMs: number };
 }
 
 export interface ElasticRules {

@@ -1,11 +1,14 @@
 /** What a policy leaves out, filled in: the form in which the phases of a round read it. */
 import type { ElasticRules, Policy } from "./policy.ts";
 
-export type Rules = Required<Omit<Policy, "typicalDemand" | "elastic">> &
-  Pick<Policy, "typicalDemand"> & { readonly elastic: Required<ElasticRules> };
+export type Rules = Required<Omit<Policy, Optional | "elastic">> &
+  Pick<Policy, Optional> & { readonly elastic: Required<ElasticRules> };
+
+/** Sections for which there is nothing that holds where they are left out. */
+type Optional = "typicalDemand" | "defragment";
 
 /** What holds where a policy says nothing: whatever fits is started, and nothing is taken from anybody. */
-const plain: Omit<Rules, "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
+const plain: Omit<Rules, "defragment" | "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
   phases: ["place"],
   teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "idle", usageHalfLifeMs: null },
   backfill: { reserve: "none", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },

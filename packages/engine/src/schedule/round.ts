@@ -5,6 +5,7 @@
  */
 import type { Batch } from "../batch.ts";
 import type { Phase } from "../policy/policy.ts";
+import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "./drop-incomplete.ts";
 import { evictFor } from "./evict/evict.ts";
 import { expire } from "./expire.ts";
@@ -19,6 +20,7 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   reclaim: (batch) => evictFor(batch, "reclaimed"),
   preempt: (batch) => evictFor(batch, "preempted"),
   refill,
+  defragment,
   grow: growLast,
   "drop-incomplete": dropIncomplete,
 };

@@ -16,6 +16,7 @@ export function copyLiveState(state: State): State {
     schedules: new Map(state.schedules),
     accounts: new Map(state.accounts),
     pastUse: new Map(state.pastUse),
+    moved: new Map(state.moved),
     answers: new Map(),
     demand: state.demand?.copy() ?? null,
     nodes: copied(state.nodes),

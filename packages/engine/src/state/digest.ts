@@ -25,6 +25,7 @@ export function stateDigest(state: State): string {
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
       ...(state.pastUse.size === 0 ? {} : { pastUse: state.pastUse }),
       ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
+      ...(state.moved.size === 0 ? {} : { moved: state.moved }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // A retained answer never changes, so its key stands for it.

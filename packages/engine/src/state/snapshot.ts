@@ -3,7 +3,7 @@
  * forks travel in. Indexes are not part of it; they are rebuilt.
  */
 import type { Account } from "../model/budget.ts";
-import type { TeamName } from "../model/ids.ts";
+import type { TeamName, WorkloadId } from "../model/ids.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { PastUse } from "../model/past-use.ts";
@@ -38,6 +38,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       attempts: [...state.attempts.values()].map(store),
       promises: [...state.promises.values()],
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
+      ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
       ...(state.pastUse.size === 0 ? {} : { pastUse: [...state.pastUse] }),
       ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
@@ -63,6 +64,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly accounts?: readonly (readonly [TeamName, Account])[];
   /** Absent where no policy counts it. */
   readonly pastUse?: readonly (readonly [string, PastUse])[];
+  /** Absent where nothing was moved to gather what is idle. */
+  readonly moved?: readonly (readonly [WorkloadId, number])[];
   /** Absent where no policy's scores wanted to know it. */
   readonly demand?: StoredDemand;
   /** Absent while there are none. */
@@ -122,6 +125,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
     accounts: new Map(stored.accounts ?? []),
     pastUse: new Map(stored.pastUse ?? []),
+    moved: new Map(stored.moved ?? []),
     schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),

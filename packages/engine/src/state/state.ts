@@ -40,6 +40,8 @@ export interface ReadonlyState {
   readonly pastUse: ReadonlyMap<string, PastUse>;
   /** By name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
+  /** Workloads that were moved to gather what is idle, with the time of their last such move; those that may move again are left out. */
+  readonly moved: ReadonlyMap<WorkloadId, number>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
   /** What has lately been asked for, from the first submission on under a policy whose scores want to know it. */

@@ -10,6 +10,7 @@ import type { PastUse } from "../model/past-use.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
@@ -74,6 +75,7 @@ export interface State extends ReadonlyState {
   readonly accounts: Map<TeamName, Account>;
   readonly pastUse: Map<string, PastUse>;
   readonly schedules: Map<string, ScheduleItem>;
+  readonly moved: Map<WorkloadId, number>;
   readonly answers: Map<string, Answer>;
   demand: DemandMix | null;
   submittedCount: number;
@@ -143,6 +145,7 @@ export function emptyState(): State {
     accounts: new Map(),
     pastUse: new Map(),
     schedules: new Map(),
+    moved: new Map(),
     answers: new Map(),
     demand: null,
     submittedCount: 0,
@@ -202,8 +205,7 @@ export function indexState(state: State): World {
     waitForMinRuntime(world, attempt, state.nowMs);
     waitForWindows(world, attempt);
   }
-  for (const { window } of calendar.windows) waitForWindow(timers, window);
-  for (const item of state.schedules.values()) waitForSchedule(world, item);
+  waitForTheClock(world);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
   for (const promise of state.promises.values()) holdPromise(world, promise, 1);
   const ended: WorkloadEntity[] = [];
@@ -223,6 +225,14 @@ export function indexState(state: State): World {
   }
   for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
   return world;
+}
+
+/** Wakes the engine for what comes by the clock alone. */
+function waitForTheClock(world: World): void {
+  const { state, timers, calendar } = world;
+  for (const { window } of calendar.windows) waitForWindow(timers, window);
+  for (const item of state.schedules.values()) waitForSchedule(world, item);
+  for (const atMs of state.moved.values()) waitForRest(world, atMs);
 }
 
 /** Files work under everything whose end it waits for. */
@@ -245,6 +255,12 @@ export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Atte
 export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
   if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
     timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
+}
+
+/** Wakes the engine when more may be moved, and when what was moved may move again. */
+export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
+  timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
+  timers.add({ kind: "calendar", atMs: movedAtMs + (rules.defragment?.restMs ?? HOUR_MS) });
 }
 
 /** Wakes the engine when a schedule is due. */

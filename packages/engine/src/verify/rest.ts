@@ -14,12 +14,19 @@ function hasOneLine(policy: Policy): boolean {
   return teams.order.length === 0 && isPlain && phases.includes("place");
 }
 
+/** Gangs that ask for further workers in the order of the queue may be its head. */
+const mayGrowInLine = (state: ReadonlyState): boolean =>
+  rulesOf(state.policy).elastic.grow === "in-order" &&
+  [...state.attempts.values()].some(
+    ({ workloadId, workers }) => workers.length < (state.workloads.get(workloadId)?.spec.gang.workers ?? 0),
+  );
+
 /**
  * The first of the queue, under a policy whose head blocks; `null` under any other. Who is held by a limit or by a fleet too
  * small waits aside.
  */
 export function blockingHead(state: ReadonlyState, nowMs: number): Workload | null {
-  if (state.policy.whenHeadBlocked !== "stop" || !hasOneLine(state.policy)) return null;
+  if (state.policy.whenHeadBlocked !== "stop" || !hasOneLine(state.policy) || mayGrowInLine(state)) return null;
   const { mayBlock } = feasibility(state);
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {

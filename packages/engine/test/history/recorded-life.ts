@@ -40,6 +40,7 @@ export function recordLife(): RecordedLife {
   relabel(drive);
   save(drive);
   placeGroups(drive);
+  gather(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -314,4 +315,32 @@ function relabel(drive: Drive): void {
   const ask = { team: "zellen", gang: { accelerators: 8 }, acceleratorTypes: ["C300"] } as const;
   drive.receive(submit("lesser", { ...ask, preemptible: true }));
   drive.receive(submit("greater", { ...ask, priority: 5 }));
+}
+
+/** When everybody has gone, what is idle is gathered: of two that lie apart one moves to the other. */
+function gather(drive: Drive): void {
+  const { state } = drive.engine;
+  for (const { id, endedAtMs } of Array.from(state.workloads.values()))
+    if (endedAtMs === null) drive.receive(command({ kind: "stopWorkload", workloadId: id }));
+  for (const { id } of Array.from(state.attempts.values())) drive.receive(exited(id, code(0, 0)));
+  drive.receive(
+    command({
+      kind: "setPolicy",
+      policy: {
+        ...(presets.get("default") as Policy),
+        phases: ["place", "defragment"],
+        defragment: { movesPerHour: 1, restMs: 3_600_000, lossPerPairMs: 60_000 },
+      },
+    }),
+    applied({ pools: [pool("F600")] }),
+    { kind: "nodeSeen", node: node("n11", "F600") },
+    { kind: "nodeSeen", node: node("n12", "F600") },
+  );
+  const ask = { gang: { accelerators: 4 }, acceleratorTypes: ["F600"], preemptible: true } as const;
+  for (const name of ["apart", "gone", "together", "gone too"]) drive.receive(submit(name.replace(" ", "-"), ask));
+  for (const { id } of Array.from(state.attempts.values())) drive.receive(running(id));
+  const attemptsOf = (name: string): readonly string[] =>
+    [...state.workloads.values()].find(({ spec: { name: own } }) => own === name)?.activeAttempts ?? [];
+  for (const name of ["gone", "gone-too"]) for (const id of attemptsOf(name)) drive.receive(exited(id, code(0, 0)));
+  for (const id of attemptsOf("apart")) drive.receive(exited(id, code(0, 0)));
 }

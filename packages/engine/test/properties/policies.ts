@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { rulesOf } from "../../src/index.ts";
 import type {
   BackfillRules,
+  DefragmentRules,
   ElasticRules,
   EvictionRules,
   FabricRules,
@@ -24,7 +25,7 @@ const phases: fc.Arbitrary<readonly Phase[]> = fc.oneof(
     ["refill", "grow"],
   ),
   fc
-    .uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "grow", "drop-incomplete"))
+    .uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "defragment", "grow", "drop-incomplete"))
     .map((rest): readonly Phase[] => ["place", ...rest]),
 );
 
@@ -82,6 +83,12 @@ const elastic: fc.Arbitrary<ElasticRules> = fc.record({
   by: fc.constantFrom<NonNullable<ElasticRules["by"]>>("order", "throughput", "throughput"),
 });
 
+const defragment: fc.Arbitrary<DefragmentRules> = fc.record({
+  movesPerHour: fc.constantFrom(1, 3, 100),
+  restMs: fc.constant(3_600_000),
+  lossPerPairMs: fc.constantFrom(0, 1000, 1_000_000),
+});
+
 const keys = fc.constantFrom<OrderKey>("submitted", "priority", "walltime", "deadline", "starting", "running", "user");
 
 export const policies: fc.Arbitrary<Policy> = fc
@@ -104,6 +111,7 @@ export const policies: fc.Arbitrary<Policy> = fc
     fabric: fc.option(fabric, { nil: undefined, freq: 4 }),
     eviction: fc.option(eviction, { nil: undefined, freq: 4 }),
     elastic: fc.option(elastic, { nil: undefined, freq: 4 }),
+    defragment: fc.option(defragment, { nil: undefined, freq: 4 }),
   })
   .map((policy) => {
     const known = Object.fromEntries(

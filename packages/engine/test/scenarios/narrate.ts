@@ -77,6 +77,8 @@ export class Narrator {
         return `${this.#who(event.attemptId)} is promised nothing any more: ${event.reason}`;
       case "evictionPlanned": {
         const victims = event.victims.map((victim) => this.#victim(victim));
+        if (event.pairsGathered !== undefined)
+          return `to gather ${event.pairsGathered} pairs ${event.reason}: ${victims.join(", ")}`;
         return `for ${this.name(event.workloadId)} ${event.reason}: ${victims.join(", ")}`;
       }
       default:

@@ -1,6 +1,7 @@
 /** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
+  DefragmentRules,
   FabricSpec,
   GangGroup,
   GangSpec,
@@ -95,6 +96,14 @@ export function standingOf(fields: Fields): Partial<Team> {
   };
 }
 
+/** `defragment.during=2`: every day from two to three. */
+function duringHour(hour: number): NonNullable<DefragmentRules["during"]> {
+  const upTo = (from: number, to: number): number[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const days = { daysOfMonth: upTo(1, 31), months: upTo(1, 12), daysOfWeek: upTo(0, 6) };
+  return { times: { minutes: [0], hours: [hour], ...days }, lastsMs: 3_600_000 };
+}
+
 /** A preset, with knobs changed: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo phases=place,grow`. */
 export function policyOf({ plain, fields }: Words): Policy {
   const preset = presets.get(plain[0] ?? "");
@@ -102,7 +111,7 @@ export function policyOf({ plain, fields }: Words): Policy {
   const policy: Record<string, unknown> = { ...preset };
   for (const [name, text] of fields) {
     const [section = "", knob] = name.split(".");
-    const value = /^\d+$/.test(text) ? Number(text) : text;
+    const value = knob === "during" ? duringHour(Number(text)) : /^\d+$/.test(text) ? Number(text) : text;
     if (knob !== undefined) policy[section] = { ...(policy[section] as object | undefined), [knob]: value };
     else policy[section] = section === "order" || section === "phases" ? text.split(",") : value;
   }

@@ -166,6 +166,7 @@ export const handlers: Handlers = {
     if (missing !== undefined) throw noNode(missing);
     return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs });
   },
+  defragmentation: ({ outlook }) => outlook.ask({ kind: "defragmentation" }),
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
     const change = await tried(driver, body);
     return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };

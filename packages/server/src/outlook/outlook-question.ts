@@ -1,12 +1,13 @@
 /** What is asked about the time to come, and what the answer to each kind of question is. */
 import type { WorkloadSpec } from "@headroom/engine";
-import type { StartEstimate, StartingChanges, WhatIfAnswer } from "@headroom/protocol";
+import type { Defragmentation, StartEstimate, StartingChanges, WhatIfAnswer } from "@headroom/protocol";
 import type { WhatIfChange } from "@headroom/sim";
 import type { ForecastView } from "@headroom/views";
 
 export type OutlookQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
+  | { readonly kind: "defragmentation" }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec }
   | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
@@ -15,6 +16,7 @@ export interface OutlookAnswers {
   readonly changes: StartingChanges | null;
   /** `null`: it does not wait to start. */
   readonly estimate: StartEstimate | null;
+  readonly defragmentation: Defragmentation;
   readonly forecast: ForecastView;
   readonly whatIf: WhatIfAnswer;
 }

@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
-import { estimateView, forecastView, startingChangesView, whatIfView } from "@headroom/views";
+import { defragmentationView, estimateView, forecastView, startingChangesView, whatIfView } from "@headroom/views";
 import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
 
 /** Enough for a chart across a page. */
@@ -30,6 +30,8 @@ function answer(engine: Engine, question: OutlookQuestion, nowMs: number): Outlo
       return startingChangesView(engine, question.id);
     case "estimate":
       return estimate(engine, question.id, nowMs);
+    case "defragmentation":
+      return defragmentationView(engine);
     case "forecast":
       return forecastView(engine, question.spec);
     case "whatIf": {

@@ -1,4 +1,6 @@
 /** Courses of one window side by side: in all, by team, by user and by size. */
+import { wholeParts } from "@headroom/engine";
+import { milliIn } from "./course-book.ts";
 import type { BookedWorkload, BookSample, CourseBook } from "./course-book.ts";
 
 /** Times in ms; a wait goes from the submission to the first start, or to the end of the window where there is none. */
@@ -142,8 +144,8 @@ function wholeCourse(book: CourseBook, { fromMs }: ComparedWindow): Omit<CourseS
 }
 
 /** `1`, `2`, `3-4`, `5-8`, … accelerators of the whole gang; less than one is `under 1`. */
-function sizeOf({ milliPerWorker, workers }: BookedWorkload): string {
-  const milli = milliPerWorker * workers;
+function sizeOf({ gang }: BookedWorkload): string {
+  const milli = milliIn(wholeParts(gang));
   if (milli === 0) return "none";
   if (milli < 1000) return "under 1";
   const accelerators = Math.ceil(milli / 1000);

@@ -5,16 +5,27 @@
  * Workloads have other ids in another course; what is one and the same is known by its key: the id where it was there when the
  * window began, else team, name and which of that name it is.
  */
-import type { AttemptId, Engine, EndReason, Event, NodeId, Workload, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { partsOf } from "@headroom/engine";
+import type {
+  AttemptId,
+  EndReason,
+  Engine,
+  Event,
+  GangPart,
+  GangSpec,
+  NodeId,
+  WorkerAllocation,
+  Workload,
+  WorkloadId,
+  WorkloadSpec,
+} from "@headroom/engine";
 
 export interface BookedWorkload {
   readonly key: string;
   readonly id: WorkloadId;
   readonly team: string;
   readonly user: string;
-  /** Accelerators of one worker, in thousandths, and how many workers it asks for. */
-  readonly milliPerWorker: number;
-  readonly workers: number;
+  readonly gang: GangSpec;
   readonly submittedAtMs: number;
   /** It waited to start when the window began, or was submitted in it. */
   readonly awaitsStart: boolean;
@@ -44,7 +55,8 @@ export interface BookOptions {
 
 interface HeldAttempt {
   readonly workload: BookedWorkload;
-  workers: number;
+  /** In rank order; the last `leaving` of them were asked to leave. */
+  workers: readonly WorkerAllocation[];
   leaving: number;
   sinceMs: number;
   safeSinceMs: number;
@@ -80,7 +92,7 @@ export class CourseBook {
       const safeSinceMs = checkpoint?.attemptId === id ? checkpoint.atMs : placedAtMs;
       const leavingCount = leaving?.length ?? 0;
       this.#hold(id, workloadId, {
-        workers: workers.length + leavingCount,
+        workers: [...workers, ...(leaving ?? [])],
         leaving: leavingCount,
         sinceMs: options.fromMs,
         safeSinceMs,
@@ -116,7 +128,7 @@ export class CourseBook {
       case "gangPlaced": {
         const { attemptId, workloadId, workers, atMs } = event;
         const times = { sinceMs: atMs, safeSinceMs: atMs };
-        return this.#hold(attemptId, workloadId, { workers: workers.length, leaving: 0, ...times });
+        return this.#hold(attemptId, workloadId, { workers, leaving: 0, ...times });
       }
       case "attemptStarted":
         return this.#start(event.attemptId, event.atMs);
@@ -153,13 +165,13 @@ export class CourseBook {
         return;
       }
       case "gangShrinkRequested":
-        attempt.leaving = attempt.workers - event.workers;
+        attempt.leaving = attempt.workers.length - event.workers;
         attempt.workload.evictions++;
         return;
       case "workersLeft":
-        return this.#resize(attempt, attempt.workers - attempt.leaving, atMs);
+        return this.#resize(attempt, attempt.workers.slice(0, attempt.workers.length - attempt.leaving), atMs);
       case "gangGrown":
-        return this.#resize(attempt, attempt.workers + event.workers.length, atMs);
+        return this.#resize(attempt, [...attempt.workers, ...event.workers], atMs);
       case "checkpointRecorded":
         attempt.safeSinceMs = atMs;
         return;
@@ -225,8 +237,7 @@ export class CourseBook {
     const booked: BookedWorkload = {
       ...rest,
       team: spec.team,
-      milliPerWorker: spec.gang.accelerators * (spec.gang.shareMilli ?? 1000),
-      workers: spec.gang.workers,
+      gang: spec.gang,
       awaitsStart: rest.startedAtMs === null,
       endedAtMs: null,
       endReason: null,
@@ -265,10 +276,11 @@ export class CourseBook {
     workload.endReason = reason;
   }
 
-  #resize(attempt: HeldAttempt, workers: number, atMs: number): void {
+  #resize(attempt: HeldAttempt, workers: HeldAttempt["workers"], atMs: number): void {
     this.#settle(attempt, atMs);
-    this.#heldMilli += (workers - attempt.workers) * attempt.workload.milliPerWorker;
+    this.#heldMilli -= milliOf(attempt);
     attempt.workers = workers;
+    this.#heldMilli += milliOf(attempt);
     attempt.leaving = 0;
   }
 
@@ -279,4 +291,8 @@ export class CourseBook {
   }
 }
 
-const milliOf = ({ workers, workload }: HeldAttempt): number => workers * workload.milliPerWorker;
+const milliOf = ({ workers, workload: { gang } }: HeldAttempt): number => milliIn(partsOf(gang, workers));
+
+/** Thousandths of accelerators. */
+export const milliIn = (parts: readonly GangPart[]): number =>
+  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * (shape.shareMilli ?? 1000), 0);

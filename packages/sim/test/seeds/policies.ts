@@ -1,5 +1,14 @@
 /** Random policies: any combination of the knobs of a round. */
-import type { EvictionRules, OrderKey, Phase, Policy, TeamOrderKey, TeamRules } from "@headroom/engine";
+import type {
+  DefragmentRules,
+  EvictionRules,
+  OrderKey,
+  Phase,
+  Policy,
+  ScheduleTimes,
+  TeamOrderKey,
+  TeamRules,
+} from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 
 const orderKeys: readonly OrderKey[] = ["submitted", "priority", "walltime", "deadline", "starting", "running"];
@@ -28,7 +37,9 @@ const teamKeys: readonly TeamOrderKey[] = [
 export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const users = luck.aside("users").pick<readonly OrderKey[]>([[], [], ["user"]]);
   const order = [...users, ...orderKeys.filter(() => luck.chance(40))];
-  const phases = luck.pick(phaseLists);
+  const named = luck.pick(phaseLists);
+  const defragment = randomDefragmentation(luck.aside("defragmentation"), named);
+  const phases: readonly Phase[] = defragment === null ? named : [...named, "defragment"];
   const eviction = randomEviction(luck, heedsNames);
   const waives = phases.includes("refill") ? [6, 7] : [];
   return {
@@ -54,7 +65,27 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
       grow: luck.pick(["in-order", "last", "last", "never"]),
       by: luck.aside("growth").pick(["order", "throughput"]),
     },
+    ...(defragment === null ? {} : { defragment }),
     ...(waives.length === 0 ? {} : { waives }),
+  };
+}
+
+const everyMinute: ScheduleTimes = {
+  minutes: Array.from({ length: 60 }, (_, minute) => minute),
+  hours: Array.from({ length: 24 }, (_, hour) => hour),
+  daysOfMonth: Array.from({ length: 31 }, (_, day) => day + 1),
+  months: Array.from({ length: 12 }, (_, month) => month + 1),
+  daysOfWeek: [0, 1, 2, 3, 4, 5, 6],
+};
+
+/** Worlds last minutes: what is an hour's work there is a moment's here. */
+function randomDefragmentation(luck: Luck, phases: readonly Phase[]): DefragmentRules | null {
+  if (!phases.includes("place") || !luck.chance(50)) return null;
+  return {
+    movesPerHour: luck.pick([1, 3, 100]),
+    restMs: 3_600_000,
+    lossPerPairMs: luck.pick([500, 20_000, 1_000_000]),
+    ...(luck.chance(25) ? { during: { times: everyMinute, lastsMs: luck.pick([5000, 30_000]) } } : {}),
   };
 }
 

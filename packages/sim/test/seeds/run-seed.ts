@@ -39,6 +39,7 @@ export type Feature =
   | "preemption"
   | "gangLoss"
   | "backfill"
+  | "consolidation"
   | "defragmentation"
   | "nodeLoss"
   | "shrink"
@@ -147,7 +148,8 @@ class Watch extends Checkers {
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");
     if (event.kind === "evictionPlanned" && event.reason === "preempted") this.features.add("preemption");
-    if (event.kind === "attemptStopRequested" && event.reason === "moved") this.features.add("defragmentation");
+    if (event.kind === "evictionPlanned" && event.reason === "moved")
+      this.features.add(event.pairsGathered === undefined ? "consolidation" : "defragmentation");
     if (event.kind === "attemptEnded" && event.outcome === "lost" && isGang(state, event))
       this.features.add("gangLoss");
     if (event.kind === "attemptStopRequested" && event.reason === "nodeLost") this.features.add("gangLoss");

@@ -37,6 +37,7 @@ const everyFeature: readonly Feature[] = [
   "preemption",
   "gangLoss",
   "backfill",
+  "consolidation",
   "defragmentation",
   "nodeLoss",
 ];

@@ -94,7 +94,7 @@ function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean 
 }
 
 /** How the victims' teams stand before and after, as parts of their claims. */
-function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
+export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const standings = standingsOf(world);
   return victims.map(({ attempt, keeps, right }) => {
     const { spec } = workloadOf(world, attempt.workloadId);

@@ -76,7 +76,7 @@ function classOf(world: World, workload: WorkloadEntity, { growth, grows, group 
 }
 
 /** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
-function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
+export function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
   const { gang } = workload.spec;
   const least = minWorkersOf(gang);
   const group = attempt.workers[keeps]?.group ?? null;

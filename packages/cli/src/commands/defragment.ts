@@ -1,0 +1,71 @@
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import { shortDuration } from "../output/amounts.ts";
+import { tableLines } from "../output/table.ts";
+import { printable } from "../terminal.ts";
+
+interface Options {
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
+
+export const defragmentCommand = defineCommand<Options>({
+  name: "defragment",
+  summary: "Show what would be moved to gather idle accelerators, at which cost",
+  details:
+    "Moves are made by the policy alone: by its phase `defragment`, within the bounds of its section `defragment` (docs/policies.md).\n" +
+    "Example:\n  headroom defragment --dry-run",
+  options: [
+    { flags: "--dry-run", description: "list the moves that would be made now, whatever the hour and whoever waits" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    if (options.dryRun !== true)
+      throw new CliError(
+        "the policy decides when work is moved (phase and section `defragment`); --dry-run shows what would be",
+        exitCode.usage,
+      );
+    const client = await context.connect();
+    const answer = await client.defragmentation();
+    if (options.json === true) {
+      context.print(JSON.stringify(answer, null, 2));
+      return exitCode.ok;
+    }
+    const { paint, terminal } = context;
+    context.print(printable(answer.sentence));
+    if (answer.moves.length > 0) {
+      const columns = [
+        { title: "WORKLOAD", minWidth: 8 },
+        { title: "TEAM", minWidth: 8 },
+        ...["FROM", "TO"].map((title) => ({ title })),
+        ...["ACCELERATORS", "PAIRS GATHERED", "WORK LOST"].map(right),
+      ];
+      const rows = answer.moves.map((move) => [
+        move.name,
+        move.team,
+        move.from,
+        move.to,
+        String(move.accelerators),
+        String(move.pairsGathered),
+        shortDuration(move.lostAcceleratorMs),
+      ]);
+      context.print("", ...tableLines(columns, rows, terminal.stdout, paint));
+    }
+    const blocks = answer.before.map(({ acceleratorType, nodesByIdle }, index) => [
+      acceleratorType === "" ? "none" : acceleratorType,
+      blocksText(nodesByIdle),
+      blocksText(answer.after[index]?.nodesByIdle ?? []),
+    ]);
+    const columns = [{ title: "ACCELERATOR" }, { title: "NODES BY IDLE" }, { title: "AFTERWARDS" }];
+    context.print("", ...tableLines(columns, blocks, terminal.stdout, paint));
+    return exitCode.ok;
+  },
+});
+
+/** `3 × 8, 2 × 1`: three nodes with eight idle ones, two with one. */
+function blocksText(blocks: readonly { readonly idle: number; readonly nodes: number }[]): string {
+  const idle = blocks.filter((block) => block.idle > 0).toReversed();
+  return idle.length === 0 ? "–" : idle.map(({ idle: count, nodes }) => `${nodes} × ${count}`).join(", ");
+}

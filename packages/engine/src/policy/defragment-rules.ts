@@ -1,0 +1,11 @@
+/** What holds of the rules of defragmentation whatever they say. */
+import type { DefragmentRules } from "./policy.ts";
+
+export const HOUR_MS = 3_600_000;
+
+/** A dry run under a policy without rules of its own tries these: what a night could bring. */
+export const usualDefragmentation: DefragmentRules = {
+  movesPerHour: 20,
+  restMs: 24 * HOUR_MS,
+  lossPerPairMs: 600_000,
+};

@@ -1,0 +1,53 @@
+/** The dry run of defragmentation, with names and a sentence. */
+import { foreseeDefragmentation } from "@headroom/engine";
+import type { DefragmentationForecast, Engine } from "@headroom/engine";
+import type { Defragmentation } from "@headroom/protocol";
+import { grouped, plural } from "./plain-text.ts";
+
+/** More than anybody reads through; what is left would be moved later. */
+const MOVES_MAX = 200;
+
+export function defragmentationView(engine: Engine): Defragmentation {
+  const forecast = foreseeDefragmentation(engine, MOVES_MAX);
+  const { rules, isInForce, before, after } = forecast;
+  const { movesPerHour, restMs, lossPerPairMs } = rules;
+  return {
+    isInForce,
+    bounds: { movesPerHour, restMs, lossPerPairMs },
+    moves: forecast.moves.map((move) => {
+      const spec = engine.state.workloads.get(move.workloadId)?.spec;
+      return { ...move, name: spec?.name ?? move.workloadId, team: spec?.team ?? "" };
+    }),
+    before: before.map(plain),
+    after: after.map(plain),
+    sentence: sentenceOf(forecast),
+  };
+}
+
+type Blocks = DefragmentationForecast["before"][number];
+
+const plain = ({ acceleratorType, nodesByIdle }: Blocks): Defragmentation["before"][number] => ({
+  acceleratorType,
+  nodesByIdle: nodesByIdle.map((each) => ({ ...each })),
+});
+
+function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast): string {
+  const force = isInForce ? "" : " The policy in force moves nothing for this: these are usual bounds.";
+  if (moves.length === 0)
+    return `Nothing would be moved: no move that work allows gathers enough for what it costs.${force}`;
+  const lostMs = moves.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
+  const hours = Math.round(lostMs / 360_000) / 10;
+  return `${plural(moves.length, "move")} would cost ${grouped(hours)} accelerator hours of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
+}
+
+/** How many idle accelerators there are on its node, as an idle accelerator sees it. */
+function meanBlock(types: readonly Blocks[]): string {
+  let idle = 0;
+  let squares = 0;
+  for (const { nodesByIdle } of types)
+    for (const each of nodesByIdle) {
+      idle += each.idle * each.nodes;
+      squares += each.idle * each.idle * each.nodes;
+    }
+  return idle === 0 ? "0" : (squares / idle).toFixed(1);
+}
