@@ -37,7 +37,7 @@ export interface CheckpointGang {
   readonly untilMs: number;
 }
 
-/** More workers for a gang that runs, with the ranks behind those it has. */
+/** More workers for a gang that runs, with the ranks from `firstRank` on. A rank that it has is left alone: so this may be asked again. */
 export interface GrowGang {
   readonly kind: "growGang";
   readonly executor: ExecutorKind;

@@ -42,8 +42,8 @@ export interface Engine {
   /** The earliest instant at which time alone changes something; `null`: never. May be early, is never late. */
   nextWakeAtMs(): number | null;
   /**
-   * The effects that a crash may have swallowed: a launch for every attempt that never reported running, a stop for every
-   * one that should stop. Executors are idempotent, so a driver performs them all after recovery.
+   * The effects that a crash may have swallowed: a launch for every attempt that never reported running, all workers of every
+   * gang that may have grown, a stop for every one that should stop. Executors are idempotent, so a driver performs them all after recovery.
    */
   outstandingEffects(): readonly Effect[];
   /** Canonical digest of the state, 32 hex digits; costs what changed since the last call. */

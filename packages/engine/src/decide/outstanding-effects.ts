@@ -1,7 +1,9 @@
 /** The effects that a crash may have swallowed. Executors are idempotent by attempt, so asking again is always right. */
 import type { Effect } from "../effects.ts";
+import { workloadOf } from "../state/entities.ts";
+import { canResize } from "../state/holdings.ts";
 import type { AttemptEntity, World } from "../state/world.ts";
-import { checkpointOf, launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
+import { checkpointOf, growthOf, launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {
   return [...world.state.attempts.values()]
@@ -13,8 +15,13 @@ function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
   const effects: Effect[] = [];
   if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
   const { stop } = attempt;
+  if (stop === null && mayHaveGrown(world, attempt)) effects.push(growthOf(world, attempt, attempt.workers));
   if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
   else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));
   else if (attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
   return effects;
 }
+
+/** Executors say that an attempt runs, and not with how many workers: each is named again. */
+const mayHaveGrown = (world: World, attempt: AttemptEntity): boolean =>
+  workloadOf(world, attempt.workloadId).spec.gang.minWorkers !== undefined && canResize(world.state, attempt);

@@ -56,6 +56,26 @@ function describeObservation(observation: Observation | Signal): string {
 }
 
 describe("the simulated executor", () => {
+  it("has each rank once, however often growing and shrinking are asked for", () => {
+    const { executor, said } = bench();
+    const about = { executor: "simulated", attemptId: attemptId("w1.1"), workloadId: workloadId("w1") } as const;
+    const workers = launch("w1.1", ["n1", "n2", "n3"]).workers;
+    const nodes = (): string =>
+      executor
+        .workersOf(attemptId("w1.1"))
+        .map(({ node }) => node)
+        .join();
+    executor.perform([launch("w1.1")], 0);
+    executor.perform([{ ...about, kind: "growGang", firstRank: 1, workers: workers.slice(1) }], 0);
+    executor.perform([{ ...about, kind: "growGang", firstRank: 0, workers }], 0);
+    expect(nodes()).toBe("n1,n2,n3");
+    const shrink = { ...about, kind: "shrinkGang", workers: 2, graceTimeoutMs: 50 } as const;
+    executor.perform([shrink], 12);
+    executor.perform([shrink, { ...about, kind: "growGang", firstRank: 0, workers: workers.slice(0, 2) }], 20);
+    expect(nodes()).toBe("n1,n2");
+    expect(said(40)).toEqual(["10 w1.1 attemptRunning", "32 workersLeft"]);
+  });
+
   it("writes a checkpoint when asked, once, goes on, and is stopped by a stop alone", () => {
     const plan = () => ({ durationMs: 1000, exitCode: 0, checkpointMs: 30 });
     const { executor, said } = bench({ plan });

@@ -105,8 +105,10 @@ export class SimulatedExecutor {
     return this.#slotByAttempt.size;
   }
 
-  knows(attemptId: AttemptId): boolean {
-    return this.#slotByAttempt.has(attemptId);
+  /** Workers of an attempt that were not asked to leave; none if it is not known. */
+  workersOf(attemptId: AttemptId): LaunchGang["workers"] {
+    const slot = this.#slotByAttempt.get(attemptId);
+    return slot === undefined ? [] : this.#slots[slot]!.workers;
   }
 
   perform(effects: readonly Effect[], nowMs: number): void {
@@ -327,15 +329,20 @@ export class SimulatedExecutor {
   }
 
   /** With more workers what is left to do takes less time, by the gang's curve; without one in proportion, an elastic run of perfect scaling. */
-  #grow({ attemptId, workers }: GrowGang, nowMs: number): void {
+  #grow({ attemptId, firstRank, workers }: GrowGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
-    if (slot !== undefined) this.#resize(slot, [...this.#slots[slot]!.workers, ...workers], nowMs);
+    if (slot === undefined) return;
+    const known = this.#slots[slot]!.workers;
+    const lacking = workers.slice(Math.max(0, known.length - firstRank));
+    if (lacking.length > 0) this.#resize(slot, [...known, ...lacking], nowMs);
   }
 
   #shrink({ attemptId, workers, graceTimeoutMs }: ShrinkGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
+    // Asked again, they are leaving already.
+    if (attempt.awaitsLeaving !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
     attempt.awaitsLeaving = this.#queue.push(leavesAtMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.leaves);

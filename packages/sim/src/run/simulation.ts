@@ -9,6 +9,7 @@ import {
   commandId,
   createEngine,
   restoreEngine,
+  type AttemptId,
   type Command,
   type Engine,
   type Input,
@@ -19,6 +20,7 @@ import {
   type Ready,
   type Reply,
   type Team,
+  type WorkerAllocation,
 } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 import {
@@ -183,6 +185,11 @@ export class Simulation<Observer extends SimulationObserver> {
   /** Hands in inputs now, outside the script. What they say of nodes is only said: see `loseMachine`. */
   receive(inputs: readonly Input[]): Ready {
     return this.#round(inputs, inputs.length, this.#scriptIndex);
+  }
+
+  /** With which workers an attempt really runs, whatever the engine thinks; none: it has ended. */
+  workersOf(id: AttemptId): readonly WorkerAllocation[] {
+    return this.#executor.workersOf(id);
   }
 
   /** The machine dies with all that runs on it. Nobody tells the engine. */

@@ -203,6 +203,11 @@ function crash(simulation: Run, inputs: readonly Input[]): Run {
   const recovered = simulation.crashAfter(inputs);
   if (recovered.engine.digest() !== simulation.engine.digest())
     throw new Violation("a restored engine has another digest");
+  for (const { id, workers, stop } of recovered.engine.state.attempts.values()) {
+    const running = recovered.workersOf(id);
+    if (stop === null && running.length > 0 && JSON.stringify(running) !== JSON.stringify(workers))
+      throw new Violation(`after a crash ${id} runs with ${running.length} workers, not with its ${workers.length}`);
+  }
   return recovered;
 }
 
