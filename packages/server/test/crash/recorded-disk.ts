@@ -66,6 +66,8 @@ const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [],
 export class RecordedDisk {
   readonly #root: string;
   readonly #tree: RecordedDirectory = newDirectory();
+  /** Successful reads of what was not made yet, each until a call makes it that began before the read returned. */
+  readonly #readEarly = new Set<{ readonly name: string; readonly exit: number }>();
   readonly #positions = new Map<string, number | "append">();
   /** Line numbers at which something changed. */
   readonly instants: number[] = [];
@@ -79,6 +81,7 @@ export class RecordedDisk {
       this.instants.push(call.enter);
       if (call.exit !== UNKNOWN_EXIT) this.instants.push(call.exit);
     }
+    for (const { name } of this.#readEarly) throw new Error(`${name} is read and was not made by then`);
   }
 
   #apply(call: SystemCall): void {
@@ -118,6 +121,7 @@ export class RecordedDisk {
         parent.names.delete(name);
         parent.names.set(to, node);
         parent.changes.push({ enter, exit, kind: "rename", name, to });
+        this.#made(call.to, enter);
         return;
       }
       default:
@@ -129,8 +133,11 @@ export class RecordedDisk {
     const { path: name, flags, descriptor, enter, exit } = call;
     let node = this.#find(name);
     if (node === undefined) {
-      // Reading changes nothing, and may see what another process's call has made before that call has returned.
-      if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) return;
+      // Reading changes nothing, and may see what another process's call makes that was entered after it.
+      if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) {
+        this.#readEarly.add({ name, exit });
+        return;
+      }
       if (!flags.has("O_CREAT")) throw new Error(`${name} is opened before it was made`);
       node = { kind: "file", changes: [], syncs: [], size: 0 };
       this.#add(name, node, { enter, exit });
@@ -159,6 +166,11 @@ export class RecordedDisk {
     const parent = this.#parent(name);
     parent.names.set(path.basename(name), node);
     parent.changes.push({ ...span, kind: "add", name: path.basename(name), node });
+    this.#made(name, span.enter);
+  }
+
+  #made(name: string, enter: number): void {
+    for (const early of this.#readEarly) if (early.name === name && enter < early.exit) this.#readEarly.delete(early);
   }
 
   #find(name: string): RecordedNode | undefined {
