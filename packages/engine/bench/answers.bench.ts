@@ -12,6 +12,7 @@ const HOUR_MS = 3_600_000;
 const NODES = 1000;
 const CLASSES = 100;
 const PENDING = 1000;
+const REPEATS = 5;
 const teams = Array.from({ length: 10 }, (_, index) => `team${index}`);
 const teamOf = (index: number): string => teams[index % teams.length] as string;
 
@@ -121,10 +122,13 @@ function ask(bench: Bench): Record<string, unknown> {
   const cpus: number[] = [];
   const kinds = new Map<string, number>();
   for (const id of asked) {
-    const run = measured(() => ({ verdict: explain(bench.engine, id), changes: smallestChanges(bench.engine, id) }));
-    walls.push(run.wallMs);
-    cpus.push(run.cpuMs);
-    const { verdict, changes } = run.value;
+    // The best of some runs is what it takes; the others are what else the machine does.
+    const runs = Array.from({ length: REPEATS }, () =>
+      measured(() => ({ verdict: explain(bench.engine, id), changes: smallestChanges(bench.engine, id) })),
+    );
+    walls.push(Math.min(...runs.map(({ wallMs }) => wallMs)));
+    cpus.push(Math.min(...runs.map(({ cpuMs }) => cpuMs)));
+    const { verdict, changes } = (runs[0] as (typeof runs)[number]).value;
     if (verdict.kind !== "blocked") throw new Error(`${id} ${verdict.kind}`);
     for (const { change } of changes) kinds.set(change.kind, (kinds.get(change.kind) ?? 0) + 1);
   }

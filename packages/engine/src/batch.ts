@@ -5,6 +5,7 @@ import type { Event } from "./events.ts";
 import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
 import { Ledger } from "./state/ledger.ts";
+import type { PlacementClass } from "./state/queue.ts";
 import type { World } from "./state/world.ts";
 
 export class Batch {
@@ -14,10 +15,24 @@ export class Batch {
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
   #ledger: Ledger | null = null;
+  /** In a trial: whether the round has told what it is about, now that a class was asked. */
+  readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;
+  /** Nothing that the round would still do is asked for. */
+  isOver = false;
 
-  constructor(world: World, nowMs: number) {
+  constructor(
+    world: World,
+    nowMs: number,
+    tells: ((found: PlacementClass, started: boolean) => boolean) | null = null,
+  ) {
     this.world = world;
     this.nowMs = nowMs;
+    this.#tells = tells;
+  }
+
+  /** A class was asked whether its head starts. */
+  asked(found: PlacementClass, started: boolean): void {
+    if (this.#tells !== null) this.isOver ||= this.#tells(found, started);
   }
 
   /** What is set aside until the round ends. */

@@ -7,6 +7,7 @@ import { decideSignal } from "./decide/signals.ts";
 import type { Effect } from "./effects.ts";
 import type { Event } from "./events.ts";
 import type { Input } from "./inputs.ts";
+import type { WorkloadId } from "./model/ids.ts";
 import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "./schedule/defragment.ts";
@@ -227,9 +228,35 @@ export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number
   return batch;
 }
 
-/** The same with a round, of which nothing is written down: for forks whose journal nobody reads. */
+/** The same with a round, of which nothing is written down. */
 export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = takeInOnly(fork, inputs, nowMs);
+  runRound(batch);
+  return batch;
+}
+
+/**
+ * The same for the sake of one workload alone, `null`: of the one that the inputs submit. The round ends as soon as it is known
+ * whether that starts.
+ */
+export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+  const world = worldOf(fork);
+  const { state, rules } = world;
+  let target = sought;
+  const batch: Batch = new Batch(world, nowMs, (found, started) => {
+    const last = started ? batch.events.at(-1) : undefined;
+    if (last !== undefined) return last.kind === "gangPlaced" && last.workloadId === target;
+    // It is not asked again: nobody can be asked to leave for it, and no protected start moves.
+    const isFinal =
+      rules.phases[0] === "place" &&
+      rules.backfill.reserve === "none" &&
+      world.evictable.size === 0 &&
+      state.promises.size === 0;
+    return isFinal && target !== null && found === state.workloads.get(target)?.placementClass;
+  });
+  for (const input of inputs) takeIn(batch, input);
+  const submitted = batch.events.findLast((event) => event.kind === "workloadSubmitted");
+  target ??= submitted?.workloadId ?? null;
   runRound(batch);
   return batch;
 }

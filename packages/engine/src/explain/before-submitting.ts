@@ -22,7 +22,7 @@ export function beforeSubmitting(engine: Engine, spec: WorkloadSpec): Submission
   if (rejection !== null) return { kind: "refused", rejection };
   const trials = new Trials(engine);
   const undisturbed = trials.stage(null);
-  const start = trials.submit(undisturbed, spec);
+  const start = trials.undisturbed(undisturbed, spec);
   if (start !== null) return { kind: "starts", start };
   const { target } = undisturbed;
   invariant(target !== null, "work that nothing speaks against was not taken in");

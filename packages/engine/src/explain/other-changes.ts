@@ -2,6 +2,7 @@
 import type { Input } from "../inputs.ts";
 import type { NodeSpec } from "../model/fleet.ts";
 import { nodeId } from "../model/ids.ts";
+import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS } from "../model/team.ts";
 import type { Team } from "../model/team.ts";
 import { stoppedByMs } from "../model/workload.ts";
@@ -18,30 +19,40 @@ import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../state/team-node.ts";
 import type { TeamNode } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Change } from "./change.ts";
-import type { Values } from "./own-changes.ts";
+import type { OtherHope } from "./other-hope.ts";
 import { trialCommand } from "./trials.ts";
+import { growing } from "./values.ts";
+import type { Values } from "./values.ts";
 
 export type OtherChange = Extract<
   Change,
   { readonly kind: "largerGuarantee" | "largerLimit" | "afterEnds" | "moreNodes" }
 >;
 
-/** What happens when it comes about. */
-export function inputsOf(world: World, change: OtherChange, nowMs: number): readonly Input[] {
-  switch (change.kind) {
-    case "largerGuarantee":
-    case "largerLimit":
-      return [withTeam(world, change)];
-    case "afterEnds":
-      return expectedEnds(world, nowMs)
-        .slice(0, change.count)
-        .map(({ attempt }) => exitOf(attempt));
-    default:
-      return Array.from({ length: change.count }, (_, index) => ({
-        kind: "nodeSeen",
-        node: nodeLike(world, change.like, index),
-      }));
-  }
+/** Values of one kind, what happens when one of them comes about, and how they are looked at before any is tried. */
+export interface OtherLine {
+  readonly values: Values<OtherChange>;
+  inputs(change: OtherChange): readonly Input[];
+  /** The first that is not ruled out; their count: all are. */
+  firstHope(hope: OtherHope): number;
+}
+
+/** Amounts of a team, larger and larger. */
+function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
+  const inputs = (change: OtherChange): readonly Input[] =>
+    change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];
+  const before = world.state.teams.get(name) as Team;
+  return {
+    values,
+    inputs,
+    firstHope: (hope) => {
+      try {
+        return hope.underTeam(values, inputs);
+      } finally {
+        hope.takeIn([asDefined(before)]);
+      }
+    },
+  };
 }
 
 function withTeam({ state }: World, change: OtherChange & { readonly kind: "largerGuarantee" | "largerLimit" }): Input {
@@ -54,8 +65,11 @@ function withTeam({ state }: World, change: OtherChange & { readonly kind: "larg
       : change.user === undefined
         ? { ...team, limit: { ...team.limit, ...amount } }
         : { ...team, userLimit: { ...team.userLimit, ...amount } };
-  return trialCommand({ kind: "apply", sites: [], pools: [], teams: [larger], workloads: [] });
+  return asDefined(larger);
 }
+
+const asDefined = (team: Team): Input =>
+  trialCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });
 
 const exitOf = ({ id, workers }: Attempt): Input => ({
   kind: "attemptExited",
@@ -102,20 +116,30 @@ function expectedEndMs(world: World, { workloadId, stop, startedAtMs, placedAtMs
   return Math.max(nowMs, endMs);
 }
 
-export function afterEnds(world: World, nowMs: number): Values<OtherChange> {
+/**
+ * Beyond those that make room for the work in question so many more ends are considered, which those take who are ahead of it. Where
+ * they are not enough it waits for its turn, and that is what start estimates are about.
+ */
+const ENDS_FOR_OTHERS_MAX = 64;
+
+/** Among others who wait it may be the first ends that let it pass, before there is room for those who are ahead. */
+export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
+  const exits = ends.map(({ attempt }) => exitOf(attempt));
+  const at = (index: number): OtherChange => {
+    const { attempt, endMs } = ends[index] as Ending;
+    return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
+  };
   return {
-    count: ends.length,
-    at: (index) => {
-      const { attempt, endMs } = ends[index] as Ending;
-      return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
-    },
+    values: { count: ends.length, isMonotone: false, reach: ENDS_FOR_OTHERS_MAX, at },
+    inputs: (change) => (change.kind === "afterEnds" ? exits.slice(0, change.count) : []),
+    firstHope: (hope) => hope.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
   };
 }
 
 /** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that it needs. */
-export function largerLimits(world: World, found: PlacementClass): readonly Values<OtherChange>[] {
-  const reached = new Map<string, Values<OtherChange>>();
+export function largerLimits(world: World, found: PlacementClass): readonly OtherLine[] {
+  const reached = new Map<string, OtherLine>();
   for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
     const amount = amountAsked(world, found, type);
     const limit = world.teamUse.limitReached(found, amount);
@@ -131,23 +155,24 @@ export function largerLimits(world: World, found: PlacementClass): readonly Valu
       to: Math.min(most, from + (index + 1) * unit),
       ...(user === undefined ? {} : { user }),
     });
-    reached.set(`${team} ${resource}`, { count: Math.ceil((most - from) / unit), at });
+    const values = growing(Math.ceil((most - from) / unit), at);
+    reached.set(`${team} ${resource}`, teamLine(world, values, team));
   }
   return [...reached.values()];
 }
 
 /** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
-export function largerGuarantees(world: World, found: PlacementClass): readonly Values<OtherChange>[] {
+export function largerGuarantees(world: World, found: PlacementClass): readonly OtherLine[] {
   const { rules, teamUse } = world;
   const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "refill");
   const isGuarded = world.capacity
     .acceptable(found.acceleratorTypes)
     .some(({ type }) => quotaReached(world, found, type) !== null);
   if (!isReclaiming && !isGuarded) return [];
-  const lines: Values<OtherChange>[] = [];
+  const lines: OtherLine[] = [];
   for (let node: TeamNode | null = teamUse.node(found.team); node !== null; node = node.parent)
     for (const resource of guaranteedResources(world, node, found))
-      lines.push(guaranteeUp(world, { node, found, resource }));
+      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource }), node.name));
   return lines;
 }
 
@@ -183,7 +208,7 @@ function guaranteeUp(world: World, { node, found, resource }: Guarantee): Values
     from,
     to: least + index + 1,
   });
-  return { count: Math.max(0, most - least), at };
+  return growing(most - least, at);
 }
 
 /** Cores by the whole one, memory by the GiB, accelerators one by one. */
@@ -201,7 +226,7 @@ function neededOf(world: World, found: PlacementClass, resource: string): number
 }
 
 /** For each type that it accepts: nodes like the one beside which most is free, up to so many that they hold all of it. */
-export function moreNodes(world: World, found: PlacementClass): readonly Values<OtherChange>[] {
+export function moreNodes(world: World, found: PlacementClass): readonly OtherLine[] {
   return world.capacity.acceptable(found.acceleratorTypes).flatMap(({ type, slots }) => {
     const like = besideMostFree(found, slots);
     if (like === null) return [];
@@ -212,7 +237,13 @@ export function moreNodes(world: World, found: PlacementClass): readonly Values<
       acceleratorType: type,
       like: like.node.id,
     });
-    return [{ count: most, at }];
+    const values = growing(most, at);
+    const inputs = ({ kind, ...change }: OtherChange): readonly Input[] =>
+      Array.from({ length: "count" in change ? change.count : 0 }, (_, index) => ({
+        kind: "nodeSeen",
+        node: nodeLike(world, like.node.id, index),
+      }));
+    return [{ values, inputs, firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1) }];
   });
 }
 

@@ -8,17 +8,8 @@ import { NODE_LEVEL } from "../state/fabric-index.ts";
 import { compareText } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
 import type { OwnChange } from "./changed-spec.ts";
-
-/** Values of one kind, the smallest change first. */
-export interface Values<Of> {
-  readonly count: number;
-  at(index: number): Of;
-}
-
-const listed = <Of>(values: readonly Of[]): Values<Of> => ({
-  count: values.length,
-  at: (index) => values[index] as Of,
-});
+import { growing, listed } from "./values.ts";
+import type { Values } from "./values.ts";
 
 /** Of work on this world; kinds that do not apply to it have no values. */
 export function ownChanges(world: World, spec: WorkloadSpec, nowMs: number): readonly Values<OwnChange>[] {
@@ -45,8 +36,8 @@ const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnCha
   lessMemory(spec),
 ];
 
-const ofGroup = ({ count, at }: Values<OwnChange>, group: string): Values<OwnChange> => ({
-  count,
+const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<OwnChange> => ({
+  ...values,
   at: (index) => ({ ...at(index), group }) as OwnChange,
 });
 
@@ -98,10 +89,7 @@ function widerLevels({ state }: World, level: string): readonly (string | null)[
 function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
   if (spread === undefined) return listed([]);
   const { over, maxPerDomain: from } = spread;
-  return {
-    count: Math.max(0, gang.workers - from),
-    at: (index) => ({ kind: "widerSpread", over, from, to: from + index + 1 }),
-  };
+  return growing(gang.workers - from, (index) => ({ kind: "widerSpread", over, from, to: from + index + 1 }));
 }
 
 const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
@@ -129,12 +117,12 @@ function* waitingSpecs({ queue }: World): Generator<WorkloadSpec> {
 
 function fewerWorkers({ gang }: WorkloadSpec): Values<OwnChange> {
   const from = minWorkersOf(gang);
-  return { count: Math.max(0, from - 1), at: (index) => ({ kind: "fewerWorkers", from, to: from - 1 - index }) };
+  return growing(from - 1, (index) => ({ kind: "fewerWorkers", from, to: from - 1 - index }));
 }
 
 function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
   const from = gang.accelerators;
-  return { count: Math.max(0, from - 1), at: (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }) };
+  return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
 }
 
 /** Cores are given up whole, memory by the GiB, and small amounts by the tenth of a core and by 64 MiB. */
@@ -146,16 +134,13 @@ const SMALL_MIB = 64;
 function fewerCores({ gang: { coresMilli: fromMilli } }: WorkloadSpec): Values<OwnChange> {
   const unit = fromMilli > CORE_MILLI ? CORE_MILLI : SMALL_CORE_MILLI;
   const most = Math.ceil(fromMilli / unit) - 1;
-  return {
-    count: Math.max(0, most),
-    at: (index) => ({ kind: "fewerCores", fromMilli, toMilli: (most - index) * unit }),
-  };
+  return growing(most, (index) => ({ kind: "fewerCores", fromMilli, toMilli: (most - index) * unit }));
 }
 
 function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnChange> {
   const unit = fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB;
   const most = Math.ceil(fromMib / unit) - 1;
-  return { count: Math.max(0, most), at: (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }) };
+  return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
 }
 
 /** What a higher priority passes is work of another priority, or a bound that the policy draws. */

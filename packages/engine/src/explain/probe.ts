@@ -32,23 +32,6 @@ export function couldStart(batch: Batch, found: PlacementClass, reservations: re
   });
 }
 
-/**
- * The same where others may act as well, because room was made: whatever may be evicted may then have been evicted, for them
- * or for it, and every protected start may lie elsewhere.
- */
-export function couldStartAmongOthers({ world }: Batch, found: PlacementClass): boolean {
-  if (!couldEverFit(world, found)) return false;
-  if (findPlacement(world, found) !== null) return true;
-  if (!world.rules.phases.some((phase) => phase === "refill" || reasons[phase] !== undefined)) return false;
-  const ledger = new Ledger(world);
-  try {
-    for (const attempts of world.evictable.values()) for (const attempt of attempts) ledger.vacate(attempt, 0);
-    return findPlacement(world, found, "coming") !== null;
-  } finally {
-    ledger.rollback();
-  }
-}
-
 /** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
 function fitsBeside({ world, nowMs }: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
   const endMs = nowMs + expectedDurationMs(world, found.spec);

@@ -12,15 +12,18 @@ import { CHANGE_KINDS } from "./change.ts";
 import type { Change, StartingChange, WouldStart } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
-import { afterEnds, inputsOf, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
-import type { OtherChange } from "./other-changes.ts";
+import { afterEnds, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
+import type { OtherChange, OtherLine } from "./other-changes.ts";
+import type { OtherHope } from "./other-hope.ts";
 import { ownChanges } from "./own-changes.ts";
-import type { Values } from "./own-changes.ts";
 import { Trials } from "./trials.ts";
 import type { Stage } from "./trials.ts";
+import type { Values } from "./values.ts";
 
 /** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
 const TRIED_ONE_BY_ONE = 8;
+/** Beyond them each step is so many times as long as the one before. */
+const STEPS_GROW = 4;
 
 /**
  * For each kind of change the smallest that starts it now, the cheapest kind first; empty: no single change does, or it waits
@@ -33,7 +36,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
   const trials = new Trials(engine);
   // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
   const undisturbed = trials.stage(id);
-  if (trials.run(undisturbed, [{ kind: "tick" }]) !== null) return [];
+  if (trials.undisturbed(undisturbed, null) !== null) return [];
   return findSmallest({ trials, undisturbed, spec: resubmitted(workload), target: id });
 }
 
@@ -60,6 +63,9 @@ export function findSmallest(question: Question): readonly StartingChange[] {
 
 /** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
 interface Looks<Of> {
+  /** The first value that is not ruled out; their count: all are. */
+  firstHope(values: Values<Of>): number;
+  /** Asked where one value says nothing of another. */
   couldStart(change: Of): boolean;
   starts(change: Of): WouldStart | null;
 }
@@ -69,8 +75,11 @@ function findOwn(question: Question): readonly StartingChange[] {
   const world = worldOf(undisturbed.engine);
   const probe = trials.stage(target);
   let stage: Stage | null = null;
+  const couldStart = (change: OwnChange): boolean =>
+    trials.couldSubmit(probe, changedSpec(spec, change), world.reservations);
   const looks: Looks<OwnChange> = {
-    couldStart: (change) => trials.couldSubmit(probe, changedSpec(spec, change), world.reservations),
+    firstHope: (values) => firstHope(values, couldStart),
+    couldStart,
     starts: (change) => {
       if (stage === null || stage.isUsed) stage = trials.stage(target);
       return trials.submit(stage, changedSpec(spec, change));
@@ -79,37 +88,47 @@ function findOwn(question: Question): readonly StartingChange[] {
   return ownChanges(world, spec, trials.nowMs).flatMap((values) => smallestOf(values, looks) ?? []);
 }
 
+/** The first of ever larger changes with which there is hope, if there is with the largest. */
+function firstHope<Of>(values: Values<Of>, couldStart: (change: Of) => boolean): number {
+  if (!values.isMonotone || values.count === 0) return 0;
+  const last = values.count - 1;
+  if (!couldStart(values.at(last))) return values.count;
+  for (let index = 0; index < Math.min(TRIED_ONE_BY_ONE, last); index++) if (couldStart(values.at(index))) return index;
+  let ruledOut = Math.min(TRIED_ONE_BY_ONE, last) - 1;
+  let first = last;
+  while (first - ruledOut > 1) {
+    const middle = (ruledOut + first) >> 1;
+    if (couldStart(values.at(middle))) first = middle;
+    else ruledOut = middle;
+  }
+  return first;
+}
+
 function findOther(question: Question): readonly StartingChange[] {
-  const { trials, undisturbed } = question;
+  const { trials, undisturbed, spec, target } = question;
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
   if (waiting === undefined) return [];
   const found = world.queue.classOf(waiting);
+  const hope = trials.hope(trials.stage(target, spec));
+  if (hope === null) return [];
   const lines = [
     ...largerGuarantees(world, found),
     ...largerLimits(world, found),
     afterEnds(world, trials.nowMs),
     ...moreNodes(world, found),
   ];
-  return onePerKind(lines.flatMap((values) => smallestOf(values, looksAtOther(question)) ?? []));
+  return onePerKind(lines.flatMap((line) => smallestOf(line.values, looksAtOther(question, line, hope)) ?? []));
 }
 
-function looksAtOther({ trials, undisturbed, spec, target }: Question): Looks<OtherChange> {
-  const world = worldOf(undisturbed.engine);
-  let probe: { readonly stage: Stage; readonly upTo: number } | null = null;
+function looksAtOther({ trials, spec, target }: Question, line: OtherLine, hope: OtherHope): Looks<OtherChange> {
   let stage: Stage | null = null;
   return {
-    couldStart: (change) => {
-      const upTo = "count" in change ? change.count : 0;
-      // What has come about on a probe is not taken back: it can only become more.
-      if (probe === null || probe.upTo > upTo) probe = { stage: trials.stage(target, spec), upTo: 0 };
-      const inputs = inputsOf(world, change, trials.nowMs).slice(probe.upTo);
-      probe = { stage: probe.stage, upTo };
-      return trials.couldRun(probe.stage, inputs);
-    },
+    firstHope: () => line.firstHope(hope),
+    couldStart: () => true,
     starts: (change) => {
       if (stage === null || stage.isUsed) stage = trials.stage(target);
-      const inputs = inputsOf(world, change, trials.nowMs);
+      const inputs = line.inputs(change);
       return target === null ? trials.submit(stage, spec, inputs) : trials.run(stage, inputs);
     },
   };
@@ -132,19 +151,23 @@ function stepOf(change: Change): number {
 
 /** The first value that starts it. */
 function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
+  const { isMonotone } = values;
   const tried = (index: number): StartingChange | null => {
     const change = values.at(index);
-    if (!looks.couldStart(change)) return null;
+    if (!isMonotone && !looks.couldStart(change)) return null;
     const start = looks.starts(change);
     return start === null ? null : { change, start };
   };
-  let failed = -1;
-  for (let step = 1; failed + 1 < values.count;) {
-    const index = Math.min(values.count - 1, failed + step);
+  const first = looks.firstHope(values);
+  const count = Math.min(values.count, first + values.reach);
+  let failed = first - 1;
+  for (let step = 1; failed + 1 < count;) {
+    const index = Math.min(count - 1, failed + step);
     const found = tried(index);
     if (found !== null) return between({ failed, index, found }, tried);
+    if (isMonotone && index === first && index < count - 1 && tried(count - 1) === null) return null;
     failed = index;
-    if (failed + 1 >= TRIED_ONE_BY_ONE) step *= 2;
+    if (failed + 1 >= TRIED_ONE_BY_ONE) step *= STEPS_GROW;
   }
   return null;
 }

@@ -3,7 +3,7 @@
  * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
  */
 import type { Batch } from "../batch.ts";
-import { clockOf, forkEngine, takeInOnly, tryInputs, worldOf } from "../engine.ts";
+import { clockOf, forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
@@ -18,7 +18,8 @@ import { invariant } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Displaced, WouldStart } from "./change.ts";
-import { couldStart, couldStartAmongOthers } from "./probe.ts";
+import { OtherHope } from "./other-hope.ts";
+import { couldStart } from "./probe.ts";
 
 /** A fork with the work in question in it. */
 export interface Stage {
@@ -77,11 +78,12 @@ export class Trials {
     return found !== null && couldStart(batch, found, reservations);
   }
 
-  /** The same of the work in question after these inputs, which may move every protected start. */
-  couldRun(stage: Stage, inputs: readonly Input[]): boolean {
-    const batch = this.#takeIn(stage, inputs);
-    const found = classOf(stage, batch);
-    return found !== null && couldStartAmongOthers(batch, found);
+  /** What others could bring on a stage that is used for nothing else; `null`: the work in question does not wait to be asked. */
+  hope(stage: Stage): OtherHope | null {
+    const found = classOf(stage, takeInOnly(stage.engine, [], this.nowMs));
+    return found === null
+      ? null
+      : new OtherHope(worldOf(stage.engine), found, (inputs) => void this.#takeIn(stage, inputs));
   }
 
   #takeIn(stage: Stage, inputs: readonly Input[]): Batch {
@@ -92,14 +94,21 @@ export class Trials {
 
   /** Whether the work in question starts in a round with these inputs. */
   run(stage: Stage, inputs: readonly Input[]): WouldStart | null {
-    const events = this.#round(stage, inputs);
-    return this.#startOf(stage, events);
+    return this.#startOf(stage, this.#round(stage, stage.target, inputs));
   }
 
   /** Submits other work in place of the work in question, after these inputs, and tries whether that starts. */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
-    const events = this.#round(stage, [...before, ...this.#inPlaceOf(stage, spec)]);
+    const events = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
     stage.target = submittedIn(events);
+    return this.#startOf(stage, events);
+  }
+
+  /** The same where nothing is different: a whole round, after which things are as they would be. */
+  undisturbed(stage: Stage, spec: WorkloadSpec | null): WouldStart | null {
+    const inputs = spec === null ? [] : this.#inPlaceOf(stage, spec);
+    const { events } = tryInputs(stage.engine, inputs, this.nowMs);
+    stage.target = submittedIn(events) ?? stage.target;
     return this.#startOf(stage, events);
   }
 
@@ -112,9 +121,9 @@ export class Trials {
     return [trialCommand({ kind, workloadId: replaced.id }), submission];
   }
 
-  #round(stage: Stage, inputs: readonly Input[]): readonly Event[] {
+  #round(stage: Stage, sought: WorkloadId | null, inputs: readonly Input[]): readonly Event[] {
     this.count++;
-    const { events } = tryInputs(stage.engine, inputs, this.nowMs);
+    const { events } = tryFor(sought, stage.engine, inputs, this.nowMs);
     stage.isUsed ||= events.some(({ kind }) => !TAKEN_BACK.has(kind));
     return events;
   }

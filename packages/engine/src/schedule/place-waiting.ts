@@ -25,7 +25,7 @@ export function placeWaiting(batch: Batch): void {
   }
   const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
   if (isSettled && !hasOverrun(world, batch.nowMs)) return;
-  if (startWhatFits(batch)) queue.settle(openingOf(world), batch.nowMs);
+  if (startWhatFits(batch) && !batch.isOver) queue.settle(openingOf(world), batch.nowMs);
 }
 
 /** Whether something was expected to end by now and did not: then protected starts move on with time. */
@@ -44,6 +44,8 @@ function startWhatFits(batch: Batch): boolean {
   let isFinal = true;
   for (let head = order.first(); head !== null; head = order.first()) {
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
+    batch.asked(head, started !== null);
+    if (batch.isOver) break;
     if (started !== null) {
       isFinal &&= reservations === null || reservations.list.length === 0;
       order.served(head);

@@ -64,9 +64,8 @@ function candidatesOn(found: PlacementClass, { type, layer }: Where, most: numbe
   const { gang, spec, among } = found;
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
-    if (!slot.usable) continue;
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
-    if (gang.shareMilli === undefined && whole < gang.accelerators) continue;
+    if ((gang.shareMilli === undefined && whole < gang.accelerators) || !slot.usable) continue;
     if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
     if (among?.has(slot.node.id) === false) continue;
     const fits = slot.workersThatFit(gang, most, layer);

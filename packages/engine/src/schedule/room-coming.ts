@@ -46,6 +46,11 @@ export class RoomComing {
     this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
   }
 
+  /** Workers that the nodes of one type hold, at most all of them on each. */
+  of(type: string): number {
+    return this.#byType.get(type) ?? 0;
+  }
+
   /** Whether one type holds as many workers as are asked for, wherever they lie; of unlike workers that is not counted. */
   get suffices(): boolean {
     if (isInGroups(this.#beneficiary)) return true;

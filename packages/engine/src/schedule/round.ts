@@ -34,7 +34,7 @@ const TURNS_MAX = 100;
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
-  for (let turn = 0; turn < TURNS_MAX && idleCount < named.length; turn++) {
+  for (let turn = 0; turn < TURNS_MAX && idleCount < named.length && !batch.isOver; turn++) {
     const { length } = batch.events;
     phases[named[turn % named.length] as Phase](batch);
     idleCount = batch.events.length === length ? idleCount + 1 : 0;

@@ -8,6 +8,7 @@ import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
@@ -34,6 +35,7 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
   const types = acceptableTypes(world, beneficiary);
   if (reason === "moved")
     return types.some((type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null);
+  if (isHeldByGuarantee(world, beneficiary)) return false;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return false;
   const { priority } = (beneficiary.waiting.first() as Workload).spec;
@@ -48,6 +50,14 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
     leaving += sum.accelerators;
   }
   return attempts > 0 && types.some((type) => type.freeCount + type.comingCount + leaving >= needed);
+}
+
+/** Work that cannot be evicted stays within guarantees, and whoever may be evicted takes nothing up of those. */
+function isHeldByGuarantee({ teamUse, rules }: World, beneficiary: PlacementClass): boolean {
+  if (beneficiary.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
+  return (
+    teamUse.guaranteePassed(beneficiary.team, teamUse.amountOf(beneficiary.gang, beneficiary.workers, "")) !== null
+  );
 }
 
 export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {

@@ -1,0 +1,28 @@
+/** Values of one kind of change, the smallest change first. */
+export interface Values<Of> {
+  readonly count: number;
+  /**
+   * Whether more of it does whatever less of it does, as far as the request goes: where the largest brings nothing, no other is
+   * tried, and none is where a larger one gives no hope.
+   */
+  readonly isMonotone: boolean;
+  /** So many from the first on that is not ruled out are worth trying. */
+  readonly reach: number;
+  at(index: number): Of;
+}
+
+/** Alternatives: none of them says anything of another. */
+export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
+  count: values.length,
+  isMonotone: false,
+  reach: values.length,
+  at: (index) => values[index] as Of,
+});
+
+/** More and more of one thing. */
+export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of> => ({
+  count: Math.max(0, count),
+  isMonotone: true,
+  reach: Math.max(0, count),
+  at,
+});
