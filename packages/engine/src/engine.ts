@@ -31,10 +31,14 @@ class EngineCore implements Engine {
   /** Head of the hash chain; `state.chain` is its text, written when somebody looks. */
   #chain: Lanes;
 
-  constructor(state: State, clockMs: number = state.nowMs) {
+  /** Whether its journal is written down: nobody reads that of a fork. */
+  readonly #isWritten: boolean;
+
+  constructor(state: State, fork: { readonly clockMs: number } | null = null) {
     this.#world = indexState(state);
     this.#chain = lanesFromHex(state.chain);
-    this.#clockMs = clockMs;
+    this.#clockMs = fork?.clockMs ?? state.nowMs;
+    this.#isWritten = fork === null;
   }
 
   get state(): ReadonlyState {
@@ -60,7 +64,7 @@ class EngineCore implements Engine {
     for (const input of inputs) takeIn(batch, input);
     runRound(batch);
     const { events, replies, effects } = batch;
-    const group = events.length === 0 ? null : this.#close(events);
+    const group = events.length === 0 || !this.#isWritten ? null : this.#close(events);
     this.#awaitingAdvance = group !== null;
     return { atMs: batch.nowMs, events, group, replies, effects };
   }
@@ -212,11 +216,12 @@ export function restoreEngine(snapshot: Uint8Array): Engine {
 
 /**
  * An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. What the live
- * one found out about what waits is known to it as well, so that its first round is as cheap as the next one of that.
+ * one found out about what waits is known to it as well, so that its first round is as cheap as the next one of that. It keeps
+ * no journal: its groups are `null`, and its chain stands still.
  */
 export function forkEngine(engine: Engine): Engine {
   const live = coreOf(engine);
-  const fork = new EngineCore(copyLiveState(live.world.state), live.clockMs);
+  const fork = new EngineCore(copyLiveState(live.world.state), { clockMs: live.clockMs });
   learnOutcomes(fork.world, live.world);
   return fork;
 }

@@ -238,7 +238,7 @@ export function moreNodes(world: World, found: PlacementClass): readonly OtherLi
       like: like.node.id,
     });
     const values = growing(most, at);
-    const inputs = ({ kind, ...change }: OtherChange): readonly Input[] =>
+    const inputs = (change: OtherChange): readonly Input[] =>
       Array.from({ length: "count" in change ? change.count : 0 }, (_, index) => ({
         kind: "nodeSeen",
         node: nodeLike(world, like.node.id, index),

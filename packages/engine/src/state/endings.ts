@@ -4,11 +4,12 @@
  */
 import type { AttemptId } from "../model/ids.ts";
 import { stoppedByMs } from "../model/workload.ts";
-import type { Attempt, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
 import { SortedList } from "./sorted-list.ts";
 
 export interface Ending {
   readonly attempt: Attempt;
+  readonly gang: GangSpec;
   /** May lie in the past: work that runs over its time ends at any moment. */
   readonly endMs: number;
 }
@@ -44,7 +45,7 @@ export class Endings {
   file(attempt: Attempt, spec: WorkloadSpec): void {
     if (!this.#isKept) return;
     this.remove(attempt);
-    const ending: Ending = { attempt, endMs: this.#expectedEndMs(attempt, spec) };
+    const ending: Ending = { attempt, gang: spec.gang, endMs: this.#expectedEndMs(attempt, spec) };
     this.#list.insert(ending);
     this.#byAttempt.set(attempt.id, ending);
   }
@@ -71,10 +72,8 @@ export class Endings {
 }
 
 /** Comes after every ending at the instant and before all later ones. */
-const justAfter = (endMs: number): Ending => ({
-  endMs,
-  attempt: { placedSequence: Number.MAX_SAFE_INTEGER } as Attempt,
-});
+const justAfter = (endMs: number): Ending =>
+  ({ endMs, attempt: { placedSequence: Number.MAX_SAFE_INTEGER } }) as Ending;
 
 const compareEndings = (left: Ending, right: Ending): number =>
   left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence;

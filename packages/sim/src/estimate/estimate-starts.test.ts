@@ -1,4 +1,12 @@
-import { presetNames, presets, restoreEngine, workloadId, type Engine, type WorkloadId } from "@headroom/engine";
+import {
+  forkEngine,
+  presetNames,
+  presets,
+  restoreEngine,
+  workloadId,
+  type Engine,
+  type WorkloadId,
+} from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import type { Simulation } from "../run/simulation.ts";
@@ -6,7 +14,6 @@ import { generateTrace } from "../trace/generate.ts";
 import type { TraceJob } from "../trace/trace.ts";
 import { estimateStarts, usualEstimateOptions, type StartEstimate } from "./estimate-starts.ts";
 import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
-import { leanSnapshot } from "./lean-snapshot.ts";
 import { jobOf, specOf, traceStarts, type StartBook } from "./trace-starts.ts";
 
 const accelerators = 16;
@@ -71,11 +78,10 @@ describe("a forward run that knows everything", () => {
       const nameOf = new Map([...engine.state.workloads.values()].map(({ id, spec }) => [id, spec]));
       const job = (id: WorkloadId): number =>
         nameOf.has(id) ? jobOf({ spec: nameOf.get(id)! }) : Number(id.slice("job ".length));
-      const snapshot = engine.snapshot();
       const targets = new Set(waitingIn(simulation));
-      const [lean, whole] = [leanSnapshot(snapshot), snapshot].map((bytes) =>
+      const [forked, restored] = [forkEngine(engine), restoreEngine(engine.snapshot())].map((future) =>
         forwardStarts({
-          engine: restoreEngine(bytes),
+          engine: future,
           nowMs,
           horizonMs: Number.MAX_SAFE_INTEGER - nowMs,
           grain: 0,
@@ -83,10 +89,10 @@ describe("a forward run that knows everything", () => {
           scenario: { durationMs: (id) => busy[job(id)]!.durationMs, arrivals: rest(simulation, busy) },
         }),
       );
-      expect(lean).toEqual(whole);
+      expect(forked).toEqual(restored);
       while (simulation.step());
       for (const id of targets) {
-        expect(lean!.get(id)?.atMs ?? -1).toBe(simulation.observer.startedAtMs[job(id)]);
+        expect(forked!.get(id)?.atMs ?? -1).toBe(simulation.observer.startedAtMs[job(id)]);
         compared++;
       }
     }

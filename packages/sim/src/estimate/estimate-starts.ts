@@ -3,13 +3,12 @@
  * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
-import { restoreEngine, type Engine, type WorkloadId } from "@headroom/engine";
+import { forkEngine, type Engine, type WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
 import { forwardStarts, type ForwardArrival, type ForwardStart } from "./forward-run.ts";
 import { workHistory, type WorkHistory } from "./history.ts";
-import { leanSnapshot } from "./lean-snapshot.ts";
 
 export interface EstimateOptions {
   readonly nowMs: number;
@@ -33,8 +32,9 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
 /** Fewer say nothing of tenths; more change little. */
 const scenarioBounds = { min: 8, max: 32 } as const;
 
-/** Far below the width of any range: a start a day away is told to twenty minutes. */
+/** Far below the width of any range: a start a day away is told to twenty minutes, and to forty where very much waits. */
 const grain = 1 / 64;
+const coarseGrain = 1 / 32;
 
 /** Instants in ms; `null`: beyond the horizon, or never as things are. */
 export interface StartEstimate {
@@ -97,16 +97,16 @@ interface Play {
 function playFutures(play: Play): readonly ReadonlyMap<WorkloadId, ForwardStart>[] {
   const { engine, options, history, targets, scenarioCount, arrivalsReplayed } = play;
   const { nowMs, horizonMs, seed, durationRules } = options;
-  const snapshot = leanSnapshot(engine.snapshot());
   const model = new DurationModel(history.records, durationRules);
+  const isCoarse = scenarioCount * (targets.size + engine.state.attempts.size) > options.effort;
   return Array.from({ length: scenarioCount }, (_, index) => {
     const scenarioSeed = seed * scenarioBounds.max + index;
     const durations = model.scenario(scenarioSeed);
     return forwardStarts({
-      engine: restoreEngine(snapshot),
+      engine: forkEngine(engine),
       nowMs,
       horizonMs,
-      grain,
+      grain: isCoarse ? coarseGrain : grain,
       targets,
       scenario: {
         durationMs: (workloadId, elapsedMs) => durations.durationMs(history.indexOf.get(workloadId)!, elapsedMs),

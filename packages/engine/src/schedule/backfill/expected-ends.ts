@@ -1,9 +1,10 @@
 /** Expected ends of what runs, in order, read from the index only as far as somebody looks. */
-import type { Attempt } from "../../model/workload.ts";
+import type { Attempt, GangSpec } from "../../model/workload.ts";
 import type { World } from "../../state/world.ts";
 
 export interface ExpectedEnd {
   readonly attempt: Attempt;
+  readonly gang: GangSpec;
   /** Never before the next instant: what runs over its time ends at any moment. */
   readonly endMs: number;
 }
@@ -23,8 +24,8 @@ export class ExpectedEnds {
     while (this.#read.length <= position) {
       const next = this.#rest.next();
       if (next.done === true) return undefined;
-      const { attempt, endMs } = next.value;
-      this.#read.push({ attempt, endMs: Math.max(endMs, this.#notBeforeMs) });
+      const { attempt, gang, endMs } = next.value;
+      this.#read.push({ attempt, gang, endMs: Math.max(endMs, this.#notBeforeMs) });
     }
     return this.#read[position];
   }

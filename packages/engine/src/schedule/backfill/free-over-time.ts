@@ -5,7 +5,6 @@
  */
 import type { WorkerShape } from "../../model/workload.ts";
 import { partsByType } from "../../state/amounts.ts";
-import { workloadOf } from "../../state/entities.ts";
 import { invariant } from "../../state/invariant.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
@@ -114,11 +113,10 @@ export class FreeOverTime {
     const next = this.#ends.at(this.#endCount);
     if (next === undefined) return false;
     this.#endCount++;
-    const { attempt, endMs } = next;
+    const { attempt, gang, endMs } = next;
     if (this.#endTimes.at(-1) !== endMs) this.#endTimes.push(endMs);
     // Whoever was asked to leave counts as gone from the start.
     if (attempt.stop !== null) return true;
-    const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
     for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
       const { freed } = this.#type(type);
       const more = shape.shareMilli === undefined ? wholeOf(shape, workers) : workers;

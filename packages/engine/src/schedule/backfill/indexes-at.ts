@@ -3,20 +3,19 @@
  * is reserved while a request would run is taken. From one instant to another only what differs is booked. What teams hold
  * is booked apart, where a quota asks for it: who is next is judged by what they hold now.
  */
-import type { Attempt } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { holderOf } from "../../state/holdings.ts";
 import type { World } from "../../state/world.ts";
-import type { ExpectedEnds } from "./expected-ends.ts";
+import type { ExpectedEnd, ExpectedEnds } from "./expected-ends.ts";
 import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
 
 /** How a kind of index takes it that somebody leaves, and that a place is taken, or takes it back (-1). */
 interface Index {
-  leave(attempt: Attempt, sign: Sign): void;
+  leave(ended: ExpectedEnd, sign: Sign): void;
   take(reservation: Reservation, sign: Sign): void;
 }
 
@@ -82,28 +81,27 @@ class Bookings {
       const last = this.#leftCount === 0 ? undefined : this.#ends.at(this.#leftCount - 1);
       if (last === undefined || last.endMs <= untilMs) break;
       this.#leftCount--;
-      this.#move(last.attempt, -1);
+      this.#move(last, -1);
     }
     for (let next = this.#ends.at(this.#leftCount); next !== undefined && next.endMs <= untilMs;) {
-      this.#move(next.attempt, 1);
+      this.#move(next, 1);
       next = this.#ends.at(++this.#leftCount);
     }
   }
 
-  #move(attempt: Attempt, sign: Sign): void {
+  #move(ended: ExpectedEnd, sign: Sign): void {
     // Who was asked to leave is leaving already.
-    if (attempt.stop === null) this.#index.leave(attempt, sign);
+    if (ended.attempt.stop === null) this.#index.leave(ended, sign);
   }
 }
 
 const capacityIndex = (world: World): Index => ({
-  leave: ({ workloadId, workers }, sign) =>
-    world.capacity.leave(workloadOf(world, workloadId).spec.gang, workers, sign),
+  leave: ({ gang, attempt }, sign) => world.capacity.leave(gang, attempt.workers, sign),
   take: ({ found, placement }, sign) => world.capacity.promise(found.gang, placement.workers, sign),
 });
 
 const useIndex = (world: World): Index => ({
-  leave: (attempt, sign) => {
+  leave: ({ attempt }, sign) => {
     const { teamUse, rules } = world;
     const workload = workloadOf(world, attempt.workloadId);
     const amount = amountHeld(world, workload.spec.gang, attempt);
