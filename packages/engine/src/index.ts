@@ -19,6 +19,7 @@ export type { PastUseView } from "./explain/past-use.ts";
 export * from "./model/past-use.ts";
 export * from "./model/workload.ts";
 export * from "./model/gang.ts";
+export * from "./model/data.ts";
 export * from "./inputs.ts";
 export * from "./events.ts";
 export * from "./replies.ts";

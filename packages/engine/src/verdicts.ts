@@ -37,6 +37,14 @@ export type BlockedReason =
       readonly neededPerWorker: number;
       readonly freeCount: number;
     }
+  /** There would be room, but not where work under the rule may run. `pools`: those that admit it. */
+  | {
+      readonly kind: "dataRule";
+      readonly rule: string;
+      readonly pools: readonly string[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
   | {
       readonly kind: "teamLimit";
       /** Its limit; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget. */

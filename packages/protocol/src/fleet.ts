@@ -5,6 +5,21 @@ import { count, instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { pageOf } from "./page.ts";
 
+const dataPlace = z
+  .strictObject({
+    rules: z
+      .array(names.dataRule)
+      .max(limits.DATA_RULES_MAX)
+      .optional()
+      .meta({ description: "Rules under which work may run here; a pool's own stand in place of its site's." }),
+    holds: z
+      .array(names.dataset)
+      .max(limits.DATASETS_MAX)
+      .optional()
+      .meta({ description: "Data sets that lie here, each with all that is below it." }),
+  })
+  .meta({ id: "DataPlace" });
+
 export const site = z
   .strictObject({
     name: names.siteName,
@@ -13,6 +28,7 @@ export const site = z
       .max(limits.FABRIC_LEVELS_MAX)
       .default([])
       .meta({ description: "Levels of the placement tree below the site, widest first, without the node." }),
+    data: dataPlace.optional(),
   })
   .meta({ id: "Site" });
 
@@ -35,6 +51,7 @@ export const pool = z
       })
       .optional()
       .meta({ description: "Labels of single nodes, by id; they win over those of the pool." }),
+    data: dataPlace.optional(),
   })
   .meta({ id: "Pool" });
 

@@ -54,6 +54,10 @@ export const LABELS_MAX = 64;
 export const SLICES_MAX = 4;
 /** Kinds of worker in one gang; roles of a serving or training system are a handful. */
 export const GROUPS_MAX = 8;
+/** What one workload reads, or one place holds. */
+export const DATASETS_MAX = 1_000;
+export const DATASET_CHARS_MAX = 1_024;
+export const DATA_RULES_MAX = 64;
 /** Workloads that one may wait for. */
 export const PREDECESSORS_MAX = 64;
 /** Kinds of worker that a policy calls typical: the published lists have a few hundred. */

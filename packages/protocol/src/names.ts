@@ -35,6 +35,15 @@ export const groupName = z
   .regex(plainName(63), `must be at most 63 ${plainRule}`)
   .meta({ description: "Unique within its gang." });
 
+export const dataRule = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+
+export const dataset = z
+  .string()
+  .min(1)
+  .max(limits.DATASET_CHARS_MAX)
+  .regex(withoutNul, "must not contain a NUL character")
+  .meta({ description: "A data set by the name under which people know it, e.g. `s3://corpus/v7`." });
+
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 

@@ -50,6 +50,16 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
+    z
+      .object({
+        kind: z.literal("dataRule"),
+        rule: z.string(),
+        pools: z.array(z.string()).meta({ description: "Those that admit work under the rule." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "There would be room, but not where work under this rule may run." }),
     z.object({
       kind: z.literal("teamLimit"),
       bound: z.enum(["limit", "user", "guarantee", "borrowing", "budget"]).meta({

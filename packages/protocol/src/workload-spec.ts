@@ -157,6 +157,16 @@ const specCommon = {
     .strictObject({ over: names.labelName, maxPerDomain: integer(1, limits.WORKERS_MAX) })
     .optional()
     .meta({ description: "At most `maxPerDomain` workers on nodes with the same value of the label `over`." }),
+  data: z
+    .strictObject({
+      inputs: z
+        .array(names.dataset)
+        .max(limits.DATASETS_MAX)
+        .optional()
+        .meta({ description: "What it reads; it goes where most of it lies, if it can." }),
+      rule: names.dataRule.optional().meta({ description: "It runs only where this rule is admitted." }),
+    })
+    .optional(),
   preemptible: z
     .boolean()
     .optional()

@@ -3,7 +3,7 @@ import { forEachRange, nodeUse } from "@headroom/engine";
 import type { Attempt, Engine, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
-import { poolResource } from "./wire-forms.ts";
+import { poolResource, siteResource } from "./wire-forms.ts";
 import { cursorOrdinal } from "./workload-list.ts";
 
 const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
@@ -44,7 +44,7 @@ export function fleetView(engine: Engine): Fleet {
     nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
   }
   return {
-    sites: [...state.sites.values()].map((site) => ({ ...site, fabricLevels: [...site.fabricLevels] })),
+    sites: [...state.sites.values()].map(siteResource),
     pools: [...state.pools.values()].map((pool) => ({
       ...poolResource(pool),
       nodes: nodesByPool.get(pool.name) ?? 0,

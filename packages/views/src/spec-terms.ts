@@ -13,7 +13,7 @@ export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
   return [...placementTerms(spec), ...timeTerms(spec), ...evictionTerms(spec)];
 }
 
-function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): SpecTerm[] {
+function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
   for (const group of gang.groups ?? []) terms.push({ name: `Group ${group.name}`, text: groupText(group) });
   if (gang.minWorkers !== undefined) {
@@ -30,6 +30,9 @@ function placementTerms({ gang, fabric, nodeSelector, spread }: WorkloadSpec): S
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
   if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
+  if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
+  if (data?.rule !== undefined)
+    terms.push({ name: "Data rule", text: `${data.rule}: runs only where this rule is admitted` });
   if (spread !== undefined) {
     terms.push({ name: "Spread", text: `at most ${plural(spread.maxPerDomain, "worker")} for each ${spread.over}` });
   }

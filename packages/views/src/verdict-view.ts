@@ -69,6 +69,7 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   }
+  if (reason.kind === "dataRule") return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "promised") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
@@ -110,6 +111,7 @@ function bareAmount(resource: string, amount: number): string {
     : grouped(amount);
 }
 
+type DataRule = EngineReason & { readonly kind: "dataRule" };
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
 function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason): string {
@@ -128,6 +130,8 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
       return `It needs ${grouped(reason.neededCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.neededCount)}; ${grouped(reason.freeCount)} of ${grouped(reason.fleetCount)} are free.`;
     case "workerShortfall":
       return workerShortfallSentence(spec, reason);
+    case "dataRule":
+      return dataRuleSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
     case "teamShapes":
@@ -169,6 +173,13 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
     default:
       return unreachable(reason);
   }
+}
+
+function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule): string {
+  if (pools.length === 0)
+    return `Work under the rule ${rule} runs only where a site or a pool admits it, and none does.`;
+  const where = `${pools.slice(0, 3).join(", ")}${pools.length > 3 ? ` and ${pools.length - 3} more` : ""}`;
+  return `It would fit elsewhere, but work under the rule ${rule} stays in ${pools.length === 1 ? "the pool" : "the pools"} ${where}: there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}.`;
 }
 
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;

@@ -9,6 +9,7 @@ import type {
   Policy as EnginePolicy,
   Schedule as EngineSchedule,
   Pool as EnginePool,
+  Site as EngineSite,
   Team as EngineTeam,
   WorkloadSpec as EngineSpec,
 } from "@headroom/engine";
@@ -20,6 +21,7 @@ import type {
   Policy,
   Schedule,
   Pool,
+  Site,
   TeamSpec,
   WorkloadSpec,
 } from "@headroom/protocol";
@@ -72,6 +74,10 @@ export function policyResource(policy: EnginePolicy): Policy {
 /** Teams are JSON by construction, like specs. */
 export function teamSpecResource(team: EngineTeam): TeamSpec {
   return JSON.parse(JSON.stringify(team)) as Plain<EngineTeam>;
+}
+
+export function siteResource(site: EngineSite): Site {
+  return JSON.parse(JSON.stringify(site)) as Plain<EngineSite>;
 }
 
 export function poolResource(pool: EnginePool): Pool {

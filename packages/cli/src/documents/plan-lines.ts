@@ -55,7 +55,7 @@ function createdNote(request: ApplyRequest, kind: string, name: string): string 
 function requestedFields(request: ApplyRequest): Map<string, Fields> {
   const fields = new Map<string, Fields>();
   for (const team of request.teams) fields.set(`team ${team.name}`, flat(teamDocument(team)));
-  for (const { name, fabricLevels } of request.sites) fields.set(`site ${name}`, flat({ fabric: fabricLevels }));
+  for (const site of request.sites) fields.set(`site ${site.name}`, siteFields(site));
   for (const pool of request.pools) fields.set(`pool ${pool.name}`, poolFields(pool));
   return fields;
 }
@@ -65,16 +65,19 @@ async function currentFields(client: HeadroomClient): Promise<Map<string, Fields
   const { items } = await allPages((cursor, limit) => client.teams({ cursor, limit }), TEAMS_COMPARED_MAX);
   for (const team of items) fields.set(`team ${team.name}`, flat(teamDocument(team)));
   const { sites, pools } = await client.fleet();
-  for (const { name, fabricLevels } of sites) fields.set(`site ${name}`, flat({ fabric: fabricLevels }));
+  for (const site of sites) fields.set(`site ${site.name}`, siteFields(site));
   for (const pool of pools) fields.set(`pool ${pool.name}`, poolFields(pool));
   return fields;
 }
 
+const siteFields = ({ fabricLevels, data }: Parameters<typeof fleetDocument>[0]["sites"][number]): Fields =>
+  flat({ fabric: fabricLevels, ...(data === undefined ? {} : { data }) });
+
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 
 function poolFields(pool: PoolLike): Fields {
-  const { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels } = pool;
-  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels };
+  const { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels, data } = pool;
+  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels, data };
   const { sites } = fleetDocument({
     sites: [{ name: site, fabricLevels: [] }],
     pools: [plain],

@@ -1,6 +1,7 @@
 import type { FleetEvent } from "../events.ts";
-import type { NodeSpec } from "../model/fleet.ts";
+import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
+import { canonicalJson } from "../state/canonical.ts";
 import { invariant } from "../state/invariant.ts";
 import type { NodeEntity, World } from "../state/world.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
@@ -19,6 +20,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
     case "poolDefined":
       // Its price may be another.
       accrueAll(world);
+      openOtherwise(world, event.pool);
       state.pools.set(event.pool.name, event.pool);
       recountAccounts(world);
       return;
@@ -43,6 +45,16 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
     default:
       unreachable(event);
   }
+}
+
+/** What work may run in the pool may be other: what did not fit may fit now. */
+function openOtherwise({ state, capacity }: World, pool: Pool): void {
+  const known = state.pools.get(pool.name);
+  if (known === undefined || (known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data)))
+    return;
+  capacity.nodesEpoch++;
+  capacity.freedEpoch++;
+  capacity.fleetEpoch++;
 }
 
 function join(world: World, spec: NodeSpec, atMs: number): void {

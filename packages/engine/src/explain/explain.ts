@@ -6,6 +6,7 @@ import { accrued, renewalMs, spentOf } from "../budget/account.ts";
 import { spentBudget } from "../budget/gate.ts";
 import { clockOf, worldOf } from "../engine.ts";
 import type { EventKind } from "../events.ts";
+import { admitsRule } from "../model/data.ts";
 import { groupAt, typesOfGroup } from "../model/gang.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
@@ -49,6 +50,9 @@ const HEAD_MOVES: readonly EventKind[] = [
 /** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */
 const QUOTA_MOVES: readonly EventKind[] = ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"];
 
+/** Kinds of event after which data may be worked on elsewhere. */
+const DATA_MOVES: readonly EventKind[] = ["siteDefined", "poolDefined"];
+
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
   kind: "blocked",
   reasons,
@@ -74,7 +78,7 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   const budget = explainBudget(world, workload.spec.team, nowMs);
   if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
   const found = world.queue.classOf(workload);
-  const own = explainClass(world, found);
+  const own = heedingData(found, explainClass(world, found));
   // What the fleet cannot hold waits aside: nobody is ahead of it.
   const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
@@ -104,6 +108,25 @@ function explainWindow(world: World, found: PlacementClass): (Verdict & { readon
   const reason = { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, found) } as const;
   return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
 }
+
+/** The rule that its data are under, if it is that which keeps it waiting: elsewhere there would be room. */
+function explainDataRule(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  const { data, ...spec } = found.spec;
+  const rule = data?.rule;
+  if (rule === undefined) return null;
+  const free = anew(found, { spec, fleetEpoch: -1 });
+  const neverThere = !couldEverFit(world, found) && couldEverFit(world, free);
+  if (!neverThere && findPlacement(world, free) === null) return null;
+  const { state } = world;
+  const pools = [...state.pools.values()].filter((pool) => admitsRule(rule, state.sites.get(pool.site), pool));
+  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
+  const reason = { kind: "dataRule", rule, pools: pools.map(({ name }) => name), workers: found.workers } as const;
+  const wakeOn = [...FREEING, ...QUOTA_MOVES, ...DATA_MOVES];
+  return { kind: "blocked", reasons: [{ ...reason, placeableWorkers }], wakeOn };
+}
+
+const anew = (found: PlacementClass, changes: Partial<PlacementClass>): PlacementClass =>
+  Object.assign(Object.create(found) as PlacementClass, changes);
 
 /** What keeps it from being asked at all. */
 function explainTime({ held, waitsFor, spec }: Workload, nowMs: number): Verdict | null {
@@ -138,11 +161,22 @@ function explainBackoff(workload: Workload): Verdict {
   });
 }
 
+/** Where work under a rule may run is declared: it may start when that is declared otherwise. */
+function heedingData<Answer extends Verdict & { readonly kind: "blocked" }>(
+  { spec }: PlacementClass,
+  verdict: Answer | null,
+): Answer | null {
+  if (verdict === null || spec.data?.rule === undefined) return verdict;
+  return { ...verdict, wakeOn: [...new Set([...verdict.wakeOn, ...DATA_MOVES])] };
+}
+
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
 function explainClass(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const window = explainWindow(world, found);
   if (window !== null) return window;
+  const ruled = explainDataRule(world, found);
+  if (ruled !== null) return ruled;
   if (isInGroups(found)) return explainGroups(world, found);
   const { gang, acceleratorTypes } = found;
   const types = world.capacity.acceptable(acceleratorTypes);

@@ -10,6 +10,7 @@ import type { Attempt } from "../model/workload.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyNodeWorkers } from "../schedule/place-on-type.ts";
 import { matches } from "../schedule/place-wishes.ts";
+import { dataPlaces } from "../schedule/data-places.ts";
 import { amountAsked, quotaReached } from "../schedule/request.ts";
 import { workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
@@ -228,7 +229,7 @@ function neededOf(world: World, found: PlacementClass, resource: string): number
 /** For each type that it accepts: nodes like the one beside which most is free, up to so many that they hold all of it. */
 export function moreNodes(world: World, found: PlacementClass): readonly OtherLine[] {
   return world.capacity.acceptable(found.acceleratorTypes).flatMap(({ type, slots }) => {
-    const like = besideMostFree(found, slots);
+    const like = besideMostFree(world, found, slots);
     if (like === null) return [];
     const most = Math.ceil(found.workers / emptyNodeWorkers(like, found.gang));
     const at = (index: number): OtherChange => ({
@@ -248,14 +249,20 @@ export function moreNodes(world: World, found: PlacementClass): readonly OtherLi
 }
 
 /** A node that could hold a worker, in the narrowest domain that has most free; ties to the one that joined first. */
-function besideMostFree({ gang, spec }: PlacementClass, slots: readonly NodeSlot[]): NodeSlot | null {
+function besideMostFree(world: World, found: PlacementClass, slots: readonly NodeSlot[]): NodeSlot | null {
+  const { gang, spec } = found;
   const freeBeside = new Map<string, number>();
+  const data = dataPlaces(world, spec);
   const domainOf = ({ node }: NodeSlot): string => [node.pool, ...node.fabric].join("\u0000");
   for (const slot of slots)
     if (slot.usable) freeBeside.set(domainOf(slot), (freeBeside.get(domainOf(slot)) ?? 0) + slot.freeCount);
   let best: NodeSlot | null = null;
   for (const slot of slots) {
-    if (emptyNodeWorkers(slot, gang) === 0 || (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)))
+    if (
+      !data.admits(slot) ||
+      emptyNodeWorkers(slot, gang) === 0 ||
+      (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector))
+    )
       continue;
     const free = (of: NodeSlot): number => freeBeside.get(domainOf(of)) ?? 0;
     if (best === null || free(slot) > free(best)) best = slot;

@@ -2,6 +2,7 @@
  * The fleet as it is declared and discovered: sites with named fabric levels, pools of like nodes, nodes with their place
  * in the fabric tree. Amounts are safe integers: cores in thousandths, memory in MiB, money in micro-dollars.
  */
+import type { DataPlace } from "./data.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 
 /** Who runs what is placed on a pool's nodes. `simulated` exists only under the simulator's driver. */
@@ -14,6 +15,8 @@ export interface Site {
   readonly name: SiteName;
   /** Names of the levels of the placement tree below the site, widest first, without the node itself: `["spine", "leaf"]`. */
   readonly fabricLevels: readonly string[];
+  /** Which data may be worked on here, and which lie here; a pool may say more. */
+  readonly data?: DataPlace;
 }
 
 export interface Pool {
@@ -27,6 +30,7 @@ export interface Pool {
   readonly labels?: Readonly<Record<string, string>>;
   /** Labels of single nodes, by id; they win over those of the pool. */
   readonly nodeLabels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly data?: DataPlace;
 }
 
 export interface NodeSpec {

@@ -1,5 +1,6 @@
 /** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
 import type { AcceleratorSet } from "./accelerator-set.ts";
+import type { DataSpec } from "./data.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
 /** What one worker needs, all of it on one node. */
@@ -102,6 +103,8 @@ interface SpecCommon {
   /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly spread?: SpreadSpec;
+  /** What it reads, and the rule that this is under. */
+  readonly data?: DataSpec;
   /** Whether it may be evicted for others; absent: as the policy says. */
   readonly preemptible?: boolean;
   /** Not evicted before it ran this long. */

@@ -7,6 +7,7 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
+import { dataPlaces } from "./data-places.ts";
 import { emptied } from "./emptied.ts";
 import { placeGroups } from "./place-groups.ts";
 import { acceptableTypes, isInGroups, quotaReached } from "./request.ts";
@@ -57,8 +58,7 @@ export function isHeldByLimit(world: World, found: PlacementClass): boolean {
 }
 
 function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
-  const { fabric, spread, nodeSelector } = found.spec;
-  const hasWishes = fabric !== undefined || spread !== undefined || nodeSelector !== undefined;
+  const hasWishes = isBound(found.spec);
   const couldHold = (type: TypeCapacity): boolean =>
     emptyFleetWorkers(type, found.gang) >= found.workers && (!hasWishes || fitsOnType(world, found, type));
   return acceptableTypes(world, found).every(
@@ -72,10 +72,12 @@ export function placeableAsWished(world: World, found: PlacementClass): number {
   return 0;
 }
 
+/** Whether more than amounts decides where it may lie. */
+const isBound = ({ fabric, spread, nodeSelector, data }: WorkloadSpec): boolean =>
+  fabric !== undefined || spread !== undefined || nodeSelector !== undefined || data?.rule !== undefined;
+
 function fitsAsWished(world: World, found: PlacementClass, workers: number): boolean {
-  const { fabric, spread, nodeSelector } = found.spec;
-  if (fabric === undefined && spread === undefined && nodeSelector === undefined && workers === found.workers)
-    return true;
+  if (!isBound(found.spec) && workers === found.workers) return true;
   const request =
     workers === found.workers ? found : Object.assign(Object.create(found) as PlacementClass, { workers });
   return world.capacity.acceptable(found.acceleratorTypes).some((type) => fitsOnType(world, request, type));
@@ -83,8 +85,9 @@ function fitsAsWished(world: World, found: PlacementClass, workers: number): boo
 
 function fitsOnType(world: World, found: PlacementClass, { slots }: TypeCapacity): boolean {
   const { fabric, spread, nodeSelector } = found.spec;
+  const data = dataPlaces(world, found.spec);
   const candidates = slots
-    .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)))
+    .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot))
     .map((slot): Candidate => ({ slot, fits: Math.min(found.workers, emptyNodeWorkers(slot, found.gang)) }))
     .filter(({ fits }) => fits > 0);
   if (fabric?.slices !== undefined) return fewestDomains(world, found, withinBudget(world, found, candidates)) !== null;

@@ -26,6 +26,7 @@ function hasNoWishes(world: World, { spec, gang, isGrowth, among }: PlacementCla
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
     return false;
+  if (spec.data !== undefined) return false;
   return !isGrowth && among === null && gang.shareMilli === undefined && !isScored(world, gang);
 }
 

@@ -12,6 +12,7 @@ import type { Where } from "./place-on-type.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
+import { dataPlaces } from "./data-places.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { isPlacedInCells, placeInCells } from "./cells/place-in-cells.ts";
@@ -24,13 +25,26 @@ export interface Candidate {
 }
 
 export function placeWithWishes(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
+  // Whole where most of what it reads lies, if it can be; in the end anywhere, those nodes first.
+  for (const inputsHeldMin of dataPlaces(world, found.spec).tiers) {
+    if (inputsHeldMin < found.inputsHeldMin) break;
+    const near = inputsHeldMin === 0 ? found : Object.assign(Object.create(found) as PlacementClass, { inputsHeldMin });
+    const workers = placeNear(world, near, where);
+    if (workers !== null) return workers;
+  }
+  return null;
+}
+
+function placeNear(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
   const byDomains = choosesDomains(world, found);
   // How much more than the request a node holds tells the tightest, where domains are chosen by that.
   const windows = windowsInTheWay(world, found);
-  const candidates = candidatesOn(found, where, byDomains ? WORKERS_COUNTED_MAX : found.workers).filter(
-    ({ slot }) => !isClosedBy(windows, slot.node.id),
-  );
+  const candidates = candidatesOn(world, {
+    found,
+    where,
+    most: byDomains ? WORKERS_COUNTED_MAX : found.workers,
+  }).filter(({ slot }) => !isClosedBy(windows, slot.node.id));
   const spreadOver = (): DomainBudget => domainBudget(world, found);
   const inCells = isPlacedInCells(world, found);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
@@ -60,14 +74,22 @@ function choosesDomains({ rules }: World, { spec: { fabric, spread } }: Placemen
   return fabric !== undefined || rules.fabric.leastFreeWithoutWish;
 }
 
-function candidatesOn(found: PlacementClass, { type, layer }: Where, most: number): Candidate[] {
-  const { gang, spec, among } = found;
+interface Looked {
+  readonly found: PlacementClass;
+  readonly where: Where;
+  readonly most: number;
+}
+
+function candidatesOn(world: World, { found, where: { type, layer }, most }: Looked): Candidate[] {
+  const { gang, spec, among, inputsHeldMin } = found;
+  const data = dataPlaces(world, spec);
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if ((gang.shareMilli === undefined && whole < gang.accelerators) || !slot.usable) continue;
     if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
     if (among?.has(slot.node.id) === false) continue;
+    if (!data.admits(slot) || data.held(slot) < inputsHeldMin) continue;
     const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }

@@ -5,6 +5,7 @@
 import type { Layer } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { dataPlaces } from "./data-places.ts";
 import { placeGroups } from "./place-groups.ts";
 import { placeOnType } from "./place-on-type.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "./request.ts";
@@ -15,6 +16,17 @@ import { isPlacedByScore, placeByScore } from "./scores/place-by-score.ts";
 export function findPlacement(world: World, found: PlacementClass, layer: Layer = "idle"): Placement | null {
   if (isInGroups(found)) return placeGroups(world, found, { layer, heedsQuotas: true });
   if (layer === "idle" && isPlacedByScore(world, found)) return placeByScore(world, found);
+  // Who will do with any type goes by where the inputs lie first, the others by their preference.
+  if (found.spec.data !== undefined && found.acceleratorTypes.length === 0)
+    for (const inputsHeldMin of dataPlaces(world, found.spec).tiers.slice(0, -1)) {
+      const near = Object.assign(Object.create(found) as PlacementClass, { inputsHeldMin });
+      const placement = findOnTypes(world, near, layer);
+      if (placement !== null) return placement;
+    }
+  return findOnTypes(world, found, layer);
+}
+
+function findOnTypes(world: World, found: PlacementClass, layer: Layer): Placement | null {
   const neededCount = wholeNeeded(found);
   for (const type of acceptableTypes(world, found)) {
     const free = type.freeCount + (layer === "idle" ? 0 : type.comingCount);

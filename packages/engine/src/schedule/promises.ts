@@ -2,6 +2,7 @@
 import type { Batch } from "../batch.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { PromisedPlace } from "../model/workload.ts";
+import { admitsNode } from "./data-places.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canKeepPromise } from "../state/holdings.ts";
@@ -17,6 +18,7 @@ export function keepPromises(batch: Batch): void {
     else if (runsIntoWindow(world, promise)) withdraw(batch, promise, "it would run into a window of the calendar");
     else if (!isStillThere(world, promise))
       withdraw(batch, promise, "a node of the promised place is no longer usable");
+    else if (!isAdmitted(world, promise)) withdraw(batch, promise, "its data may not be worked on there any more");
     // Who is to move there has to leave its own place first.
     else if (promise.afterAttempt !== undefined) continue;
     else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
@@ -29,6 +31,12 @@ function runsIntoWindow(world: World, { workloadId, workers }: PromisedPlace): b
   const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)));
   return workers.some(({ node }) => isClosedBy(windows, node));
 }
+
+/** What a site or pool admits may be other than when the place was promised. */
+const isAdmitted = (world: World, { workloadId, workers }: PromisedPlace): boolean => {
+  const { spec } = workloadOf(world, workloadId);
+  return workers.every(({ node }) => admitsNode(world, spec, node));
+};
 
 /** New ranks come behind those it has: they wait until the ranks that were asked to leave are gone. */
 const isShrinking = ({ state }: World, { attemptId, growth }: PromisedPlace): boolean =>

@@ -48,6 +48,8 @@ export class PlacementClass {
   readonly counts: readonly number[] | null;
   /** Nodes among which it has to be placed, for what lies there already; `null`: all. */
   readonly among: ReadonlySet<NodeId> | null = null;
+  /** How many of its inputs a node has to hold, for the try that is under way. */
+  readonly inputsHeldMin: number = 0;
   /** Workers of the same gang that are being placed with it. */
   readonly beside: readonly WorkerAllocation[] = [];
   readonly waiting: SortedList<WorkloadEntity>;
@@ -90,10 +92,10 @@ interface Heeded {
 
 /** Most work has no wishes, so they are written out only where there are some. */
 function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: Heeded): string {
-  const { gang, team, acceleratorTypes, fabric, nodeSelector, spread } = spec;
+  const { gang, team, acceleratorTypes, fabric, nodeSelector, spread, data } = spec;
   const { groups } = gang;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const wishes = fabric ?? nodeSelector ?? spread ?? gang.shareMilli ?? gang.minWorkers ?? groups;
+  const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
   const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${spec.walltimeMs ?? ""}`;
@@ -107,7 +109,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   // Where it matters whose work it is.
   const whose = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
   if (wishes === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups])}`;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data])}`;
 }
 
 /** So few that looking at all of them in a round is nothing. */

@@ -15,7 +15,7 @@ import { Findings } from "./findings.ts";
 import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
-import { brokenWishes } from "./wishes.ts";
+import { brokenWishes, isAdmitted } from "./wishes.ts";
 import type { Share } from "./wishes.ts";
 
 /**
@@ -121,6 +121,8 @@ function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, work
     const own = sharesOf(all.filter(({ group }) => group === index));
     broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, own, minWorkers === undefined));
   }
+  for (const { node } of sharesOf(workers))
+    if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
   for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);
 }
 

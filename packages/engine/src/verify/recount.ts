@@ -23,7 +23,7 @@ import type { Share } from "./wishes.ts";
 /** What a waiting gang asks for: the part of a workload's spec that placing depends on. */
 export type GangRequest = Pick<
   WorkloadSpec,
-  "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "preemptible" | "priority"
+  "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "data" | "preemptible" | "priority"
 > & {
   /** Whose work it is; absent: limits for users are left aside. */
   readonly actor?: string;
@@ -168,12 +168,17 @@ function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: Gan
 
 export const isInGroups = ({ gang }: Pick<GangRequest, "gang">): boolean => gang.groups !== undefined;
 
+interface Packing {
+  readonly rooms: readonly Room[];
+  allows(more: TeamAmounts): boolean;
+}
+
 /**
  * Whether the least of every group certainly fits: with types chosen so that each group has room by itself even if every worker
  * of the others took a whole node from it, those first on which it has most. Packing unlike workers exactly is a search; so
  * much room is found by whoever places them one after the other.
  */
-function groupsFit(rooms: readonly Room[], request: GangRequest, allows: (more: TeamAmounts) => boolean): boolean {
+function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
   const groups = gang.groups ?? [];
   if (fabric !== undefined || spread !== undefined || groups.some((group) => group.fabric !== undefined)) return false;
@@ -184,7 +189,7 @@ function groupsFit(rooms: readonly Room[], request: GangRequest, allows: (more: 
     return [...new Set(rooms.map(({ node }) => node.acceleratorType))].filter((type) => {
       if (accepted.length > 0 && !accepted.includes(type)) return false;
       const fits = rooms
-        .filter(({ node }) => node.acceleratorType === type && isSelected(node, request))
+        .filter(({ node }) => node.acceleratorType === type && isSelected(state, node, request))
         .map((room) => workersIn(room, group))
         .toSorted((left, right) => right - left);
       return fits.slice(all - least(group)).reduce((sum, workers) => sum + workers, 0) >= least(group);
@@ -203,13 +208,13 @@ const combinations = (options: readonly (readonly string[])[]): readonly (readon
   );
 
 /** How many workers of a gang the empty usable fleet holds, wishes for fabric and spreading left aside. */
-function countFits(rooms: readonly Room[], request: GangRequest): boolean {
+function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): boolean {
   const { gang, acceleratorTypes } = request;
   const byType = new Map<string, number>();
   for (const room of rooms) {
     const type = room.node.acceleratorType;
     if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
-    byType.set(type, (byType.get(type) ?? 0) + (isSelected(room.node, request) ? workersIn(room, gang) : 0));
+    byType.set(type, (byType.get(type) ?? 0) + (isSelected(state, room.node, request) ? workersIn(room, gang) : 0));
   }
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
@@ -251,16 +256,21 @@ export function feasibility(state: ReadonlyState): Feasibility {
     allows(request, amountsOf(request.gang, leastWorkers(request), type));
   return {
     couldEver: (request) =>
-      isInGroups(request) ? groupsFit(empty, request, () => true) : typesThatFit(state, empty, request).length > 0,
+      isInGroups(request)
+        ? groupsFit(state, request, { rooms: empty, allows: () => true })
+        : typesThatFit(state, empty, request).length > 0,
     couldByCounts: (request) =>
-      isInGroups(request) ? groupsFit(empty, request, () => true) : countFits(empty, request),
+      isInGroups(request)
+        ? groupsFit(state, request, { rooms: empty, allows: () => true })
+        : countFits(state, empty, request),
     mayBlock: (request) =>
       isInGroups(request)
-        ? groupsFit(empty, request, (more) => allows(request, more))
+        ? groupsFit(state, request, { rooms: empty, allows: (more) => allows(request, more) })
         : typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
     couldNow: (request) => {
       if (dependsOnShapes(rules, request)) return false;
-      if (isInGroups(request)) return groupsFit(current, request, (more) => allows(request, more));
+      if (isInGroups(request))
+        return groupsFit(state, request, { rooms: current, allows: (more) => allows(request, more) });
       return typesThatFit(state, current, request).some((type) => mayTake(request, type));
     },
   };

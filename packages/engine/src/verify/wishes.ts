@@ -3,6 +3,7 @@
  * hold it so. Part of the second opinion: neither the placement tree nor the placing code is used.
  */
 import type { Node } from "../model/fleet.ts";
+import type { DataSpec } from "../model/data.ts";
 import type { SiteName } from "../model/ids.ts";
 import type { FabricSpec, SpreadSpec } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -11,6 +12,7 @@ export interface Wishes {
   readonly fabric?: FabricSpec;
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly spread?: SpreadSpec;
+  readonly data?: DataSpec;
 }
 
 /** A node, and how many workers it has or could have. */
@@ -19,8 +21,21 @@ export interface Share {
   readonly workers: number;
 }
 
-export const isSelected = ({ labels }: Node, { nodeSelector = {} }: Wishes): boolean =>
+/** Whether its workers may be on the node at all: by its labels, and by the rule that its data are under. */
+export const isSelected = (state: ReadonlyState, node: Node, wishes: Wishes): boolean =>
+  hasLabels(node, wishes) && isAdmitted(state, node, wishes);
+
+const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Wishes): boolean =>
   Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);
+
+/** Whether the rule of its data, if they are under one, is admitted where the node is. */
+export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }: Wishes): boolean {
+  if (data?.rule === undefined) return true;
+  const pool = state.pools.get(name);
+  const site = pool === undefined ? undefined : state.sites.get(pool.site);
+  const own = pool?.data?.rules;
+  return (own === undefined ? site?.data?.rules : own)?.includes(data.rule) === true;
+}
 
 /** The domain of a level that the node lies in, with the path down to it; `null`: its site knows no such level. */
 function domainOf(state: ReadonlyState, node: Node, level: string): string | null {
@@ -49,7 +64,7 @@ export function brokenWishes(
 ): string[] {
   const { fabric = {}, spread } = wishes;
   const broken = shares
-    .filter(({ node }) => !isSelected(node, wishes))
+    .filter(({ node }) => !hasLabels(node, wishes))
     .map(({ node }) => `${node.id} lacks labels that were asked for`);
   const all = sumOf(shares);
   const { within, slices = [] } = fabric;
@@ -81,7 +96,7 @@ export function couldHold(
 ): boolean | null {
   const { fabric = {}, spread } = wishes;
   const { within, slices = [] } = fabric;
-  const selected = rooms.filter(({ node }) => isSelected(node, wishes));
+  const selected = rooms.filter(({ node }) => isSelected(state, node, wishes));
   if (sumOf(selected) < workers) return false;
   if ((spread !== undefined && slices.length > 0) || (within === undefined && state.sites.size > 1)) return null;
   const groups = within === undefined ? [selected] : byDomain(state, selected, within);

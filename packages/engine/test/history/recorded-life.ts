@@ -41,6 +41,7 @@ export function recordLife(): RecordedLife {
   save(drive);
   placeGroups(drive);
   gather(drive);
+  keepData(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -272,6 +273,25 @@ function keepTime(drive: Drive): void {
 const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 const hoursOfDay = range(0, 23);
+
+/** Data may be worked on here and not there, and a pool is said to hold them. */
+function keepData(drive: Drive): void {
+  const holds = ["s3://korpus"];
+  drive.receive(
+    applied({
+      sites: [{ ...site, data: { rules: ["vertraulich"] } }],
+      pools: [
+        { ...pool("F600"), data: { rules: [], holds } },
+        { ...pool("G700"), data: { holds } },
+      ],
+    }),
+    { kind: "nodeSeen", node: node("n11", "F600") },
+    { kind: "nodeSeen", node: node("n12", "G700") },
+  );
+  const data = { inputs: ["s3://korpus/v7"], rule: "vertraulich" };
+  drive.receive(submit("secret", { gang: { accelerators: 8 }, data }));
+  drive.receive(submit("secret too", { gang: { accelerators: 8 }, acceleratorTypes: ["F600"], data }));
+}
 
 /** A gang of unlike groups starts, grows, makes room and is promised its place again. */
 function placeGroups(drive: Drive): void {

@@ -96,7 +96,7 @@ const groupsOf = (rounds: readonly { readonly ready: Ready }[]): readonly Journa
 describe("generated worlds", () => {
   it("bring about everything that can happen, be refused and be said", () => {
     const seen = new Set<string>();
-    for (const world of fc.sample(worlds, { numRuns: 400, seed: 1 })) {
+    for (const world of fc.sample(worlds, { numRuns: 400, seed: 2 })) {
       const engine = createEngine();
       for (const { inputs, nowMs } of batchesOf(world)) {
         const { events, replies } = receive(engine, inputs, nowMs);
@@ -379,7 +379,7 @@ const everything = `
   workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation promised
   unknownTeam teamCycle teamInUse unknownWorkload workloadEnded workloadActive duplicateName unknownNode tooLarge
   idempotencyKeyReused
-  exceedsFleet acceleratorShortfall workerShortfall teamLimit behindHead backoff notWaiting`
+  exceedsFleet dataRule acceleratorShortfall workerShortfall teamLimit behindHead backoff notWaiting`
   .trim()
   .split(/\s+/);
 

@@ -1,5 +1,6 @@
 /** Plays a generated story: turns its moves into inputs against the state at hand. */
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
+import type { DataPlace } from "../../src/index.ts";
 import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, WorkerExit } from "../../src/index.ts";
 import { pool } from "../lab/make.ts";
 import { teamNames, types } from "./worlds.ts";
@@ -7,16 +8,20 @@ import type { Move, NodeGene, Step, World } from "./worlds.ts";
 
 const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 
+/** A place that says nothing of data has no such field. */
+const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
+  data === undefined || Object.keys(data).length === 0 ? {} : { data };
+
 /** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
 export class Story {
   readonly #everPlaced: AttemptId[] = [];
   #commandCount = 0;
 
   /** Site, pools, teams and nodes of the world, and its policy, as a first batch. */
-  opening({ policy, nodes, teams }: World): readonly Input[] {
-    const pools = types.map((type) => pool(type));
+  opening({ policy, nodes, teams, data }: World): readonly Input[] {
+    const pools = types.map((type, index) => ({ ...pool(type), ...withData(data[index]) }));
     return [
-      this.#command({ kind: "apply", sites: [site], pools, teams, workloads: [] }),
+      this.#command({ kind: "apply", sites: [{ ...site, ...withData(data.at(-1)) }], pools, teams, workloads: [] }),
       this.#command({ kind: "setPolicy", policy }),
       ...nodes.map((gene, index): Input => ({ kind: "nodeSeen", node: nodeOf(gene, index) })),
     ];
@@ -52,6 +57,14 @@ export class Story {
         ];
       case "apply":
         return [this.#command({ kind: "apply", sites: [], pools: [], teams: move.teams, workloads: move.workloads })];
+      case "data": {
+        const type = types[move.pick % (types.length + 1)];
+        const places =
+          type === undefined
+            ? { sites: [{ ...site, ...withData(move.data) }], pools: [] }
+            : { sites: [], pools: [{ ...pool(type), ...withData(move.data) }] };
+        return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
+      }
       case "policy":
         return [this.#command({ kind: "setPolicy", policy: move.policy })];
       case "drain":

@@ -5,7 +5,16 @@
  */
 import fc from "fast-check";
 import { gangOfGroups } from "../../src/index.ts";
-import type { FabricSpec, GangGroup, Policy, SpreadSpec, Team, WorkloadSpec } from "../../src/index.ts";
+import type {
+  DataPlace,
+  DataSpec,
+  FabricSpec,
+  GangGroup,
+  Policy,
+  SpreadSpec,
+  Team,
+  WorkloadSpec,
+} from "../../src/index.ts";
 import { spec, team } from "../lab/make.ts";
 import { policies } from "./policies.ts";
 
@@ -34,6 +43,8 @@ export type Move =
   | { readonly kind: "drain"; readonly pick: number; readonly requeue: boolean }
   | { readonly kind: "apply"; readonly teams: readonly Team[]; readonly workloads: readonly WorkloadSpec[] }
   | { readonly kind: "policy"; readonly policy: Policy }
+  /** The site, or the pool of a type, says otherwise which data may be worked on and which lie there. */
+  | { readonly kind: "data"; readonly pick: number; readonly data: DataPlace }
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
   | { readonly kind: "tick" };
 
@@ -48,6 +59,8 @@ export interface World {
   readonly policy: Policy;
   readonly nodes: readonly NodeGene[];
   readonly teams: readonly Team[];
+  /** Of the pool of each type; and of the site, last. */
+  readonly data: readonly DataPlace[];
   readonly steps: readonly Step[];
 }
 
@@ -176,11 +189,27 @@ const groups: fc.Arbitrary<readonly GangGroup[]> = fc
     })),
   );
 
+const dataRules = ["restricted", "export"] as const;
+const datasets = ["s3://a", "s3://a/v1", "s3://b"] as const;
+const dataSpecs: fc.Arbitrary<DataSpec> = fc
+  .record({
+    inputs: oneIn(2, fc.subarray([...datasets], { minLength: 1 })),
+    rule: oneIn(2, fc.constantFrom(...dataRules)),
+  })
+  .map(defined);
+export const dataPlaces: fc.Arbitrary<DataPlace> = fc
+  .record({
+    rules: oneIn(2, fc.subarray([...dataRules])),
+    holds: oneIn(2, fc.subarray([...datasets])),
+  })
+  .map(defined);
+
 const wishes = fc
   .record({
     fabric: oneIn(5, fabric),
     spread: oneIn(8, spread),
     nodeSelector: oneIn(8, fc.record({ zone: fc.constantFrom("a", "b") })),
+    data: oneIn(8, dataSpecs),
     preemptible: fc.constantFrom(undefined, undefined, true, true, false),
     minRuntimeMs: fc.constantFrom(undefined, undefined, 400, 2000),
     restartCostMs: fc.constantFrom(undefined, 1000),
@@ -265,6 +294,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant<Move>({ kind: "tick" }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("data" as const), pick, data: dataPlaces }) },
 );
 
 export const steps = (maxLength: number): fc.Arbitrary<readonly Step[]> =>
@@ -281,5 +311,6 @@ export const worlds: fc.Arbitrary<World> = fc.record({
   policy: policies,
   nodes: fc.array(nodeGenes, { minLength: 1, maxLength: 6 }),
   teams: treeOfTeams,
+  data: fc.array(dataPlaces, { minLength: types.length + 1, maxLength: types.length + 1 }),
   steps: steps(40),
 });

@@ -34,7 +34,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { countsByType, durationMs, durationText, memoryMib, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
-import { gangWishes, nodeWishes, policyOf, standingOf, wishesOf } from "./wishes.ts";
+import { gangWishes, nodeWishes, placeOf, policyOf, standingOf, wishesOf } from "./wishes.ts";
 
 export class Stage {
   readonly #drive = new Drive();
@@ -173,6 +173,11 @@ export class Stage {
     schedule: (rest) => [applied({ schedules: [this.#schedule(rest)] })],
     unschedule: (rest) => [command({ kind: "removeSchedule", name: rest })],
     unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
+    site: (rest) => [applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields) }] })],
+    pool: (rest) => {
+      const { plain, fields } = wordsOf(rest);
+      return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...placeOf(fields) }] })];
+    },
     price: (rest) => {
       const [type = "", usd] = rest.split(/\s+/);
       return [applied({ pools: [{ ...pool(type), priceMicroUsdPerHour: Number(usd) * 1_000_000 }] })];

@@ -1,6 +1,7 @@
 /** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
+  DataPlace,
   DefragmentRules,
   FabricSpec,
   GangGroup,
@@ -58,10 +59,31 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
       ? {}
       : { spread: { over: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
     ...(select === undefined ? {} : { nodeSelector: { [select[0] ?? ""]: select[1] ?? "" } }),
+    ...dataOf(fields),
     ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
     ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),
     ...(fields.get("saves") === "yes" ? { checkpointOnRequest: true as const } : {}),
     ...(fields.has("restartCost") ? { restartCostMs: durationMs(fields.get("restartCost") ?? "0") } : {}),
+  };
+}
+
+/** `reads=s3://a,s3://b rule=restricted`. */
+function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
+  const [reads, rule] = [fields.get("reads"), fields.get("rule")];
+  if (reads === undefined && rule === undefined) return {};
+  const inputs = reads === undefined ? {} : { inputs: reads.split(",") };
+  return { data: { ...inputs, ...(rule === undefined ? {} : { rule }) } };
+}
+
+/** `rules=restricted holds=s3://a` of a pool or site. */
+export function placeOf(fields: Fields): { readonly data?: DataPlace } {
+  const [rules, holds] = [fields.get("rules"), fields.get("holds")];
+  if (rules === undefined && holds === undefined) return {};
+  return {
+    data: {
+      ...(rules === undefined ? {} : { rules: rules === "none" ? [] : rules.split(",") }),
+      ...(holds === undefined ? {} : { holds: holds.split(",") }),
+    },
   };
 }
 

@@ -50,6 +50,7 @@ const wishes = {
     .filter((levels) => Object.keys(levels).length > 0),
   nodeSelector: fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 4 }),
   spread: fc.record({ over: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
+  data: fc.record({ inputs: fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), rule: name }, { requiredKeys: [] }),
   preemptible: fc.boolean(),
   minRuntimeMs: fc.nat({ max: 1e9 }),
   restartCostMs: fc.nat({ max: 1e9 }),

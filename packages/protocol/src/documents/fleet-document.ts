@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Pool, Site } from "../fleet.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import { placeDataFields, placeDataOf } from "./data-fields.ts";
 import { entries, fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
 import { readLabel } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
@@ -129,6 +130,7 @@ const poolSchema = fields(
       limits.LABELLED_NODES_MAX,
       readNodeLabels,
     ),
+    data: placeDataFields.optional().meta({ description: "Which data may be worked on here, and which lie here." }),
   },
   {
     later: ["leadTime", "source", "provisioningDelay"],
@@ -157,6 +159,7 @@ const siteSchema = fields({
     [],
     readFabric,
   ),
+  data: placeDataFields.optional().meta({ description: "The same, for all of its pools." }),
   pools: z
     .array(poolSchema, {
       error: (issue) => `must be a list of 1 to ${limits.APPLY_POOLS_MAX} pools, got ${shown(issue.input)}`,
@@ -212,7 +215,7 @@ export function fleetOf(written: WrittenFleet): {
     if (siteNames.has(site.name))
       problems.push({ path: ["sites", siteIndex, "name"], message: `names the site ${site.name} twice` });
     siteNames.add(site.name);
-    fleet.sites.push({ name: site.name, fabricLevels: [...site.fabric] });
+    fleet.sites.push({ name: site.name, fabricLevels: [...site.fabric], ...placeDataOf(site.data) });
     for (const [poolIndex, pool] of site.pools.entries()) {
       const path = ["sites", siteIndex, "pools", poolIndex];
       if (poolNames.has(pool.name))
@@ -220,8 +223,8 @@ export function fleetOf(written: WrittenFleet): {
       poolNames.add(pool.name);
       problems.push(...sizeProblems(pool).map(({ field, message }) => ({ path: [...path, field], message })));
       const { name, executor, accelerator: acceleratorType, price: priceMicroUsdPerHour } = pool;
-      const labels = labelsOf(pool);
-      fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, ...labels });
+      const said = { ...labelsOf(pool), ...placeDataOf(pool.data) };
+      fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, ...said });
       if (pool.executor === "simulated" && pool.nodes !== null) fleet.simulatedNodes.push(nodesOf(pool, pool.nodes));
     }
   }
@@ -267,6 +270,7 @@ export function fleetDocument(fleet: FleetFromDocument): Record<string, unknown>
   const sites = fleet.sites.map((site) => ({
     name: site.name,
     fabric: [...site.fabricLevels],
+    ...(site.data === undefined ? {} : { data: { ...site.data } }),
     pools: fleet.pools.filter((pool) => pool.site === site.name).map((pool) => poolText(pool, fleet.simulatedNodes)),
   }));
   return { kind: "fleet", sites };
@@ -284,6 +288,7 @@ function poolText(pool: Pool, simulatedNodes: readonly SimulatedNodes[]): Record
   }
   text["price"] = quantities.writePrice(pool.priceMicroUsdPerHour);
   if (pool.labels !== undefined) text["labels"] = { ...pool.labels };
+  if (pool.data !== undefined) text["data"] = { ...pool.data };
   if (pool.nodeLabels !== undefined) text["nodeLabels"] = { ...pool.nodeLabels };
   return text;
 }

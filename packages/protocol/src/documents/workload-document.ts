@@ -16,6 +16,7 @@ import {
 } from "./field.ts";
 import { modelProblems, modelShape } from "./model-fields.ts";
 import { priorityHint, readPriority, writePriority } from "./priorities.ts";
+import { workDataFields, workDataOf } from "./data-fields.ts";
 import { gangFields, gangOf, gangProblems, gangText, readAcceleratorTypes } from "./gang-fields.ts";
 import { placementProblems, placementShape, wishesOf, wishesText, type FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
@@ -215,11 +216,12 @@ const commonShape = {
     description: "What it trains: turns on the memory check, the plan and the throughput curve before it is submitted.",
   }),
   ...placementShape,
+  data: workDataFields.optional().meta({ description: "What it reads, and the rule that this is under." }),
   ...timeShape,
 };
 
 const workloadNotes: UnknownFieldNotes = {
-  later: ["data", "replicas", "scale", "rollout", "overflow", "image"],
+  later: ["replicas", "scale", "rollout", "overflow", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -328,6 +330,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     checkpointDir: written.checkpoint?.dir ?? null,
     ...(written.checkpoint?.onRequest === true ? { checkpointOnRequest: true as const } : {}),
     ...wishesOf(written),
+    ...workDataOf(written.data),
     ...timesOf(written),
   };
   return written.kind === "batch"
@@ -359,5 +362,6 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
     ...(workload.checkpointOnRequest === true ? { onRequest: true } : {}),
   };
   if (Object.keys(checkpoint).length > 0) text["checkpoint"] = checkpoint;
-  return { ...text, ...wishesText(workload), ...timesText(workload) };
+  const data = workload.data === undefined ? {} : { data: { ...workload.data } };
+  return { ...text, ...wishesText(workload), ...data, ...timesText(workload) };
 }

@@ -11,7 +11,16 @@ import {
 } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { randomPolicy } from "./policies.ts";
-import { label, randomAmounts, randomLimit, randomSpec, randomStanding, withGroups, type World } from "./world.ts";
+import {
+  label,
+  randomAmounts,
+  randomLimit,
+  randomSpec,
+  randomStanding,
+  withData,
+  withGroups,
+  type World,
+} from "./world.ts";
 
 export interface Happening {
   readonly inputs: readonly Input[];
@@ -79,7 +88,8 @@ export class Actions {
       return { ...this.#keyed, commandId: commandId(`c${++this.#count}`) };
     }
     const plain = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
-    const spec = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
+    const inGroups = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
+    const spec = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inGroups);
     const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
     const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;

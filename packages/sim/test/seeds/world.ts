@@ -32,6 +32,8 @@ export interface World {
   readonly gapMaxMs: number;
   readonly failurePercent: number;
   readonly durationMaxMs: number;
+  /** Whether its places say which data may be worked on there, and its work what it reads. */
+  readonly hasData: boolean;
   /** Whether some of its gangs have groups of unlike workers. */
   readonly hasGroups: boolean;
 }
@@ -54,7 +56,9 @@ export function randomWorld(luck: Luck, salt: string): World {
   const heedsNames = luck.chance(60);
   return {
     heedsNames,
-    fleet: randomFleet(luck, salt),
+    fleet: luck.aside("data").chance(25)
+      ? randomPlaces(luck.aside("places of data"), randomFleet(luck, salt))
+      : randomFleet(luck, salt),
     teams: randomTeams(luck, salt),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
@@ -63,6 +67,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     gapMaxMs: luck.pick([0, 50, 1000, 10_000]),
     failurePercent: luck.pick([0, 5, 30]),
     durationMaxMs: luck.pick([20, 3000, 60_000]),
+    hasData: luck.aside("data").chance(25),
     hasGroups: luck.aside("groups").chance(25),
   };
 }
@@ -198,6 +203,26 @@ function randomGroup(luck: Luck, world: World, name: string): GangGroup {
     ...(luck.chance(25) ? { acceleratorTypes: [luck.pick(acceleratorTypes)] } : {}),
     ...(world.heedsNames && luck.chance(10) ? { fabric: { within: luck.pick(levels) } } : {}),
   };
+}
+
+/** The same work with what it says of its data, in worlds whose places say something of it. */
+export function withData(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
+  if (!world.hasData || !luck.chance(40)) return spec;
+  const rule = luck.chance(50) ? { rule: luck.pick(["restricted", "export"]) } : {};
+  const inputs = luck.chance(60) ? { inputs: [luck.pick(["s3://a/v1", "s3://b"])] } : {};
+  return { ...spec, data: { ...rule, ...inputs } };
+}
+
+/** Pools that admit rules and hold data, in such a world. */
+function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
+  const pools = fleet.pools.map((pool) => ({
+    ...pool,
+    data: {
+      ...(luck.chance(60) ? { rules: ["restricted", "export"].filter(() => luck.chance(60)) } : {}),
+      ...(luck.chance(60) ? { holds: ["s3://a", "s3://b"].filter(() => luck.chance(50)) } : {}),
+    },
+  }));
+  return { ...fleet, pools };
 }
 
 const levels = ["spine", "leaf", "node"] as const;

@@ -3,6 +3,7 @@ import type { Layer, NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
+import { dataPlaces } from "../data-places.ts";
 import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";
 import { isScored } from "./place-by-score.ts";
@@ -25,10 +26,12 @@ export function nodeOrder(
   const byScore = layer === "idle" && isScored(world, found.gang);
   const ask = workerAsk(found.gang);
   const preferred = preferredRanks(world, found, candidates);
+  const data = dataPlaces(world, found.spec);
   const keysOf = ({ slot }: Candidate): Keys => {
     const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
     return [
       preferred.get(slot.node.id) ?? 0,
+      -data.held(slot),
       byScore ? -world.scores.scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
       layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,

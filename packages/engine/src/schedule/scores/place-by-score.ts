@@ -30,7 +30,7 @@ export function isPlacedByScore(world: World, found: PlacementClass): boolean {
   if (!isScored(world, gang) || isGrowth || among !== null) return false;
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
-  if (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish) return false;
+  if (spec.data !== undefined || (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish)) return false;
   return windowsInTheWay(world, found).length === 0;
 }
 
