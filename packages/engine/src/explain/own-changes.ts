@@ -11,15 +11,22 @@ import type { OwnChange } from "./changed-spec.ts";
 import { growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
+/** What waits to start; `runs`: of an array, while other tasks of it run. */
+interface Asking {
+  readonly spec: WorkloadSpec;
+  readonly runs: boolean;
+}
+
 /** Of work on this world; kinds that do not apply to it have no values. */
-export function ownChanges(world: World, spec: WorkloadSpec, nowMs: number): readonly Values<OwnChange>[] {
+export function ownChanges(world: World, { spec, runs }: Asking, nowMs: number): readonly Values<OwnChange>[] {
   const { groups } = spec.gang;
   return [
     fewerLabels(spec),
     widerSpread(spec),
     preemptible(world, spec),
     shorterWalltime(world, spec, nowMs),
-    higherPriority(world, spec),
+    // A priority is that of the whole workload: what waits of an array does not pass what runs of it.
+    ...(runs ? [] : [higherPriority(world, spec)]),
     ...(groups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
     ...(groups ?? []).flatMap(({ name }, index) =>
       changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(values, name)),

@@ -85,7 +85,8 @@ function findOwn(question: Question): readonly StartingChange[] {
       return trials.submit(stage, changedSpec(spec, change));
     },
   };
-  return ownChanges(world, spec, trials.nowMs).flatMap((values) => smallestOf(values, looks) ?? []);
+  const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
+  return ownChanges(world, { spec, runs }, trials.nowMs).flatMap((values) => smallestOf(values, looks) ?? []);
 }
 
 /** The first of ever larger changes with which there is hope, if there is with the largest. */
