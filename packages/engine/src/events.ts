@@ -88,6 +88,10 @@ export type WorkloadEvent =
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
+  /** Power is cheap and clean enough for it, or it can wait no longer. */
+  | (Fact<"offPeakBegan"> & { readonly workloadId: WorkloadId })
+  /** It is not any more: what of the work has not started waits for the next time. */
+  | (Fact<"offPeakEnded"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
       readonly workloadId: WorkloadId;
@@ -196,6 +200,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   workloadSubmitted: 2,
   workloadHeld: 1,
   workloadReleased: 1,
+  offPeakBegan: 1,
+  offPeakEnded: 1,
   workloadStopRequested: 1,
   workloadEnded: 1,
   gangPlaced: 1,

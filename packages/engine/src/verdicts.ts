@@ -78,6 +78,19 @@ export type BlockedReason =
       readonly othersCount: number;
     }
   | { readonly kind: "notBefore"; readonly atMs: number }
+  /**
+   * Power is too dear or too dirty for it. What it costs now, `null`: no tariff says; when tariffs say that it will be cheap or clean
+   * enough, `null`: they do not; when it starts anyway, `null`: it does not.
+   */
+  | {
+      readonly kind: "offPeak";
+      readonly microUsdPerKwh: number | null;
+      readonly microUsdPerKwhMax: number | null;
+      readonly gramsPerKwh: number | null;
+      readonly gramsPerKwhMax: number | null;
+      readonly opensAtMs: number | null;
+      readonly anywayAtMs: number | null;
+    }
   /** It would fit, and would then be in the way of a protected start. */
   | {
       readonly kind: "reservation";

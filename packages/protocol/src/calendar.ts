@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as limits from "./limits.ts";
 import { integer } from "./limits.ts";
 import * as names from "./names.ts";
+import { scheduleTimes } from "./schedule.ts";
 
 const instant = integer(0, Number.MAX_SAFE_INTEGER);
 const nodes = z.array(names.opaqueId).min(1).max(limits.SHAPE_NODES_MAX);
@@ -53,8 +54,46 @@ export const advanceReservation = z
   })
   .meta({ id: "AdvanceReservation", description: "Nodes kept for a team or users in this time; others end before." });
 
+const tariffTimes = z
+  .discriminatedUnion("kind", [
+    z
+      .strictObject({ kind: z.literal("once"), startMs: instant, endMs: instant })
+      .refine(endsLater, mustEndLater)
+      .meta({ description: "Then it leaves the calendar." }),
+    z
+      .strictObject({
+        kind: z.literal("recurring"),
+        times: scheduleTimes,
+        durationMs: integer(1, limits.DURATION_MS_MAX),
+      })
+      .meta({ description: "It begins whenever the times are due, and holds for so long." }),
+  ])
+  .meta({ id: "TariffTimes" });
+
+export const tariff = z
+  .strictObject({
+    kind: z.literal("tariff"),
+    name: names.calendarName,
+    site: names.siteName.optional().meta({ description: "Only there; left out: where no tariff of the site holds." }),
+    when: tariffTimes,
+    microUsdPerKwh: integer(0, limits.MICRO_USD_PER_KWH_MAX)
+      .optional()
+      .meta({ description: "Micro-dollars for a kilowatt-hour." }),
+    gramsPerKwh: integer(0, limits.GRAMS_PER_KWH_MAX)
+      .optional()
+      .meta({ description: "Grams of carbon dioxide in a kilowatt-hour." }),
+  })
+  .refine(({ microUsdPerKwh, gramsPerKwh }) => microUsdPerKwh !== undefined || gramsPerKwh !== undefined, {
+    message: "must state a price, carbon or both",
+  })
+  .meta({
+    id: "Tariff",
+    description:
+      "What power costs or how clean it is at certain times; where several hold, the one that began last counts.",
+  });
+
 export const calendarEntry = z
-  .discriminatedUnion("kind", [maintenanceWindow, advanceReservation])
+  .discriminatedUnion("kind", [maintenanceWindow, advanceReservation, tariff])
   .meta({ id: "CalendarEntry" });
 
 export const calendarItem = z
@@ -69,6 +108,7 @@ export const calendarItem = z
 export const calendarList = z.object({ items: z.array(calendarItem) }).meta({ id: "CalendarList" });
 export const calendarRemoved = z.object({ name: z.string() }).meta({ id: "CalendarRemoved" });
 
+export type Tariff = z.output<typeof tariff>;
 export type CalendarEntry = z.output<typeof calendarEntry>;
 export type CalendarItem = z.output<typeof calendarItem>;
 export type CalendarList = z.output<typeof calendarList>;

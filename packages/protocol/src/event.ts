@@ -94,6 +94,8 @@ export const event = z
     }),
     fact("budgetRenewed", { team: z.string() }),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
+    fact("offPeakBegan", { workloadId: z.string() }),
+    fact("offPeakEnded", { workloadId: z.string() }),
     fact("workloadSubmitted", {
       workloadId: z.string(),
       spec: workloadSpec,

@@ -59,6 +59,10 @@ export const DATASETS_MAX = 1_000;
 export const DATASET_CHARS_MAX = 1_024;
 export const DATA_RULES_MAX = 64;
 /** Workloads that one may wait for. */
+/** A hundred dollars for a kilowatt-hour: a hundred times what the dearest grids asked for in an hour of need. */
+export const MICRO_USD_PER_KWH_MAX = 100_000_000;
+/** Burning lignite gives off about 1,100. */
+export const GRAMS_PER_KWH_MAX = 100_000;
 export const PREDECESSORS_MAX = 64;
 /** Kinds of worker that a policy calls typical: the published lists have a few hundred. */
 export const TYPICAL_DEMAND_MAX = 2_000;

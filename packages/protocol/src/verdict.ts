@@ -99,6 +99,18 @@ export const blockedReason = z
     z.object({ kind: z.literal("notBefore"), atMs: instantMs, sentence }),
     z
       .object({
+        kind: z.literal("offPeak"),
+        microUsdPerKwh: count.nullable().meta({ description: "Now; null: no tariff says." }),
+        microUsdPerKwhMax: count.nullable().meta({ description: "null: it does not mind." }),
+        gramsPerKwh: count.nullable(),
+        gramsPerKwhMax: count.nullable(),
+        opensAtMs: instantMs.nullable().meta({ description: "By the tariffs; null: they do not say." }),
+        anywayAtMs: instantMs.nullable().meta({ description: "When it starts anyway; null: it does not." }),
+        sentence,
+      })
+      .meta({ description: "Power is too dear or too dirty for it." }),
+    z
+      .object({
         kind: z.literal("reservation"),
         workloadId: z.string(),
         startMs: instantMs,

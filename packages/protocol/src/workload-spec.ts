@@ -187,6 +187,23 @@ const specCommon = {
   hold: z.literal(true).optional().meta({ description: "Not started until somebody releases it." }),
   notBeforeMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Not started before this instant." }),
   deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),
+  offPeak: z
+    .strictObject({
+      microUsdPerKwhMax: integer(0, limits.MICRO_USD_PER_KWH_MAX).optional(),
+      gramsPerKwhMax: integer(0, limits.GRAMS_PER_KWH_MAX).optional(),
+      latestStartMs: integer(0, Number.MAX_SAFE_INTEGER).optional(),
+    })
+    .refine(
+      ({ microUsdPerKwhMax, gramsPerKwhMax }) => microUsdPerKwhMax !== undefined || gramsPerKwhMax !== undefined,
+      {
+        message: "must bound the price, carbon or both",
+      },
+    )
+    .optional()
+    .meta({
+      description:
+        "Started only while tariffs of the calendar say that power is so cheap or clean, or at its latest start, or so that it is expected to be done by its deadline.",
+    }),
 };
 
 export const workloadSpec = z

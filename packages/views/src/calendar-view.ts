@@ -1,13 +1,19 @@
 /** The calendar for people: what is planned, when and for whom, the next first. */
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
-import type { CalendarEntry, CalendarItem } from "@headroom/protocol";
-import { writeInstant } from "@headroom/protocol";
-import { grouped, plural } from "./plain-text.ts";
+import type { CalendarEntry, CalendarItem, Tariff } from "@headroom/protocol";
+import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
 import { calendarEntryResource } from "./wire-forms.ts";
 
 export function calendarList({ state }: Engine): { items: CalendarItem[] } {
   const items = [...state.calendar.values()].map(itemView);
-  return { items: items.toSorted((left, right) => left.entry.startMs - right.entry.startMs) };
+  return { items: items.toSorted((left, right) => startOf(left.entry) - startOf(right.entry)) };
+}
+
+/** What comes back again and again stands first. */
+function startOf(entry: CalendarEntry): number {
+  if (entry.kind !== "tariff") return entry.startMs;
+  return entry.when.kind === "once" ? entry.when.startMs : 0;
 }
 
 function itemView({ entry, nodes, begun }: EngineItem): CalendarItem {
@@ -22,6 +28,7 @@ function itemView({ entry, nodes, begun }: EngineItem): CalendarItem {
 
 /** `reservation demo: 16 accelerators for team research, from … until …`, without the full stop. */
 export function calendarSentence(entry: CalendarEntry): string {
+  if (entry.kind === "tariff") return tariffSentence(entry);
   const time = `from ${writeInstant(entry.startMs)} until ${writeInstant(entry.endMs)}`;
   const named = entry.nodes === undefined ? "" : nodesText(entry.nodes);
   if (entry.kind === "maintenance")
@@ -31,6 +38,18 @@ export function calendarSentence(entry: CalendarEntry): string {
   const type = acceleratorType === undefined ? "" : `${acceleratorType} `;
   const what = named === "" ? `${grouped(accelerators)} ${type}accelerators` : named;
   return `Reservation ${entry.name} of ${what} for ${who}, ${time}`;
+}
+
+function tariffSentence({ name, site, when, microUsdPerKwh, gramsPerKwh }: Tariff): string {
+  const figures = [
+    ...(microUsdPerKwh === undefined ? [] : [writeEnergyPrice(microUsdPerKwh)]),
+    ...(gramsPerKwh === undefined ? [] : [writeCarbon(gramsPerKwh)]),
+  ];
+  const time =
+    when.kind === "once"
+      ? `from ${writeInstant(when.startMs)} until ${writeInstant(when.endMs)}`
+      : `at ${writeCron(when.times)} for ${durationText(when.durationMs)}`;
+  return `Tariff ${name}${site === undefined ? "" : ` of site ${site}`}, ${figures.join(" and ")}, ${time}`;
 }
 
 const NODES_SHOWN = 3;

@@ -96,6 +96,10 @@ function workSentence(event: WorkEvent): string {
   switch (event.kind) {
     case "workloadSubmitted":
       return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
+    case "offPeakBegan":
+      return `Workload ${event.workloadId} may start: power is cheap and clean enough for it, or it can wait no longer.`;
+    case "offPeakEnded":
+      return `Workload ${event.workloadId} waits for cheaper or cleaner power.`;
     case "workloadHeld":
       return `${event.actor} held workload ${event.workloadId}.`;
     case "workloadReleased":

@@ -1,6 +1,6 @@
 /** What a workload asks for beyond its gang, in words: where it may lie, when it may start, under which terms it gives way. */
 import type { GangGroup, WorkloadSpec } from "@headroom/protocol";
-import { writeInstant } from "@headroom/protocol";
+import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { acceleratorNoun, coresText, durationText, memoryText, plural } from "./plain-text.ts";
 
 export interface SpecTerm {
@@ -69,12 +69,21 @@ function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shap
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;
 
-function timeTerms({ after = [], notBeforeMs, deadlineMs }: WorkloadSpec): SpecTerm[] {
+function timeTerms({ after = [], notBeforeMs, deadlineMs, offPeak }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
   const waits = after.map(({ workload, on }) => `${workload} ${outcomeWords[on]}`);
   if (waits.length > 0) terms.push({ name: "After", text: waits.join(", ") });
   if (notBeforeMs !== undefined) terms.push({ name: "Not before", text: writeInstant(notBeforeMs) });
   if (deadlineMs !== undefined) terms.push({ name: "Deadline", text: writeInstant(deadlineMs) });
+  if (offPeak !== undefined) {
+    const { microUsdPerKwhMax, gramsPerKwhMax, latestStartMs } = offPeak;
+    const most = [
+      ...(microUsdPerKwhMax === undefined ? [] : [writeEnergyPrice(microUsdPerKwhMax)]),
+      ...(gramsPerKwhMax === undefined ? [] : [writeCarbon(gramsPerKwhMax)]),
+    ];
+    const latest = latestStartMs === undefined ? "" : `, anyway from ${writeInstant(latestStartMs)} on`;
+    terms.push({ name: "Off-peak", text: `while power is at most ${most.join(" and ")}${latest}` });
+  }
   return terms;
 }
 

@@ -7,7 +7,7 @@ import type {
   Workload,
   WorkloadId,
 } from "@headroom/engine";
-import { PAGE_ITEMS_DEFAULT, resourceNames, writeInstant } from "@headroom/protocol";
+import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
@@ -150,6 +150,8 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
     }
     case "notBefore":
       return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
+    case "offPeak":
+      return offPeakSentence(reason);
     case "reservation":
       return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}. A shorter walltime could go first.`;
     case "budget": {
@@ -180,6 +182,25 @@ function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule):
     return `Work under the rule ${rule} runs only where a site or a pool admits it, and none does.`;
   const where = `${pools.slice(0, 3).join(", ")}${pools.length > 3 ? ` and ${pools.length - 3} more` : ""}`;
   return `It would fit elsewhere, but work under the rule ${rule} stays in ${pools.length === 1 ? "the pool" : "the pools"} ${where}: there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}.`;
+}
+
+type OffPeak = EngineReason & { readonly kind: "offPeak" };
+
+function offPeakSentence(reason: OffPeak): string {
+  const { microUsdPerKwh, microUsdPerKwhMax, gramsPerKwh, gramsPerKwhMax, opensAtMs, anywayAtMs } = reason;
+  const most: string[] = [];
+  const now: string[] = [];
+  if (microUsdPerKwhMax !== null) {
+    most.push(writeEnergyPrice(microUsdPerKwhMax));
+    now.push(microUsdPerKwh === null ? "no tariff states a price" : `it costs ${writeEnergyPrice(microUsdPerKwh)}`);
+  }
+  if (gramsPerKwhMax !== null) {
+    most.push(writeCarbon(gramsPerKwhMax));
+    now.push(gramsPerKwh === null ? "no tariff states its carbon" : `it has ${writeCarbon(gramsPerKwh)}`);
+  }
+  const opens = opensAtMs === null ? "No tariff says when it will be" : `It will be at ${writeInstant(opensAtMs)}`;
+  const anyway = anywayAtMs === null ? "" : `; it starts anyway at ${writeInstant(anywayAtMs)}`;
+  return `It waits for power of at most ${most.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
 }
 
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;

@@ -21,7 +21,7 @@ const removeCommand = defineCommand<Options>({
 
 export const calendarCommand = defineCommand<Options>({
   name: "calendar",
-  summary: "List what is planned: maintenance windows, advance reservations",
+  summary: "List what is planned: maintenance windows, advance reservations, tariffs of power",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {

@@ -91,6 +91,7 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
 /** The entry of that name, else one that names the pool or node. */
 function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Readonly<Record<string, unknown>>): boolean {
   if (name !== undefined) return entry.name === name;
+  if (entry.kind === "tariff") return false;
   return entry.nodes?.some((node) => node === nodeId) === true || (entry.kind === "maintenance" && entry.pool === pool);
 }
 

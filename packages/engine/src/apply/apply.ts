@@ -25,6 +25,8 @@ export function applyEvent(world: World, event: Event): void {
     case "workloadSubmitted":
     case "workloadHeld":
     case "workloadReleased":
+    case "offPeakBegan":
+    case "offPeakEnded":
     case "workloadStopRequested":
     case "workloadEnded":
       world.queueEventCount++;

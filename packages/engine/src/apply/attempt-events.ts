@@ -273,6 +273,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   workload.revision = state.sequence;
+  if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
   if (event.outcome === "failed") {
     workload.failureCounts = new Map(workload.failureCounts).set(
       attempt.task,

@@ -1,7 +1,7 @@
 import type { CalendarEvent } from "../events.ts";
 import { invariant } from "../state/invariant.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { waitForWindow, waitForWindows } from "../state/world.ts";
+import { waitForTariff, waitForWindow, waitForWindows } from "../state/world.ts";
 import type { World } from "../state/world.ts";
 
 export function applyCalendarEvent(world: World, event: CalendarEvent): void {
@@ -11,6 +11,7 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
       const { entry, nodes } = event;
       calendar.set(entry.name, nodes === undefined ? { entry } : { entry, nodes });
       refile(world);
+      if (entry.kind === "tariff") return waitForTariff(world.timers, entry);
       waitForWindow(world.timers, entry);
       for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
       return;
@@ -32,6 +33,7 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
 
 /** What waits is filed by how long it lasts while there are windows, and what did not fit beside the old ones may fit now. */
 function refile(world: World): void {
+  world.offPeak.lookAtMs = -1;
   world.calendar.rebuild();
   world.queue.reorder(world.rules);
   world.capacity.freedEpoch++;

@@ -11,6 +11,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
   const { state, capacity } = world;
   switch (event.kind) {
     case "siteDefined":
+      world.offPeak.lookAtMs = -1;
       state.sites.set(event.site.name, event.site);
       // Its levels may be others: what did not fit as it wished may fit now.
       capacity.nodesEpoch++;

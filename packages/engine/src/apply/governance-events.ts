@@ -42,6 +42,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
       for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
       renewPastUse(world);
+      world.offPeak.lookAtMs = -1;
       return;
     case "budgetCrossed": {
       accrueAll(world);

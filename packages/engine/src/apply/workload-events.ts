@@ -42,6 +42,20 @@ export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
       askAgain(world, workload, event.atMs);
       return;
     }
+    case "offPeakBegan": {
+      const workload = workloadOf(world, event.workloadId);
+      delete workload.waitsForOffPeak;
+      workload.revision = world.state.sequence;
+      askAgain(world, workload, event.atMs);
+      return;
+    }
+    case "offPeakEnded": {
+      const workload = workloadOf(world, event.workloadId);
+      workload.waitsForOffPeak = true;
+      workload.revision = world.state.sequence;
+      world.queue.remove(workload);
+      return;
+    }
     case "workloadEnded":
       return end(world, event);
     default:
@@ -78,6 +92,9 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
     placementClass: null,
   };
   if (event.spec.hold === true) workload.held = true;
+  // Whether it may start at once is decided in the round, and recorded.
+  if (event.spec.offPeak !== undefined) workload.waitsForOffPeak = true;
+  world.offPeak.add(workload);
   if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
   if (learnsDemand(world.rules)) (state.demand ??= new DemandMix()).count(event.spec);
@@ -119,6 +136,7 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
   workload.endedAtMs = event.atMs;
   workload.endOrdinal = ++state.endedCount;
   workload.revision = state.sequence;
+  world.offPeak.waiting.delete(workload.id);
   tellDependents(world, workload, event.atMs);
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);

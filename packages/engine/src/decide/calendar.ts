@@ -1,21 +1,27 @@
 /** Entries of the calendar: what can be held against one, which nodes a reservation by amount gets, and taking one out. */
 import type { Batch } from "../batch.ts";
 import type { Command } from "../inputs.ts";
-import type { CalendarEntry, TimeWindow } from "../model/calendar.ts";
+import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
 import type { Node } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Rejection } from "../replies.ts";
+import { nextDueMs } from "../recurrence/due.ts";
 import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { workloadOf } from "../state/entities.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-type Documents = Pick<Command & { readonly kind: "apply" }, "pools" | "teams">;
+type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams">;
 
 /** What speaks against an entry beside the documents that come with it; `null`: nothing. */
-export function calendarObjection(world: World, entry: CalendarEntry, { pools, teams }: Documents): Rejection | null {
+export function calendarObjection(
+  world: World,
+  entry: CalendarEntry,
+  { sites, pools, teams }: Documents,
+): Rejection | null {
   const { state } = world;
+  if (entry.kind === "tariff") return tariffObjection(world, entry, sites);
   for (const nodeId of entry.nodes ?? []) if (!state.nodes.has(nodeId)) return { code: "unknownNode", nodeId };
   if (entry.kind === "maintenance") {
     const { pool } = entry;
@@ -32,9 +38,16 @@ export function calendarObjection(world: World, entry: CalendarEntry, { pools, t
 
 export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
   const amount = entry.kind === "reservation" ? entry.accelerators : undefined;
-  const chosen = amount === undefined ? null : choose(batch.world, entry, amount).nodes;
+  const chosen = amount === undefined || entry.kind === "tariff" ? null : choose(batch.world, entry, amount).nodes;
   const nodes = chosen === null ? {} : { nodes: chosen };
   batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor, ...nodes });
+}
+
+/** Its site must exist, and it must hold some day. */
+function tariffObjection({ state }: World, { name, site, when }: Tariff, sites: Documents["sites"]): Rejection | null {
+  if (site !== undefined && !state.sites.has(site) && !sites.some((each) => each.name === site))
+    return { code: "unknownSite", site };
+  return when.kind === "recurring" && nextDueMs(when.times, state.nowMs) === null ? { code: "neverDue", name } : null;
 }
 
 interface Chosen {

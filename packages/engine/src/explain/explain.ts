@@ -10,7 +10,9 @@ import { admitsRule } from "../model/data.ts";
 import { groupAt, typesOfGroup } from "../model/gang.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
-import type { GangSpec, Workload } from "../model/workload.ts";
+import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
+import { figuresAt } from "../off-peak/tariffs.ts";
 import type { Engine } from "../ready.ts";
 import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
 import { findPlacement } from "../schedule/place.ts";
@@ -66,7 +68,7 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   const isPromised = [...world.state.promises.values()].some((place) => place.workloadId === id && !place.growth);
   if (waitingTaskCount(workload) === 0 && !isPromised) return { kind: "notWaiting" };
   const nowMs = clockOf(engine);
-  const timely = explainTime(workload, nowMs);
+  const timely = explainTime(world, workload, nowMs);
   if (timely !== null) return timely;
   const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
   if (promised !== undefined && readyTask(workload, nowMs) === null)
@@ -129,15 +131,33 @@ const anew = (found: PlacementClass, changes: Partial<PlacementClass>): Placemen
   Object.assign(Object.create(found) as PlacementClass, changes);
 
 /** What keeps it from being asked at all. */
-function explainTime({ held, waitsFor, spec }: Workload, nowMs: number): Verdict | null {
+function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
+  const { held, waitsFor, spec } = workload;
   if (held === true) return blocked(["workloadReleased"], { kind: "held" });
   const [wait] = waitsFor ?? [];
   if (wait !== undefined)
     return blocked(["workloadEnded"], { kind: "waitsFor", ...wait, othersCount: (waitsFor?.length ?? 1) - 1 });
   const { notBeforeMs } = spec;
-  return notBeforeMs !== undefined && notBeforeMs > nowMs
-    ? blocked([], { kind: "notBefore", atMs: notBeforeMs })
+  if (notBeforeMs !== undefined && notBeforeMs > nowMs) return blocked([], { kind: "notBefore", atMs: notBeforeMs });
+  return workload.waitsForOffPeak === true && spec.offPeak !== undefined
+    ? blocked(
+        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "offPeakBegan"],
+        explainOffPeak(world, spec, nowMs),
+      )
     : null;
+}
+
+/** For which power it waits, and until when. */
+function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
+  const { offPeak = {} } = spec;
+  return {
+    kind: "offPeak",
+    ...figuresAt(world.state, nowMs),
+    microUsdPerKwhMax: offPeak.microUsdPerKwhMax ?? null,
+    gramsPerKwhMax: offPeak.gramsPerKwhMax ?? null,
+    opensAtMs: opensAtMs(world, offPeak, nowMs),
+    anywayAtMs: anywayAtMs(world, spec),
+  };
 }
 
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */

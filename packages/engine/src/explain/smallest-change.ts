@@ -42,7 +42,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
 
 /** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
 function resubmitted(workload: Workload): WorkloadSpec {
-  const { after: _after, hold: _hold, ...rest } = workload.spec;
+  const { after: _after, hold: _hold, offPeak: _offPeak, ...rest } = workload.spec;
   return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
 }
 

@@ -2,7 +2,8 @@
  * What is planned for certain times: nodes that are away, capacity that is kept for somebody. Declared like teams and pools,
  * under names that are unique among all entries. Instants in ms since the epoch.
  */
-import type { NodeId, PoolName, TeamName } from "./ids.ts";
+import type { NodeId, PoolName, SiteName, TeamName } from "./ids.ts";
+import type { ScheduleTimes } from "./schedule.ts";
 
 interface EntryCommon {
   readonly name: string;
@@ -35,7 +36,24 @@ export interface AdvanceReservation extends WindowCommon {
 }
 
 export type TimeWindow = MaintenanceWindow | AdvanceReservation;
-export type CalendarEntry = TimeWindow;
+/** What power costs, or how clean it is, at certain times; where several hold, the one that began last counts. */
+export interface Tariff extends EntryCommon {
+  readonly kind: "tariff";
+  /** Only there; absent: at every site that has no tariff of its own. */
+  readonly site?: SiteName;
+  readonly when: TariffTimes;
+  /** Micro-dollars for a kilowatt-hour. */
+  readonly microUsdPerKwh?: number;
+  /** Grams of carbon dioxide in a kilowatt-hour. */
+  readonly gramsPerKwh?: number;
+}
+
+export type TariffTimes =
+  | { readonly kind: "once"; readonly startMs: number; readonly endMs: number }
+  /** It begins whenever the times are due, and holds for so long. */
+  | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
+
+export type CalendarEntry = TimeWindow | Tariff;
 
 /** An entry with what became of it. */
 export interface CalendarItem {

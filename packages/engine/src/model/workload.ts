@@ -69,6 +69,13 @@ export interface AfterSpec {
   readonly on: "ok" | "failed" | "any";
 }
 
+/** It starts only while power is so cheap or so clean, or when it can wait no longer: at its latest start, or for its deadline. */
+export interface OffPeakSpec {
+  readonly microUsdPerKwhMax?: number;
+  readonly gramsPerKwhMax?: number;
+  readonly latestStartMs?: number;
+}
+
 export interface RetrySpec {
   /** How often a task may fail by its own exit before its workload fails. Lost nodes do not count. */
   readonly max: number;
@@ -118,6 +125,7 @@ interface SpecCommon {
   readonly notBeforeMs?: number;
   /** Wanted done by this instant. */
   readonly deadlineMs?: number;
+  readonly offPeak?: OffPeakSpec;
 }
 
 /** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
@@ -282,6 +290,8 @@ export interface Workload {
   readonly endReason: EndReason | null;
   /** True while somebody holds it; absent otherwise. */
   readonly held?: true;
+  /** True while power is too dear or too dirty for it; absent otherwise. */
+  readonly waitsForOffPeak?: true;
   /** Ends that it still waits for; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
 }

@@ -9,6 +9,7 @@ import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "./drop-incomplete.ts";
 import { evictFor } from "./evict/evict.ts";
 import { expire } from "./expire.ts";
+import { keepOffPeak } from "./keep-off-peak.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
 import { refill } from "./refill.ts";
@@ -53,6 +54,7 @@ export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.past.nowMs = batch.nowMs;
   expire(batch);
+  keepOffPeak(batch);
   keepPromises(batch);
   const { phases: named, eviction } = batch.world.rules;
   if (eviction.promises === "forgotten") takeOneTurn(batch, named);

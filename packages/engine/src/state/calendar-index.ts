@@ -32,11 +32,12 @@ export class CalendarIndex {
   rebuild(): void {
     const { calendar, nodes } = this.#state;
     if (calendar.size === 0 && this.#windows.length === 0) return;
-    this.#windows = [...calendar.values()].map(({ entry, nodes: chosen }) => {
+    this.#windows = [...calendar.values()].flatMap(({ entry, nodes: chosen }): IndexedWindow[] => {
+      if (entry.kind === "tariff") return [];
       const named = new Set(chosen ?? entry.nodes ?? []);
-      if (entry.kind !== "maintenance" || entry.pool === undefined) return { window: entry, nodes: named };
+      if (entry.kind !== "maintenance" || entry.pool === undefined) return [{ window: entry, nodes: named }];
       for (const { id, pool } of nodes.values()) if (pool === entry.pool) named.add(id);
-      return { window: entry, nodes: named };
+      return [{ window: entry, nodes: named }];
     });
     this.#firstStartMs = Math.min(Number.POSITIVE_INFINITY, ...this.#windows.map(({ window }) => window.startMs));
     this.#users = new Set(

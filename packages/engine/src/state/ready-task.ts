@@ -12,10 +12,11 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
-/** Whether somebody holds it, it waits for other work to end, or its time has not come. */
-export function isWaitingForTime({ held, waitsFor, spec }: Workload, nowMs: number): boolean {
-  if (held === undefined && waitsFor === undefined && spec.notBeforeMs === undefined) return false;
-  return held === true || waitsFor !== undefined || (spec.notBeforeMs ?? 0) > nowMs;
+/** Whether somebody holds it, it waits for other work to end or for cheap power, or its time has not come. */
+export function isWaitingForTime({ held, waitsFor, waitsForOffPeak, spec }: Workload, nowMs: number): boolean {
+  const isAskedFor = held === undefined && waitsFor === undefined && waitsForOffPeak === undefined;
+  if (isAskedFor && spec.notBeforeMs === undefined) return false;
+  return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
 /** Tasks that may start now, one after the other. */

@@ -2,7 +2,7 @@
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../recurrence/due.ts";
-import type { CalendarItem, TimeWindow } from "../model/calendar.ts";
+import type { CalendarItem, Tariff, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
@@ -11,6 +11,7 @@ import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { nextLookMs } from "../off-peak/off-peak.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
@@ -31,6 +32,7 @@ import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
+import { OffPeakIndex } from "./off-peak-index.ts";
 import { PastIndex } from "./past-index.ts";
 import { Queue } from "./queue.ts";
 import type { PlacementClass } from "./queue.ts";
@@ -90,6 +92,7 @@ export interface World {
   readonly queue: Queue;
   readonly calendar: CalendarIndex;
   readonly budgets: BudgetIndex;
+  readonly offPeak: OffPeakIndex;
   readonly past: PastIndex;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
@@ -171,6 +174,7 @@ export function indexState(state: State): World {
     queue,
     calendar,
     budgets: new BudgetIndex(state),
+    offPeak: new OffPeakIndex(),
     past: new PastIndex(state, rules),
     teamUse,
     timers,
@@ -217,12 +221,11 @@ export function indexState(state: State): World {
     workload.placementClass = null;
     if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
     waitForOthers(world, workload);
+    world.offPeak.add(workload);
     waitForTime(world, workload, state.nowMs);
-    for (const retry of workload.retries) {
-      if (retry.notBeforeMs > state.nowMs)
-        timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId: workload.id });
-    }
+    waitForRetries(world, workload);
   }
+  waitForPower(world);
   for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
   return world;
 }
@@ -251,6 +254,12 @@ export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Atte
     world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
 }
 
+/** Wakes the engine when back-offs are over. */
+function waitForRetries({ state, timers }: World, { id, retries }: Workload): void {
+  for (const { notBeforeMs } of retries)
+    if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId: id });
+}
+
 /** Wakes the engine when the time of work comes that may not start before. */
 export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
   if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
@@ -267,6 +276,19 @@ export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
 export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {
   const atMs = nextDueMs(schedule.times, lookedAtMs);
   if (atMs !== null) timers.add({ kind: "schedule", atMs });
+}
+
+/** Wakes the engine when tariffs leave the calendar, and when work that starts only off-peak has to be looked at. */
+function waitForPower(world: World): void {
+  const { state, timers } = world;
+  for (const { entry } of state.calendar.values()) if (entry.kind === "tariff") waitForTariff(timers, entry);
+  const lookAtMs = nextLookMs(world, state.nowMs);
+  if (lookAtMs !== null) timers.add({ kind: "calendar", atMs: lookAtMs });
+}
+
+/** Wakes the engine when a tariff that holds once is over and leaves the calendar. */
+export function waitForTariff(timers: Timers, { when }: Tariff): void {
+  if (when.kind === "once") timers.add({ kind: "calendar", atMs: when.endMs });
 }
 
 /** Wakes the engine when a window begins and ends. */

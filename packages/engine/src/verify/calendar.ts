@@ -11,6 +11,7 @@ export function windowBroken(state: ReadonlyState, workload: Workload, { node, n
   const { walltimeMs, graceTimeoutMs } = workload.spec;
   const untilMs = nowMs + (walltimeMs ?? rulesOf(state.policy).backfill.assumedWalltimeMs) + graceTimeoutMs;
   for (const item of state.calendar.values()) {
+    if (item.entry.kind === "tariff") continue;
     const { startMs, endMs, name } = item.entry;
     if (startMs < untilMs && nowMs < endMs && covers(item, node) && !isKeptFor(state, item, workload)) return name;
   }
@@ -23,12 +24,13 @@ interface At {
 }
 
 function covers({ entry, nodes }: CalendarItem, node: Node): boolean {
+  if (entry.kind === "tariff") return false;
   if (entry.kind === "maintenance" && entry.pool === node.pool) return true;
   return (nodes ?? entry.nodes ?? []).includes(node.id);
 }
 
 function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor }: Workload): boolean {
-  if (entry.kind === "maintenance") return false;
+  if (entry.kind !== "reservation") return false;
   const isOfTeam = entry.team !== undefined && withAncestors(state, spec.team).includes(entry.team);
   return isOfTeam || entry.users?.includes(actor) === true;
 }

@@ -3,6 +3,7 @@ import { acceptedTypes } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { stateDigest } from "../state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
+import { nextLookMs } from "../off-peak/off-peak.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -234,7 +235,8 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
 }
 
 /** The next wake-up may be early and is never late. */
-function checkTimers(findings: Findings, { state, timers }: World, nowMs: number): void {
+function checkTimers(findings: Findings, world: World, nowMs: number): void {
+  const { state, timers } = world;
   const due: number[] = [];
   for (const attempt of state.attempts.values()) {
     const spec = state.workloads.get(attempt.workloadId)?.spec;
@@ -259,7 +261,12 @@ function checkTimers(findings: Findings, { state, timers }: World, nowMs: number
     findings.expect(dueAtMs === null || dueAtMs > nowMs, () => `schedule ${schedule.name} is overdue since ${dueAtMs}`);
     if (dueAtMs !== null) due.push(dueAtMs);
   }
-  for (const { entry, begun } of state.calendar.values()) due.push(begun === true ? entry.endMs : entry.startMs);
+  for (const { entry, begun } of state.calendar.values()) {
+    if (entry.kind !== "tariff") due.push(begun === true ? entry.endMs : entry.startMs);
+    else if (entry.when.kind === "once") due.push(entry.when.endMs);
+  }
+  const lookAtMs = nextLookMs(world, nowMs);
+  if (lookAtMs !== null) due.push(lookAtMs);
   if (due.length === 0) return;
   const earliest = due.reduce((first, at) => Math.min(first, at));
   const wake = timers.nextAtMs();

@@ -88,6 +88,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }
       return workload.waitsFor?.some(({ workloadId }) => workloadId === reason.workloadId) === true;
     case "notBefore":
       return reason.atMs > nowMs;
+    case "offPeak":
+      return workload.waitsForOffPeak === true && (reason.anywayAtMs ?? nowMs + 1) > nowMs;
     case "reservation":
       return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
     case "budget":

@@ -279,7 +279,8 @@ export function feasibility(state: ReadonlyState): Feasibility {
 /** Whether one of the workload's tasks may start at this instant, capacity aside. */
 export function hasReadyTask(workload: Workload, nowMs: number): boolean {
   if (workload.endedAtMs !== null || workload.stopRequested || workload.held === true) return false;
-  if (workload.waitsFor !== undefined || (workload.spec.notBeforeMs ?? 0) > nowMs) return false;
+  if (workload.waitsFor !== undefined || workload.waitsForOffPeak === true || (workload.spec.notBeforeMs ?? 0) > nowMs)
+    return false;
   return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
 }
 

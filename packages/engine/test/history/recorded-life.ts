@@ -267,7 +267,19 @@ function keepTime(drive: Drive): void {
     if (startedAtMs === null) drive.receive(running(id));
   drive.passTo(drive.nowMs + 3 * hour);
   drive.receive(command({ kind: "removeSchedule", name: "hourly" }));
+  waitForPower(drive, hour);
   drive.passTo(drive.nowMs + 32 * 24 * hour);
+}
+
+/** Cheap power comes, goes again before the work has started, and is waited for no longer than may be. */
+function waitForPower(drive: Drive, hour: number): void {
+  const when = { kind: "once", startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour } as const;
+  const offPeak = { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 200, latestStartMs: drive.nowMs + 3 * hour };
+  drive.receive(
+    applied({ calendar: [{ kind: "tariff", name: "sonne", when, microUsdPerKwh: 90_000, gramsPerKwh: 50 }] }),
+    submit("patient", { gang: { accelerators: 0 }, offPeak, hold: true }),
+  );
+  drive.passTo(drive.nowMs + 4 * hour);
 }
 
 const range = (first: number, last: number): readonly number[] =>

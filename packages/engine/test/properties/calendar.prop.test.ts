@@ -119,6 +119,7 @@ class Play {
   #look({ atMs }: Ready): void {
     const { state } = this.drive.engine;
     for (const item of state.calendar.values()) {
+      if (item.entry.kind === "tariff") continue;
       expect(item.begun === true).toBe(item.entry.startMs <= atMs);
       expect(item.entry.endMs).toBeGreaterThan(atMs);
       for (const attempt of state.attempts.values())
@@ -128,6 +129,7 @@ class Play {
   }
 
   #isInTheWay({ entry: planned, nodes }: CalendarItem, { workloadId, workers }: Attempt, atMs: number): boolean {
+    if (planned.kind === "tariff") return false;
     const workload = this.drive.engine.state.workloads.get(workloadId);
     if (workload === undefined) throw new Error(`no workload ${workloadId}`);
     const { actor, spec: wanted } = workload;

@@ -65,6 +65,13 @@ export class Story {
             : { sites: [], pools: [{ ...pool(type), ...withData(move.data) }] };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
       }
+      case "tariff": {
+        const { microUsdPerKwh, lastsMs, pick } = move;
+        const when = { kind: "once", startMs: engine.state.nowMs, endMs: engine.state.nowMs + lastsMs } as const;
+        const entry = { kind: "tariff", name: `tariff-${pick % 3}`, when, microUsdPerKwh } as const;
+        const calendar = [pick % 2 === 0 ? entry : { ...entry, gramsPerKwh: microUsdPerKwh }];
+        return [this.#command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], calendar })];
+      }
       case "policy":
         return [this.#command({ kind: "setPolicy", policy: move.policy })];
       case "drain":

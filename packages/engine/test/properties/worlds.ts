@@ -46,6 +46,8 @@ export type Move =
   /** The site, or the pool of a type, says otherwise which data may be worked on and which lie there. */
   | { readonly kind: "data"; readonly pick: number; readonly data: DataPlace }
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
+  /** A tariff from now on, for so long. */
+  | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
   | { readonly kind: "tick" };
 
 type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "left";
@@ -217,6 +219,14 @@ const wishes = fc
     hold: fc.constantFrom<true | undefined>(undefined, undefined, undefined, undefined, undefined, undefined, true),
     notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
     deadlineMs: fc.constantFrom(undefined, undefined, 5000, 20_000),
+    offPeak: oneIn(
+      8,
+      fc.constantFrom<NonNullable<WorkloadSpec["offPeak"]>>(
+        { microUsdPerKwhMax: 100 },
+        { microUsdPerKwhMax: 100, latestStartMs: 6000 },
+        { gramsPerKwhMax: 100, latestStartMs: 12_000 },
+      ),
+    ),
     after: oneIn(
       15,
       fc
@@ -291,6 +301,15 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
       kind: fc.constant("apply" as const),
       teams: fc.array(anyTeam, { maxLength: 3 }),
       workloads: fc.array(specs, { maxLength: 2 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("tariff" as const),
+      pick,
+      microUsdPerKwh: fc.constantFrom(50, 100, 200),
+      lastsMs: fc.constantFrom(1, 500, 8000),
     }),
   },
   { weight: 1, arbitrary: fc.constant<Move>({ kind: "tick" }) },

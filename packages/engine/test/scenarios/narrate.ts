@@ -186,6 +186,10 @@ function otherEvent(event: OtherEvent): string {
       return `${event.name} begins`;
     case "windowEnded":
       return `${event.name} is over`;
+    case "offPeakBegan":
+      return `off-peak for ${event.workloadId}`;
+    case "offPeakEnded":
+      return `no longer off-peak for ${event.workloadId}`;
     case "policySet":
       return `policy ${event.policy.name}`;
     case "workloadHeld":

@@ -12,6 +12,7 @@ import {
   poolName,
   queuePage,
   replayEngine,
+  siteName,
   teamHolds,
   teamName,
   workloadId,
@@ -170,6 +171,7 @@ export class Stage {
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
     maintenance: (rest) => [applied({ calendar: [maintenanceOf(rest)] })],
     reservation: (rest) => [applied({ calendar: [reservationOf(rest)] })],
+    tariff: (rest) => [applied({ calendar: [tariffOf(rest)] })],
     schedule: (rest) => [applied({ schedules: [this.#schedule(rest)] })],
     unschedule: (rest) => [command({ kind: "removeSchedule", name: rest })],
     unplan: (rest) => [command({ kind: "removeCalendarEntry", name: rest })],
@@ -307,9 +309,49 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
     ...wishesOf(fields),
     ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
+    ...(fields.has("deadline") ? { deadlineMs: duration("deadline", "0") } : {}),
+    ...offPeakOf(fields),
     ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
     ...(fields.get("hold") === "yes" ? { hold: true } : {}),
   });
+}
+
+/** `price=100` micro-dollars, `carbon=200` grams, `latest=8h`. */
+function offPeakOf(fields: Words["fields"]): Partial<WorkloadSpec> {
+  const [price, carbon, latest] = [fields.get("price"), fields.get("carbon"), fields.get("latest")];
+  if (price === undefined && carbon === undefined) return {};
+  return {
+    offPeak: {
+      ...(price === undefined ? {} : { microUsdPerKwhMax: Number(price) }),
+      ...(carbon === undefined ? {} : { gramsPerKwhMax: Number(carbon) }),
+      ...(latest === undefined ? {} : { latestStartMs: durationMs(latest) }),
+    },
+  };
+}
+
+/** `night at=22 lasts=8h price=80 carbon=120`, or once with `from=1h until=2h`; `site=dc1`. */
+function tariffOf(text: string): CalendarEntry {
+  const { plain, fields } = wordsOf(text);
+  const [at, site, price, carbon] = [fields.get("at"), fields.get("site"), fields.get("price"), fields.get("carbon")];
+  const { startMs, endMs, name } = timesOf({ plain, fields });
+  const times = {
+    minutes: [0],
+    hours: [Number(at)],
+    daysOfMonth: range(1, 31),
+    months: range(1, 12),
+    daysOfWeek: range(0, 6),
+  };
+  return {
+    kind: "tariff",
+    name,
+    ...(site === undefined ? {} : { site: siteName(site) }),
+    when:
+      at === undefined
+        ? { kind: "once", startMs, endMs }
+        : { kind: "recurring", times, durationMs: durationMs(fields.get("lasts") ?? "0") },
+    ...(price === undefined ? {} : { microUsdPerKwh: Number(price) }),
+    ...(carbon === undefined ? {} : { gramsPerKwh: Number(carbon) }),
+  };
 }
 
 /** `a,b:failed,c:any`: a name alone is to have succeeded. */

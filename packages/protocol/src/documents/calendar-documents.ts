@@ -7,6 +7,7 @@ import { fields, leaf, optionalLeaf, readInteger, readName, readText } from "./f
 import { instantPattern, readInstant, writeInstant } from "./instants.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
+import { tariffDocument } from "./tariff-document.ts";
 
 const instant = { type: "string", pattern: instantPattern };
 
@@ -125,6 +126,7 @@ export function calendarEntryOf(written: Written): CalendarEntry {
 
 /** The document that reads back as this entry. */
 export function calendarDocument(entry: CalendarEntry): Record<string, unknown> {
+  if (entry.kind === "tariff") return tariffDocument(entry);
   const { startMs, endMs, ...rest } = entry;
   return { ...rest, start: writeInstant(startMs), end: writeInstant(endMs) };
 }

@@ -63,6 +63,10 @@ const wishes = {
   ),
   notBeforeMs: fc.nat({ max: 2 ** 40 }),
   deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
+  offPeak: fc.oneof(
+    fc.record({ microUsdPerKwhMax: fc.nat({ max: 1e8 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
+    fc.record({ gramsPerKwhMax: fc.nat({ max: 1e5 }) }),
+  ),
 };
 const requiredKeys = Object.keys(common) as (keyof typeof common)[];
 /** An elastic gang, a gang of shares, or a plain one. */

@@ -11,7 +11,15 @@ export { documentJsonSchema } from "./json-schema.ts";
 export type { ModelWish } from "./model-fields.ts";
 export { nearestName } from "./nearest.ts";
 export { writeInstant } from "./instants.ts";
-export { readDuration, readMemory, writeDuration, writeMemory, writePrice } from "./quantities.ts";
+export {
+  readDuration,
+  readMemory,
+  writeCarbon,
+  writeDuration,
+  writeEnergyPrice,
+  writeMemory,
+  writePrice,
+} from "./quantities.ts";
 export { writeCron } from "./cron.ts";
 export { readPolicy, type PolicyReading } from "./policy-document.ts";
 export { scheduleDocument } from "./schedule-document.ts";

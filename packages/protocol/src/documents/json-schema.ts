@@ -10,7 +10,8 @@ export function documentJsonSchema(): Record<string, unknown> {
   return {
     $schema,
     title: SCHEMA_TITLE,
-    description: "One document of a Headroom file: train, batch, team, fleet, maintenance or reservation.",
+    description:
+      "One document of a Headroom file: train, batch, team, fleet, maintenance, reservation, tariff or schedule.",
     ...rest,
   };
 }

@@ -154,25 +154,62 @@ export function writeCores(coresMilli: number): number {
 
 const priceHelp = "write a price like 2.10 USD/h";
 export const pricePattern = "^\\d+(\\.\\d{1,6})? USD/h$";
+const energyPriceHelp = "write a price like 0.08 USD/kWh";
+export const energyPricePattern = "^\\d+(\\.\\d{1,6})? USD/kWh$";
+const carbonHelp = "write carbon like 120 g/kWh";
+export const carbonPattern = "^\\d+ g/kWh$";
 
 /** `2.10 USD/h` in micro-dollars an hour. */
 export function readPrice(value: unknown, range: Range): Reading<number> {
   const found = typeof value === "string" ? /^(\S+)\s*USD\/h$/.exec(value.trim()) : null;
-  if (found === null) return refuse(`${priceHelp}, got ${shown(value)}`);
-  const amount = scaled(found[1] ?? "", 1_000_000n);
-  if (amount === undefined) {
-    const isDecimal = decimalPattern.test(found[1] ?? "");
-    return refuse(`${isDecimal ? "must be a whole number of micro-dollars" : priceHelp}, got ${shown(value)}`);
-  }
-  const reading = within(amount, range, writePrice);
+  return readMicroUsd(value, found, { range, help: priceHelp, write: writePrice });
+}
+
+/** `0.08 USD/kWh` in micro-dollars for a kilowatt-hour. */
+export function readEnergyPrice(value: unknown, range: Range): Reading<number> {
+  const found = typeof value === "string" ? /^(\S+)\s*USD\/kWh$/.exec(value.trim()) : null;
+  return readMicroUsd(value, found, { range, help: energyPriceHelp, write: writeEnergyPrice });
+}
+
+/** `120 g/kWh` in grams of carbon dioxide for a kilowatt-hour. */
+export function readCarbon(value: unknown, range: Range): Reading<number> {
+  const found = typeof value === "string" ? /^(\d{1,9})\s*g\/kWh$/.exec(value.trim()) : null;
+  if (found === null) return refuse(`${carbonHelp}, got ${shown(value)}`);
+  const reading = within(BigInt(found[1] ?? "0"), range, writeCarbon);
   return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
 }
 
-export function writePrice(microUsdPerHour: number): string {
-  const amount = BigInt(microUsdPerHour);
+export const writeCarbon = (gramsPerKwh: number): string => `${gramsPerKwh} g/kWh`;
+
+interface MicroUsd {
+  readonly range: Range;
+  readonly help: string;
+  readonly write: (microUsd: number) => string;
+}
+
+function readMicroUsd(
+  value: unknown,
+  found: RegExpExecArray | null,
+  { range, help, write }: MicroUsd,
+): Reading<number> {
+  if (found === null) return refuse(`${help}, got ${shown(value)}`);
+  const amount = scaled(found[1] ?? "", 1_000_000n);
+  if (amount === undefined) {
+    const isDecimal = decimalPattern.test(found[1] ?? "");
+    return refuse(`${isDecimal ? "must be a whole number of micro-dollars" : help}, got ${shown(value)}`);
+  }
+  const reading = within(amount, range, write);
+  return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
+}
+
+export const writePrice = (microUsdPerHour: number): string => `${dollars(microUsdPerHour)} USD/h`;
+export const writeEnergyPrice = (microUsdPerKwh: number): string => `${dollars(microUsdPerKwh)} USD/kWh`;
+
+function dollars(microUsd: number): string {
+  const amount = BigInt(microUsd);
   const fraction = (amount % 1_000_000n)
     .toString()
     .padStart(6, "0")
     .replace(/0{1,4}$/, "");
-  return `${amount / 1_000_000n}.${fraction} USD/h`;
+  return `${amount / 1_000_000n}.${fraction}`;
 }

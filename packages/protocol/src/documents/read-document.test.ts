@@ -8,7 +8,7 @@ describe("kinds", () => {
   it.each<[unknown, string]>([
     [
       { kind: "trian" },
-      'kind: must be train, batch, fleet, team, maintenance, reservation or schedule, got "trian"; did you mean train?',
+      'kind: must be train, batch, fleet, team, maintenance, reservation, tariff or schedule, got "trian"; did you mean train?',
     ],
     [{ kind: "serve" }, "kind: serve is not supported yet"],
     [{}, "kind: is required"],
@@ -200,6 +200,7 @@ describe("the JSON Schema", () => {
       "team",
       "maintenance",
       "reservation",
+      "tariff",
       "schedule",
     ]);
     for (const { properties, additionalProperties } of kinds) {

@@ -10,13 +10,23 @@ import type { ModelWish } from "./model-fields.ts";
 import { shown } from "./reading.ts";
 import type { Schedule } from "../schedule.ts";
 import { scheduleOf, scheduleProblems, scheduleSchema } from "./schedule-document.ts";
+import { tariffOf, tariffProblems, tariffSchema } from "./tariff-document.ts";
 import { teamOf, teamSchema } from "./team-document.ts";
 import { batchSchema, trainSchema, workloadOf, workloadProblems } from "./workload-document.ts";
 
 /** Every kind of document. `z.toJSONSchema` makes the editors' schema out of the same definitions. */
 export const documentSchema = z.discriminatedUnion(
   "kind",
-  [trainSchema, batchSchema, fleetSchema, teamSchema, maintenanceSchema, reservationSchema, scheduleSchema],
+  [
+    trainSchema,
+    batchSchema,
+    fleetSchema,
+    teamSchema,
+    maintenanceSchema,
+    reservationSchema,
+    tariffSchema,
+    scheduleSchema,
+  ],
   {
     error: (issue) =>
       issue.code === "invalid_union"
@@ -59,6 +69,11 @@ export function readDocument(value: unknown): DocumentReading {
     case "reservation": {
       const problems = calendarProblems(written);
       if (problems.length === 0) return { ok: true, document: { kind: "calendar", entry: calendarEntryOf(written) } };
+      return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
+    }
+    case "tariff": {
+      const problems = tariffProblems(written);
+      if (problems.length === 0) return { ok: true, document: { kind: "calendar", entry: tariffOf(written) } };
       return { ok: false, problems: problems.map((problem) => ({ ...problem, isAboutKey: false })) };
     }
     case "schedule": {

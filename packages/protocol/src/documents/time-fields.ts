@@ -49,6 +49,50 @@ const preemptibleField = z
   .optional()
   .meta({ description: "Whether it may be evicted for others; left out, as the policy says." });
 
+const energyPriceRange = { min: 0, max: limits.MICRO_USD_PER_KWH_MAX };
+const carbonRange = { min: 0, max: limits.GRAMS_PER_KWH_MAX };
+
+const offPeakFields = fields(
+  {
+    maxPrice: optionalLeaf(
+      {
+        description: "Only while power costs at most so much.",
+        type: "string",
+        pattern: quantities.energyPricePattern,
+        examples: ["0.10 USD/kWh"],
+      },
+      null,
+      (value): Reading<number | null> => quantities.readEnergyPrice(value, energyPriceRange),
+    ),
+    maxCarbon: optionalLeaf(
+      {
+        description: "Only while power has at most so much carbon in it.",
+        type: "string",
+        pattern: quantities.carbonPattern,
+        examples: ["200 g/kWh"],
+      },
+      null,
+      (value): Reading<number | null> => quantities.readCarbon(value, carbonRange),
+    ),
+    latestStart: optionalLeaf(
+      { description: "From this instant on it starts anyway.", ...instant, examples: ["2027-03-02T04:00:00Z"] },
+      null,
+      readMoment,
+    ),
+  },
+  {
+    meant: {
+      price: "maxPrice",
+      carbon: "maxCarbon",
+      priceMax: "maxPrice",
+      carbonMax: "maxCarbon",
+      until: "latestStart",
+    },
+  },
+).refine(({ maxPrice, maxCarbon }) => maxPrice !== null || maxCarbon !== null, {
+  message: "must say maxPrice, maxCarbon or both",
+});
+
 export const timeShape = {
   preemptible: preemptibleField,
   minRuntime: optionalLeaf(
@@ -84,7 +128,12 @@ export const timeShape = {
     null,
     readMoment,
   ),
+  offPeak: offPeakFields.optional().meta({
+    description: "Started only while power is cheap or clean, by the tariffs, or for its deadline.",
+  }),
 };
+
+type OffPeak = z.output<typeof offPeakFields>;
 
 interface Terms {
   readonly preemptible?: z.output<typeof preemptibleField>;
@@ -93,7 +142,23 @@ interface Terms {
   readonly after?: readonly { readonly workload: string; readonly on: (typeof outcomes)[number] }[] | undefined;
   readonly notBefore: number | null;
   readonly deadline: number | null;
+  readonly offPeak?: OffPeak | undefined;
 }
+
+const offPeakOf = ({ maxPrice, maxCarbon, latestStart }: OffPeak): NonNullable<WorkloadSpec["offPeak"]> => ({
+  ...(maxPrice === null ? {} : { microUsdPerKwhMax: maxPrice }),
+  ...(maxCarbon === null ? {} : { gramsPerKwhMax: maxCarbon }),
+  ...(latestStart === null ? {} : { latestStartMs: latestStart }),
+});
+
+const offPeakText = (offPeak: NonNullable<WorkloadSpec["offPeak"]>): Record<string, unknown> => {
+  const { microUsdPerKwhMax, gramsPerKwhMax, latestStartMs } = offPeak;
+  return {
+    ...(microUsdPerKwhMax === undefined ? {} : { maxPrice: quantities.writeEnergyPrice(microUsdPerKwhMax) }),
+    ...(gramsPerKwhMax === undefined ? {} : { maxCarbon: quantities.writeCarbon(gramsPerKwhMax) }),
+    ...(latestStartMs === undefined ? {} : { latestStart: writeInstant(latestStartMs) }),
+  };
+};
 
 function minRuntimeOf({ preemptible, minRuntime }: Terms): Reading<number | null> {
   const inside = typeof preemptible === "object" ? preemptible.minRuntime : null;
@@ -114,12 +179,12 @@ export function timeProblems(terms: Terms): FieldProblem[] {
 
 type TimeSpec = Pick<
   WorkloadSpec,
-  "preemptible" | "minRuntimeMs" | "restartCostMs" | "after" | "notBeforeMs" | "deadlineMs"
+  "preemptible" | "minRuntimeMs" | "restartCostMs" | "after" | "notBeforeMs" | "deadlineMs" | "offPeak"
 >;
 
 /** Fields of the spec; what was left out is left out. */
 export function timesOf(terms: Terms): TimeSpec {
-  const { preemptible, restartCost, after, notBefore, deadline } = terms;
+  const { preemptible, restartCost, after, notBefore, deadline, offPeak } = terms;
   const reading = minRuntimeOf(terms);
   const minRuntime = reading.ok ? reading.value : null;
   return {
@@ -129,12 +194,13 @@ export function timesOf(terms: Terms): TimeSpec {
     ...(after === undefined || after.length === 0 ? {} : { after: [...after] }),
     ...(notBefore === null ? {} : { notBeforeMs: notBefore }),
     ...(deadline === null ? {} : { deadlineMs: deadline }),
+    ...(offPeak === undefined ? {} : { offPeak: offPeakOf(offPeak) }),
   };
 }
 
 /** The fields of the document that read back as the same terms. */
 export function timesText(spec: WorkloadSpec): Record<string, unknown> {
-  const { preemptible, minRuntimeMs, restartCostMs, after, notBeforeMs, deadlineMs } = spec;
+  const { preemptible, minRuntimeMs, restartCostMs, after, notBeforeMs, deadlineMs, offPeak } = spec;
   const text: Record<string, unknown> = {};
   const minRuntime = minRuntimeMs === undefined ? undefined : quantities.writeDuration(minRuntimeMs);
   if (preemptible !== undefined)
@@ -144,5 +210,6 @@ export function timesText(spec: WorkloadSpec): Record<string, unknown> {
   if (after !== undefined && after.length > 0) text["after"] = after.map((each) => ({ ...each }));
   if (notBeforeMs !== undefined) text["notBefore"] = writeInstant(notBeforeMs);
   if (deadlineMs !== undefined) text["deadline"] = writeInstant(deadlineMs);
+  if (offPeak !== undefined) text["offPeak"] = offPeakText(offPeak);
   return text;
 }

@@ -228,6 +228,7 @@ function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
 const levels = ["spine", "leaf", "node"] as const;
 
 function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
+  const dear = luck.aside(`off-peak ${luck.drawn}`);
   return {
     ...(world.heedsNames && luck.chance(20) ? { fabric: randomFabric(luck) } : {}),
     ...(luck.chance(8) ? { spread: { over: luck.pick(["zone", "rack"]), maxPerDomain: luck.between(1, 2) } } : {}),
@@ -237,6 +238,7 @@ function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
     ...(luck.chance(20) ? { restartCostMs: luck.pick([100, 5000]) } : {}),
     ...(luck.chance(5) ? { hold: true as const } : {}),
     ...(luck.chance(8) ? { notBeforeMs: luck.between(0, 20_000) } : {}),
+    ...(dear.chance(8) ? { offPeak: { microUsdPerKwhMax: 100, latestStartMs: dear.between(0, 30_000) } } : {}),
     ...(luck.chance(8)
       ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] }
       : {}),

@@ -45,6 +45,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Waits for", amounts: reason.workloadId };
     case "notBefore":
       return { word: "Not yet", amounts: "" };
+    case "offPeak":
+      return { word: "Off-peak", amounts: "" };
     case "reservation":
       return { word: "Reserved", amounts: "" };
     case "budget":

@@ -5,6 +5,7 @@ import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
+import { tariffsOf } from "../../off-peak/tariffs.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
 
 export function keepCalendar(batch: Batch): void {
@@ -15,6 +16,8 @@ export function keepCalendar(batch: Batch): void {
     else if (window.startMs <= atMs && world.state.calendar.get(name)?.begun !== true)
       batch.emit({ kind: "windowBegan", version: 1, atMs, name });
   }
+  for (const { name, when } of tariffsOf(world.state))
+    if (when.kind === "once" && when.endMs <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
   for (const each of world.calendar.windows) clear(batch, each);
 }
 
