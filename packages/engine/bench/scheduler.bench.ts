@@ -65,6 +65,8 @@ const cases: Readonly<Record<string, () => Facts>> = {
   },
   "rounds-1000": () => rounds(1000, 1000),
   "rounds-5000": () => rounds(5000, 50_000),
+  /** Every one of those that wait has a walltime of its own, so that beside protected starts no two of them are alike. */
+  "rounds-5000-distinct": () => rounds(5000, 50_000, (index) => 3_600_000 + index * 1000),
   slope: () => {
     const small = perPlacement(1000, 1000);
     const large = perPlacement(10_000, 100_000);
@@ -110,8 +112,11 @@ function reclaim(gang: { readonly workers: number; readonly accelerators: number
 
 const waitingShapes = [1, 2, 4, 8].flatMap((accelerators) => [1, 2, 4].map((workers) => ({ workers, accelerators })));
 
+type WalltimeOf = (index: number) => number;
+const anHour: WalltimeOf = () => 3_600_000;
+
 /** A full fleet with so many workloads waiting, in a dozen shapes and eight teams. */
-function waiting(nodes: number, pending: number): Bench {
+function waiting(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour): Bench {
   const teams = Array.from({ length: 8 }, (_, index) => `team${index}`);
   const bench = new Bench(
     policy,
@@ -124,15 +129,18 @@ function waiting(nodes: number, pending: number): Bench {
   bench.started(bench.receive(...running));
   bench.receive(
     ...Array.from({ length: pending }, (_, index) =>
-      bench.submission(waitingShapes[index % waitingShapes.length] as object, { team: teams[index % 8] as string }),
+      bench.submission(waitingShapes[index % waitingShapes.length] as object, {
+        team: teams[index % 8] as string,
+        walltimeMs: walltimeOf(index),
+      }),
     ),
   );
   return bench;
 }
 
 /** Rounds in which one node's work ends, among all that waits. */
-function rounds(nodes: number, pending: number): Facts {
-  const bench = waiting(nodes, pending);
+function rounds(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour): Facts {
+  const bench = waiting(nodes, pending, walltimeOf);
   const walls: number[] = [];
   const cpus: number[] = [];
   const running = [...bench.engine.state.attempts.keys()];

@@ -8,12 +8,14 @@ import type { AttemptId } from "../model/ids.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { heedsHead } from "../policy/rules.ts";
+import { expectedDurationMs } from "./backfill/expected-duration.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import { comparesRequests } from "./order/team-comparison.ts";
 import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
+import { wholeNeeded } from "./request.ts";
 import { start } from "./start.ts";
 
 export function placeWaiting(batch: Batch): void {
@@ -40,9 +42,14 @@ function startWhatFits(batch: Batch): boolean {
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs);
   const most = backfill.reserve === "head" ? 1 : backfill.depth;
-  const order = roundOrder(world, classesToAsk(world));
+  const asking = classesToAsk(world);
+  const least = leastOf(world, asking);
+  const order = roundOrder(world, asking);
   let isFinal = true;
   for (let head = order.first(); head !== null; head = order.first()) {
+    // Nobody could start, and nobody's start is left to be protected.
+    const isProtected = reservations === null || reservations.list.length >= most;
+    if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
     batch.asked(head, started !== null);
     if (batch.isOver) break;
@@ -66,6 +73,31 @@ function startWhatFits(batch: Batch): boolean {
   reservations?.release();
   world.reservations = reservations?.list ?? [];
   return isFinal;
+}
+
+/** The least that any of them asks for: so many whole accelerators of one type, for so long. */
+interface Least {
+  readonly accelerators: number;
+  readonly durationMs: number;
+}
+
+/** `null`: others may join them. */
+function leastOf(world: World, classes: readonly PlacementClass[]): Least | null {
+  if (world.rules.elastic.grow === "in-order") return null;
+  let accelerators = Number.POSITIVE_INFINITY;
+  let durationMs = Number.POSITIVE_INFINITY;
+  for (const found of classes) {
+    accelerators = Math.min(accelerators, wholeNeeded(found));
+    durationMs = Math.min(durationMs, expectedDurationMs(world, found.spec));
+  }
+  return { accelerators, durationMs };
+}
+
+/** Whether there is room for nobody, however little is asked for. */
+function isFull({ capacity }: World, reservations: Reservations | null, { accelerators, durationMs }: Least): boolean {
+  if (accelerators === 0) return false;
+  if (reservations !== null) return reservations.idleMost(durationMs) < accelerators;
+  return capacity.acceptable([]).every(({ freeCount }) => freeCount < accelerators);
 }
 
 /** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */

@@ -44,6 +44,8 @@ interface Outlook {
   readonly indexes: IndexesAt;
   /** Made for the first reservation. */
   free: FreeOverTime | null;
+  /** What `idleMost` last answered, beside so many reservations. */
+  idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
 }
 
 export class Reservations {
@@ -62,6 +64,18 @@ export class Reservations {
 
   get list(): readonly Reservation[] {
     return this.#list;
+  }
+
+  /** Accelerators of one type, at most, that are idle and not kept from those who last so long, or longer. */
+  idleMost(durationMs: number): number {
+    const outlook = this.#look();
+    if (outlook.idleMost?.durationMs !== durationMs || outlook.idleMost.beside !== this.#list.length) {
+      outlook.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
+      const counts = this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount);
+      outlook.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
+      outlook.indexes.restoreUse();
+    }
+    return outlook.idleMost.count;
   }
 
   /** A place for the request among what nobody is promised who would need it before the request ends. */
@@ -148,7 +162,7 @@ export class Reservations {
       const world = this.#world;
       const ends = new ExpectedEnds(world, this.#nowMs);
       const idle = new Map(world.capacity.acceptable([]).map(({ type, freeCount }) => [type, freeCount]));
-      this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null };
+      this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null, idleMost: null };
     }
     return this.#outlook;
   }
