@@ -11,6 +11,7 @@ import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
 import { amountsHeld, amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
+import { checkMinimal } from "./minimal-plans.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 
@@ -34,6 +35,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
     if (isEviction)
       findings.expect(planned.has(event.attemptId), () => `${event.attemptId} is evicted and no plan names it`);
   }
+  checkMinimal(findings, state, events);
   const [plan] = plans;
   if (plan !== undefined && plans.length === 1 && plan.reason === "reclaimed") checkClaims(findings, state, plan);
 }

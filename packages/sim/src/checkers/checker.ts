@@ -5,12 +5,15 @@
  */
 import { checkBatch, checkState, type AttemptId } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
+
 import { AttemptLives } from "./attempt-lives.ts";
+import { Evictions } from "./evictions.ts";
 import { Violation } from "./violation.ts";
 
 /** All checkers of a run, with whatever memory they need, as the run's observer. */
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
+  #evictions = new Evictions();
   /** To whom places were promised after the round before. */
   #promised: ReadonlySet<AttemptId> = new Set();
   /** The journal of the run: what a restart would read. */
@@ -24,6 +27,7 @@ export class Checkers implements SimulationObserver {
     const { ready, engine } = round;
     if (ready.group !== null) this.groups.push(ready.group);
     this.#lives.onRound(round);
+    this.#evictions.onRound(round);
     const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready, this.#promised)];
     this.#promised = new Set(engine.state.promises.keys());
     if (broken.length > 0) throw new Violation(broken.join("; "));
@@ -33,6 +37,7 @@ export class Checkers implements SimulationObserver {
     const copy = this.make(this.#lives.fork());
     copy.groups.push(...this.groups);
     copy.#promised = this.#promised;
+    copy.#evictions = this.#evictions.fork();
     return copy;
   }
 

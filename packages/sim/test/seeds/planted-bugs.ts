@@ -104,6 +104,20 @@ function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
   return { ...ready, effects: ready.effects.filter((effect) => effect.kind !== kind) };
 }
 
+/** Whether work was evicted in the newest round, under a policy in which nobody is said to wait although it fits. */
+const takesNow = ({ attempts, nowMs, policy }: ReadonlyState): boolean =>
+  policy.whenHeadBlocked === "stop" &&
+  (policy.teams?.order.length ?? 0) > 0 &&
+  [...attempts.values()].some(({ stop }) => stop !== null && isTaking(stop.reason) && stop.atMs === nowMs);
+
+function withRoomyNodes(state: ReadonlyState): ReadonlyState {
+  const nodes = [...state.nodes].map(([id, { workersMax: _max, ...node }]) => {
+    const acceleratorCount = node.acceleratorCount === 0 ? 0 : node.acceleratorCount + 100;
+    return [id, { ...node, acceleratorCount, coresMilli: 10 ** 9, memoryMib: 10 ** 9 }] as const;
+  });
+  return view(state, { nodes: new Map(nodes) });
+}
+
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an accelerator is given out twice",
@@ -307,6 +321,11 @@ export const plantedBugs: readonly PlantedBug[] = [
       view(state, {
         workloads: new Map([...state.workloads].map(([id, { held: _held, ...workload }]) => [id, workload])),
       }),
+  },
+  {
+    name: "more is taken than is needed",
+    found: /was taken for w\d+, which fits beside it/,
+    bendState: (state) => (takesNow(state) ? withRoomyNodes(state) : state),
   },
   {
     name: "a promise is dropped without a word",

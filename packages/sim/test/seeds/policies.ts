@@ -41,8 +41,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const defragment = randomDefragmentation(luck.aside("defragmentation"), named);
   const phases: readonly Phase[] = defragment === null ? named : [...named, "defragment"];
   const eviction = randomEviction(luck, heedsNames);
-  const waives = phases.includes("refill") ? [6, 7] : [];
-  return {
+  const policy: Policy = {
     name: "random",
     order: luck.chance(50) ? order.toReversed() : order,
     whenHeadBlocked: luck.pick(["stop", "skip", "skip"]),
@@ -66,8 +65,19 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
       by: luck.aside("growth").pick(["order", "throughput"]),
     },
     ...(defragment === null ? {} : { defragment }),
-    ...(waives.length === 0 ? {} : { waives }),
   };
+  const waives = waivedBy(policy);
+  return waives.length === 0 ? policy : { ...policy, waives };
+}
+
+/**
+ * What the knobs give up by what they are. Filling up anew names one beneficiary for all that it evicts (6, 7). And unless those
+ * go first who may evict others, what a plan leaves free may go to somebody who has to give it up at once (8).
+ */
+function waivedBy({ phases = [], order, teams }: Policy): readonly number[] {
+  const [first = ""] = teams?.order ?? [];
+  const goesByRight = order[0] === "priority" && ["within-guarantee", "share-with"].includes(first);
+  return [...(phases.includes("refill") ? [6, 7] : []), ...(goesByRight ? [] : [8])];
 }
 
 const everyMinute: ScheduleTimes = {

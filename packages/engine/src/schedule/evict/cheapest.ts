@@ -5,6 +5,7 @@
 import type { Batch } from "../../batch.ts";
 import type { NodeId, TeamName } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../state/entities.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
@@ -15,13 +16,13 @@ import { findPlacement } from "../place.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
-import { cheapestFirst } from "./cheapest-first.ts";
-import type { Leaver } from "./cheapest-first.ts";
+import { leaversFor } from "./leavers.ts";
+import type { Leaver } from "./leavers.ts";
 import { evictableSums } from "./evictable-sums.ts";
 import { findRoomByMoving } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
 import { victimsOf } from "./replace.ts";
-import { holdsAboveClaim, isAboveClaim, mayClaim } from "./rights.ts";
+import { holdsAboveClaim, isAboveClaim, mayClaim, mayPreempt } from "./rights.ts";
 import { Takings } from "./takings.ts";
 
 /**
@@ -38,6 +39,9 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
   if (isHeldByGuarantee(world, beneficiary)) return false;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return false;
+  const isRoomEnough = (more: number): boolean =>
+    types.some((type) => type.freeCount + type.comingCount + more >= needed);
+  if (world.leaving.size > 0 && isRoomEnough(0)) return true;
   const { priority } = (beneficiary.waiting.first() as Workload).spec;
   let attempts = 0;
   let leaving = 0;
@@ -49,7 +53,7 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
     attempts += sum.attempts;
     leaving += sum.accelerators;
   }
-  return attempts > 0 && types.some((type) => type.freeCount + type.comingCount + leaving >= needed);
+  return attempts > 0 && isRoomEnough(leaving);
 }
 
 /** Work that cannot be evicted stays within guarantees, and whoever may be evicted takes nothing up of those. */
@@ -65,24 +69,40 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (reason === "moved") return findRoomByMoving(batch, beneficiary);
   if (reason === "incomplete") return null;
   if (world.evictable.size === 0) return null;
-  // Who is leaving anyway will do: nobody else has to.
-  const anybodyLeaves = acceptableTypes(world, beneficiary).some(({ coming }) => coming.next(0) >= 0);
-  if (anybodyLeaves && findPlacement(world, beneficiary, "coming") !== null) return null;
   const standings = standingsOf(world);
   if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
+  const anybodyLeaves = acceptableTypes(world, beneficiary).some(({ coming }) => coming.next(0) >= 0);
+  const coming = anybodyLeaves ? findPlacement(world, beneficiary, "coming") : null;
+  // Who is leaving anyway will do: nobody else has to.
+  if (coming !== null)
+    return mayHaveWhatComes(batch, beneficiary, reason) ? { beneficiary, placement: coming, victims: [] } : null;
   const isOver = (team: TeamName): boolean => holdsAboveClaim(world, standings, beneficiary, team);
-  const leavers = cheapestFirst(batch, { beneficiary, reason, isOver });
-  if (!couldSuffice(world, beneficiary, leavers)) return null;
+  const { steady, cheapest } = leaversFor(batch, { beneficiary, reason, isOver });
+  if (!couldSuffice(world, beneficiary, steady)) return null;
   const ledger = new Ledger(world);
+  const searchAmong = (leavers: readonly Leaver[]): Plan | null =>
+    findAmong(batch, { beneficiary, reason, standings, leavers, takings: new Takings(ledger) });
   try {
-    const asked: Search = { beneficiary, reason, standings, leavers, takings: new Takings(ledger) };
-    const plan = search(batch, asked);
-    // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
-    if (plan !== null || reason !== "reclaimed" || beneficiary.workers !== 1 || isInGroups(beneficiary)) return plan;
-    return searchByNode(batch, asked);
+    // What is cheapest changes with time; whether there is a plan at all must not, or nothing would ever be at rest.
+    const plan = searchAmong(steady);
+    return plan === null || isSameOrder(steady, cheapest) ? plan : (searchAmong(cheapest) ?? plan);
   } finally {
     ledger.rollback();
   }
+}
+
+const isSameOrder = (left: readonly Leaver[], right: readonly Leaver[]): boolean =>
+  left.every((leaver, position) => leaver === right[position]);
+
+/**
+ * Whether what others are leaving is kept for the beneficiary: where it could evict for itself whoever took it. Otherwise those
+ * who just left might start there again, ahead of it in the queue, and be evicted a second time.
+ */
+function mayHaveWhatComes({ world }: Batch, beneficiary: PlacementClass, reason: EvictionReason): boolean {
+  const head = beneficiary.waiting.first() as Workload;
+  return [...world.leaving].some(
+    ({ workloadId }) => reason === "reclaimed" || mayPreempt(beneficiary, head, workloadOf(world, workloadId)),
+  );
 }
 
 interface Search {
@@ -96,6 +116,16 @@ interface Search {
 /** Asked again for every leaver: what was taken from its team so far may have brought it down to its claim. */
 function hasRight(batch: Batch, { beneficiary, reason, standings }: Search, leaver: Leaver): boolean {
   return reason !== "reclaimed" || isAboveClaim(batch, standings, { beneficiary, ...leaver });
+}
+
+function findAmong(batch: Batch, asked: Search): Plan | null {
+  const { beneficiary, reason, takings } = asked;
+  const found = search(batch, asked);
+  // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
+  const isOne = reason === "reclaimed" && beneficiary.workers === 1 && !isInGroups(beneficiary);
+  const plan = found === null && isOne ? searchByNode(batch, asked) : found;
+  takings.giveAllBack();
+  return plan;
 }
 
 function search(batch: Batch, asked: Search): Plan | null {

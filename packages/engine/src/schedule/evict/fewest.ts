@@ -1,14 +1,17 @@
 /**
  * Single workers that their team is guaranteed take the place of the fewest others on one node, whose teams hold more than they
- * are guaranteed of something that is asked for.
+ * are guaranteed of something that is asked for, unless those could take it back by the same rule.
  */
 import type { Batch } from "../../batch.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import { partsOf } from "../../model/gang.ts";
+import type { TeamName } from "../../model/ids.ts";
+import type { Attempt, EvictionReason } from "../../model/workload.ts";
 import { compareText } from "../../state/canonical.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { Amount } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { COMPARED, amountAt } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
@@ -18,7 +21,12 @@ import { isEvictable } from "./rights.ts";
 
 export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
-  if (reason !== "reclaimed" || beneficiary.workers !== 1 || !isWithinGuarantee(world, beneficiary)) return null;
+  if (
+    reason !== "reclaimed" ||
+    beneficiary.workers !== 1 ||
+    !isWithinGuarantee(world, beneficiary.team, amountAsked(world, beneficiary, ""))
+  )
+    return null;
   const slots = acceptableTypes(world, beneficiary)
     .flatMap(({ slots: all }) => all)
     .filter(({ usable }) => usable)
@@ -31,10 +39,9 @@ export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: Ev
   return best;
 }
 
-/** For at least one resource that it asks for. */
-function isWithinGuarantee(world: World, beneficiary: PlacementClass): boolean {
-  const node = world.teamUse.node(beneficiary.team);
-  const request = amountAsked(world, beneficiary, "");
+/** For at least one resource that is asked for. */
+function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
+  const node = teamUse.node(team);
   return COMPARED.some((position) => {
     const more = amountAt(request, position);
     return more > 0 && (node.used[position] ?? 0) + more <= (node.guarantee[position] ?? 0);
@@ -80,25 +87,34 @@ function planWith(world: World, on: OnNode, chosen: readonly Attempt[]): Plan | 
   return null;
 }
 
-function tryVictims(world: World, { beneficiary, slot }: OnNode, chosen: readonly Attempt[]): Plan | null {
+function tryVictims(world: World, { beneficiary }: OnNode, chosen: readonly Attempt[]): Plan | null {
   const ledger = new Ledger(world);
+  const request = amountAsked(world, beneficiary, "");
   try {
     for (const attempt of chosen) {
-      if (!isAboveGuarantee(world, beneficiary, workloadOf(world, attempt.workloadId))) return null;
+      if (!isAboveGuarantee(world, workloadOf(world, attempt.workloadId).spec.team, request)) return null;
       ledger.vacate(attempt, 0);
     }
     const placement = findPlacement(world, beneficiary, "coming");
-    if (placement?.workers[0]?.node !== slot.node.id) return null;
+    if (placement === null) return null;
+    ledger.occupy(beneficiary, placement);
+    if (chosen.some((attempt) => couldTakeBack(world, beneficiary, attempt))) return null;
     return { beneficiary, placement, victims: chosen.map((attempt): Victim => ({ attempt, keeps: 0 })) };
   } finally {
     ledger.rollback();
   }
 }
 
-/** The victim's team holds more than it is guaranteed of something that is asked for. */
-function isAboveGuarantee(world: World, beneficiary: PlacementClass, { spec }: Workload): boolean {
-  const node = world.teamUse.node(spec.team);
-  const request = amountAsked(world, beneficiary, "");
+/** With the plan carried out the victim would stay within its guarantee, and the beneficiary's team would not. */
+function couldTakeBack(world: World, { team }: PlacementClass, { workloadId, workers }: Attempt): boolean {
+  const { spec } = workloadOf(world, workloadId);
+  const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
+  return isWithinGuarantee(world, spec.team, again) && isAboveGuarantee(world, team, again);
+}
+
+/** The team holds more than it is guaranteed of something that is asked for. */
+function isAboveGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
+  const node = teamUse.node(team);
   return COMPARED.some(
     (position) =>
       amountAt(request, position) > 0 &&

@@ -41,18 +41,29 @@ export function findRoomByMoving(batch: Batch, beneficiary: PlacementClass): Pla
   if (world.evictable.size === 0 || wholeNeeded(beneficiary) === 0) return null;
   for (const type of acceptableTypes(world, beneficiary)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, beneficiary, type.type) !== null) continue;
-    const plan = planOn(batch, beneficiary, type.slots);
-    if (plan !== null) return plan;
+    // What is cheapest changes with time; whether room can be made at all must not, or nothing would ever be at rest.
+    const plan = planOn(batch, beneficiary, { slots: type.slots, costOf: acceleratorsOf });
+    const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
+    if (plan !== null) return planOn(batch, beneficiary, { slots: type.slots, costOf }) ?? plan;
   }
   return null;
 }
 
-function planOn(batch: Batch, beneficiary: PlacementClass, slots: readonly NodeSlot[]): Plan | null {
+const acceleratorsOf = ({ workers }: Attempt, { spec }: Workload): number =>
+  acceleratorsIn(partsOf(spec.gang, workers));
+
+interface Room {
+  readonly slots: readonly NodeSlot[];
+  /** What it costs to move an attempt; by that who moves is chosen. */
+  readonly costOf: (attempt: Attempt, workload: Workload) => number;
+}
+
+function planOn(batch: Batch, beneficiary: PlacementClass, { slots, costOf }: Room): Plan | null {
   const { gang, workers } = beneficiary;
   const fitting = slots.reduce((sum, slot) => sum + (slot.usable ? slot.workersThatFit(gang, workers) : 0), 0);
   const most = batch.world.rules.eviction.movesMax ?? MOVES_MAX;
   const chosen = slots
-    .flatMap((slot) => clearing(batch, slot, gang.accelerators) ?? [])
+    .flatMap((slot) => clearing(gang.accelerators, slot, () => movableOn(batch, slot, costOf)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position)
     .slice(0, Math.max(0, workers - fitting));
   const moved = new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move]));
@@ -69,13 +80,13 @@ function planOn(batch: Batch, beneficiary: PlacementClass, slots: readonly NodeS
 }
 
 /** The cheapest to move until a worker more would fit; `null` where that cannot be. */
-function clearing(batch: Batch, slot: NodeSlot, accelerators: number): Clearing | null {
+function clearing(accelerators: number, slot: NodeSlot, movable: () => readonly Movable[]): Clearing | null {
   if (!slot.usable || slot.totalCount < accelerators || slot.freeCount >= accelerators) return null;
   const missing = accelerators - slot.freeCount;
   const moves: Movable[] = [];
   let freed = 0;
   let cost = 0;
-  for (const move of movableOn(batch, slot)) {
+  for (const move of movable()) {
     if (freed >= missing) break;
     moves.push(move);
     freed += move.count;
@@ -84,7 +95,7 @@ function clearing(batch: Batch, slot: NodeSlot, accelerators: number): Clearing 
   return freed >= missing ? { slot, moves, cost } : null;
 }
 
-function movableOn(batch: Batch, slot: NodeSlot): Movable[] {
+function movableOn(batch: Batch, slot: NodeSlot, costOf: Room["costOf"]): Movable[] {
   const { world, nowMs } = batch;
   const lossMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
   return [...slot.attempts]
@@ -94,7 +105,7 @@ function movableOn(batch: Batch, slot: NodeSlot): Movable[] {
       const workload = workloadOf(world, attempt.workloadId);
       const { gang } = workload.spec;
       const here = attempt.workers.filter(({ node }) => node === slot.node.id);
-      const cost = evictionCost(world, attempt, nowMs);
+      const cost = costOf(attempt, workload);
       const held = acceleratorsIn(partsOf(gang, attempt.workers));
       const lossMs = evictionLoss(world, attempt, nowMs) / Math.max(1, held);
       return lossMs > lossMax ? [] : [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];

@@ -1,7 +1,7 @@
 /** What a search has taken so far, tentatively: workers of a gang from its last one on, or all of it. */
 import type { Attempt } from "../../model/workload.ts";
 import type { Ledger } from "../../state/ledger.ts";
-import type { Leaver } from "./cheapest-first.ts";
+import type { Leaver } from "./leavers.ts";
 
 export class Takings {
   readonly #ledger: Ledger;

@@ -26,8 +26,14 @@ interface Asked {
   isOver(team: TeamName): boolean;
 }
 
+export interface Leavers {
+  /** In an order that no time changes. */
+  readonly steady: readonly Leaver[];
+  readonly cheapest: readonly Leaver[];
+}
+
 /** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
-export function cheapestFirst(batch: Batch, { beneficiary, reason, isOver }: Asked): readonly Leaver[] {
+export function leaversFor(batch: Batch, { beneficiary, reason, isOver }: Asked): Leavers {
   const { world } = batch;
   const head = beneficiary.waiting.first() as Workload;
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
@@ -46,14 +52,19 @@ export function cheapestFirst(batch: Batch, { beneficiary, reason, isOver }: Ask
       whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost, slowerMilli: 0 });
     }
   }
+  spare.sort(steadily);
+  whole.sort(steadily);
   const byCost = (left: Leaver, right: Leaver): number =>
-    left.workload.spec.priority - right.workload.spec.priority ||
-    left.slowerMilli - right.slowerMilli ||
-    left.cost - right.cost ||
-    right.attempt.placedSequence - left.attempt.placedSequence ||
-    right.keeps - left.keeps;
-  return [...spare.sort(byCost), ...whole.sort(byCost)];
+    left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
+  return { steady: [...spare, ...whole], cheapest: [...spare, ...whole.toSorted(byCost)] };
 }
+
+/** Whose gang misses it least, then the last placed first, of a gang its last worker. */
+const steadily = (left: Leaver, right: Leaver): number =>
+  left.workload.spec.priority - right.workload.spec.priority ||
+  left.slowerMilli - right.slowerMilli ||
+  right.attempt.placedSequence - left.attempt.placedSequence ||
+  right.keeps - left.keeps;
 
 /**
  * Workers beyond the core, the last first. A worker is not asked before those behind it, so it is as dear as the dearest of them: a

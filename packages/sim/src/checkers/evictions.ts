@@ -1,0 +1,64 @@
+/**
+ * What a single batch does not show: under the same conditions nobody is evicted twice, and no two evict each other (DESIGN §7.6
+ * and 7.8). Conditions change with whatever comes from outside and with time, not with what was evicted leaving.
+ */
+import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
+import type { SimulatedRound } from "../run/simulation.ts";
+import { mustHold } from "./violation.ts";
+
+/** What executors say of what they were asked for. */
+const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
+const evictions: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved"]);
+
+type Planned = Event & { readonly kind: "evictionPlanned" };
+
+interface Judged {
+  readonly state: ReadonlyState;
+  readonly waived: ReadonlySet<number>;
+}
+
+export class Evictions {
+  /** Attempts that were asked to leave and have not left. */
+  readonly #leaving = new Set<AttemptId>();
+  /** Since conditions changed: tasks that were evicted for good, and which by which. */
+  readonly #evicted = new Set<string>();
+  readonly #taken = new Set<string>();
+
+  onRound({ inputs, ready: { events }, engine: { state } }: SimulatedRound): void {
+    const isNew = inputs.some(({ kind }) => !answers.has(kind)) || events.some((event) => this.#endsByItself(event));
+    if (isNew) {
+      this.#evicted.clear();
+      this.#taken.clear();
+    }
+    const waived = new Set(state.policy.waives);
+    for (const event of events) {
+      if (event.kind === "attemptStopRequested" && evictions.has(event.reason)) this.#leaving.add(event.attemptId);
+      if (event.kind === "evictionPlanned" && event.reason !== "moved") this.#onPlan(event, { state, waived });
+    }
+  }
+
+  fork(): Evictions {
+    const copy = new Evictions();
+    for (const id of this.#leaving) copy.#leaving.add(id);
+    for (const task of this.#evicted) copy.#evicted.add(task);
+    for (const pair of this.#taken) copy.#taken.add(pair);
+    return copy;
+  }
+
+  #endsByItself(event: Event): boolean {
+    return event.kind === "attemptEnded" && !(this.#leaving.delete(event.attemptId) && event.outcome === "stopped");
+  }
+
+  #onPlan({ workloadId, task: number, victims }: Planned, { state, waived }: Judged): void {
+    const isArray = state.workloads.get(workloadId)?.spec.kind === "batch";
+    const taker = isArray ? `${workloadId}.${number}` : workloadId;
+    for (const { attemptId, keeps } of victims) {
+      const task = attemptId.slice(0, attemptId.lastIndexOf("."));
+      mustHold(waived.has(6) || !this.#taken.has(`${taker} by ${task}`), () => `${taker} and ${task} evict each other`);
+      this.#taken.add(`${task} by ${taker}`);
+      if (keeps > 0) continue;
+      mustHold(waived.has(8) || !this.#evicted.has(task), () => `${task} is evicted twice before rest`);
+      this.#evicted.add(task);
+    }
+  }
+}
