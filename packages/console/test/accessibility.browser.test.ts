@@ -17,6 +17,7 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
   "/what-if": (page) => page.getByRole("button", { name: "Play" }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
+  "/waste": (page) => page.getByRole("region", { name: "What is unused" }),
   "/size": (page) => page.getByRole("region", { name: "What it takes" }),
   "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
   "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
@@ -179,6 +180,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         t: "Teams",
         p: "Policy",
         i: "What if",
+        u: "Unused",
         e: "Events",
         f: "Fleet",
       })) {

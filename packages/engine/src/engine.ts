@@ -168,6 +168,7 @@ function takeIn(batch: Batch, input: Input): void {
       return decideObservation(batch, input);
     case "progressReported":
     case "checkpointReported":
+    case "utilizationReported":
       return decideSignal(batch, input);
     case "tick":
       return;

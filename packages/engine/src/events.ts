@@ -3,6 +3,7 @@
  * grows when its fields change; `apply/` still reads the older ones, and a kind it does not know refuses to start.
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
+import type { UtilizationReport } from "./inputs.ts";
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
 import type {
@@ -155,6 +156,7 @@ export type AttemptEvent =
       /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
       readonly pairsGathered?: number;
     })
+  | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
 
 /** `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: something came up that does not wait. */
@@ -219,4 +221,5 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   evictionPlanned: 1,
   progressRecorded: 1,
   checkpointRecorded: 1,
+  utilizationRecorded: 1,
 };

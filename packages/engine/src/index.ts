@@ -41,6 +41,8 @@ export * from "./explain/change.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareClaim } from "./quota/divide.ts";
 export { queuePage, waitingSummary } from "./explain/queue-page.ts";
+export { findWaste } from "./explain/waste.ts";
+export type { Waste } from "./explain/waste.ts";
 export { foreseeDefragmentation } from "./explain/defragmentation.ts";
 export type { DefragmentationForecast } from "./explain/defragmentation.ts";
 export { planApply } from "./explain/plan-apply.ts";

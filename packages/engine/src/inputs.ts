@@ -52,7 +52,21 @@ export type Observation =
   /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
   | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
 
+/** How busy an attempt's accelerators were since the report before, of those whose workers report it. */
+export interface UtilizationReport {
+  /** How many are reported on. */
+  readonly accelerators: number;
+  /** How many of them did anything worth speaking of. */
+  readonly busyAccelerators: number;
+  /** The mean share of time in which they were busy, in thousandths. */
+  readonly busyMilli: number;
+  /** Most memory of one accelerator in use, and how much the smallest has; `null`: not told. */
+  readonly peakMemoryMib: number | null;
+  readonly capacityMib: number | null;
+}
+
 export type Signal =
+  | ({ readonly kind: "utilizationReported"; readonly attemptId: AttemptId } & UtilizationReport)
   | {
       readonly kind: "progressReported";
       readonly attemptId: AttemptId;

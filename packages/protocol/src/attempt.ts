@@ -57,6 +57,19 @@ const attemptCommon = {
 const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
+  utilization: z
+    .object({
+      atMs: instantMs.meta({ description: "Of the last report." }),
+      accelerators: count.meta({ description: "Accelerators that its workers report on." }),
+      busyAccelerators: count,
+      busyMilli: count.meta({ description: "The mean share of time in which they were busy, in thousandths." }),
+      mostBusyAccelerators: count.meta({ description: "At any one report." }),
+      busyAtMs: instantMs.meta({ description: "The last report of a busy one, or the start." }),
+      peakMemoryMib: count.nullable(),
+      capacityMib: count.nullable(),
+    })
+    .optional()
+    .meta({ description: "Absent: its work tells nothing of the use of its accelerators." }),
   stop: z
     .object({
       reason: stopReason,

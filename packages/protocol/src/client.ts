@@ -24,6 +24,7 @@ import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
+import type { WasteList } from "./waste.ts";
 import type { Workload, WorkloadAccepted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
 import type { WorkloadKind, WorkloadSpecInput } from "./workload-spec.ts";
 
@@ -93,6 +94,8 @@ export interface HeadroomClient {
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
   apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;
+  /** What is held or asked for and not used, as far as was told; of one workload where its id is given. */
+  waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
   /** What would be moved now to gather idle accelerators; nothing is. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;

@@ -161,6 +161,14 @@ export const event = z
       totalSteps: count.nullable(),
       metrics: z.record(z.string(), z.number()),
     }),
+    fact("utilizationRecorded", {
+      attemptId: z.string(),
+      accelerators: count,
+      busyAccelerators: count,
+      busyMilli: count,
+      peakMemoryMib: count.nullable(),
+      capacityMib: count.nullable(),
+    }),
     fact("checkpointRecorded", { attemptId: z.string(), step: count, path: z.string() }),
   ])
   .meta({ id: "Event" });

@@ -182,6 +182,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     cancelReplay: (id, options) => http.call(o.cancelReplay, { params: { id }, options }),
     queue: (page, options) => http.call(o.queue, { query: { ...page }, options }),
     apply: (body, options) => http.call(o.apply, { body, query: { dryRun: options?.dryRun }, options }),
+    waste: (query, options) => http.call(o.waste, { query: { ...query }, options }),
     defragmentation: (options) => http.call(o.defragmentation, { options }),
     fleet: (options) => http.call(o.fleet, { options }),
     listNodes: (page, options) => http.call(o.listNodes, { query: { ...page }, options }),

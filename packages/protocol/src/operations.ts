@@ -21,6 +21,7 @@ import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
+import { wasteList } from "./waste.ts";
 import { workload, workloadAccepted, workloadKinds, workloadPage, workloadPhase } from "./workload.ts";
 import { workloadSpec } from "./workload-spec.ts";
 
@@ -209,6 +210,9 @@ export const operations = {
   cancelReplay: operation("DELETE /v1/replays/{id}", "Stop a replay and forget it", replayAccepted, {
     params: byId,
     problems: ["unknownReplay"],
+  }),
+  waste: operation("GET /v1/waste", "What is held or asked for and not used, as far as was told", wasteList, {
+    query: z.strictObject({ workload: names.opaqueId.optional() }),
   }),
   defragmentation: operation(
     "GET /v1/defragmentation",

@@ -122,6 +122,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} ended: ${event.outcome}${event.exit === null ? "" : `, ${exitSentence(event.exit)}`}${event.detail === "" ? "" : ` (${event.detail})`}.`;
     case "progressRecorded":
       return `Attempt ${event.attemptId} is at step ${stepText(event)}${metricsText(event.metrics)}.`;
+    case "utilizationRecorded":
+      return `Attempt ${event.attemptId} had ${event.busyAccelerators} of ${plural(event.accelerators, "accelerator")} busy.`;
     case "checkpointRecorded":
       return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
     default:

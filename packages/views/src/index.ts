@@ -21,6 +21,7 @@ export * from "./status-view.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";
+export * from "./waste-view.ts";
 export * from "./what-if-view.ts";
 export * from "./wire-forms.ts";
 export { workloadList } from "./workload-list.ts";

@@ -98,7 +98,9 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   const workers = attempt.workers.map((worker) => ({ ...worker }));
   const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
   const leaving = attempt.leaving?.map((worker) => ({ ...worker }));
-  return { phase, ...common, progress: progressView(attempt.progress), stop, ...(leaving && { leaving }) };
+  const utilization = attempt.utilization && { ...attempt.utilization };
+  const told = { ...(leaving && { leaving }), ...(utilization && { utilization }) };
+  return { phase, ...common, progress: progressView(attempt.progress), stop, ...told };
 }
 
 /** Places that are kept for it; there are few promises at any time, so they are looked through. */

@@ -30,6 +30,7 @@ import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
+import { wasteCommand } from "./waste.ts";
 import { whatIfCommand } from "./what-if.ts";
 import { whyCommand } from "./why.ts";
 
@@ -55,6 +56,7 @@ export const commands: readonly CommandDefinition[] = [
   fleetCommand,
   nodesCommand,
   defragmentCommand,
+  wasteCommand,
   teamsCommand,
   calendarCommand,
   schedulesCommand,

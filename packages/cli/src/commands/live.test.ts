@@ -235,6 +235,19 @@ describe("looking", () => {
     expect(json(await headroom(["defragment", "--dry-run", "--json"]))).toMatchObject({ isInForce: false, moves: [] });
   });
 
+  it("lists what is unused as far as work tells it, and says of how many that is", async () => {
+    const report = '{"kind":"utilization","accelerators":[{"busy":0.9,"memoryMib":10,"capacityMib":20}]}';
+    const command = `echo '${report}' >> "$HEADROOM_PROGRESS_FILE"; while [ ! -e go3 ]; do sleep 0.05; done`;
+    await headroom(["run", "--name", "tells", "--cores", "0", "--gpus", "2", "--", command]);
+    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000)))
+      if (event.kind === "utilizationRecorded") break;
+    expect((await headroom(["waste"])).stdout).toContain("1 of 1 running attempt with accelerators tell how busy");
+    const shown = json<{ attempts: { utilization?: object }[] }>(await headroom(["show", "tells", "--json"]));
+    expect(shown.attempts[0]?.utilization).toMatchObject({ accelerators: 1, busyAccelerators: 1, peakMemoryMib: 10 });
+    writeFileSync(path.join(folder, "go3"), "");
+    expect((await headroom(["logs", "-f", "tells"])).code).toBe(0);
+  });
+
   it("replays what was recorded, under a policy by name or from a file", async () => {
     await follow("replayed", "true");
     const { stdout } = await headroom(["policy", "--json"]);

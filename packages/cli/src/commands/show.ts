@@ -38,6 +38,9 @@ export const showCommand = defineCommand<Options>({
       const sentence = waitingSentence(await client.explainWorkload(id));
       if (sentence !== undefined) context.print("", `${paint("yellow", "waiting")}  ${printable(sentence)}`);
     }
+    if (workload.endedAtMs === null)
+      for (const { sentence } of (await client.waste({ workload: id })).items)
+        context.print("", `${paint("yellow", "unused")}  ${printable(sentence)}`);
     if (workload.attempts.length > 0) context.print("", ...attemptTable(workload, nowMs, terminal.stdout, paint));
     return exitCode.ok;
   },

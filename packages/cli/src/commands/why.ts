@@ -41,6 +41,8 @@ export const whyCommand = defineCommand<Options>({
       context.print(...pairLines(numbersOf(reason), paint).map((line) => `  ${line}`));
     }
     context.print(...changeLines(changes, paint));
+    for (const { sentence } of (await client.waste({ workload: workload.id })).items)
+      context.print("", printable(sentence));
     if (verdict.wakeOn.length > 0) context.print("", `Looked at again on: ${verdict.wakeOn.join(", ")}`);
     return code;
   },

@@ -72,5 +72,12 @@ export const workloadQuery = (client: HeadroomClient, id: string) =>
 export const verdictQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
 
+/** Of one workload where its id is given. */
+export const wasteQuery = (client: HeadroomClient, workload?: string) =>
+  queryOptions({
+    queryKey: ["waste", workload ?? null],
+    queryFn: ({ signal }) => client.waste({ workload }, { signal }),
+  });
+
 export const usageQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["usage", id], queryFn: ({ signal }) => client.usage(id, { signal }) });

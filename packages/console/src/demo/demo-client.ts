@@ -83,6 +83,7 @@ type Reading = Pick<
   | "whatIf"
   | "queue"
   | "defragmentation"
+  | "waste"
   | "fleet"
   | "listNodes"
   | "getNode"
@@ -137,6 +138,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     },
     whatIf: async (question) => whatIfOf(engine, accepted(whatIfQuestion.safeParse(question))),
     queue: async (page = {}) => views.queueView(engine, page),
+    waste: async (query = {}) => views.wasteView(engine, query.workload ?? null),
     defragmentation: async () => views.defragmentationView(engine),
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),

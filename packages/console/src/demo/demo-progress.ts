@@ -9,6 +9,7 @@ import { simulatedDurationMs } from "./demo-stream.ts";
 /** Reports in the course of a whole run; a chart of that many points is smooth, and the journal stays small. */
 const REPORTS = 80;
 const REPORTS_PER_CHECKPOINT = 10;
+const REPORTS_PER_UTILIZATION = 4;
 const STEP_MS = 1_500;
 const REPORT_AHEAD_MS = 200;
 
@@ -103,13 +104,44 @@ export class DemoProgress {
     reporter.step = Math.min(reporter.totalSteps, reporter.step + reporter.stepsPerReport);
     reporter.reports++;
     const { attemptId, step, totalSteps } = reporter;
-    into.push({ kind: "progressReported", attemptId, step, totalSteps, metrics: this.#metrics(reporter) });
-    if (reporter.reports % REPORTS_PER_CHECKPOINT === 0) {
+    const isHung = this.#isHung(reporter);
+    if (!isHung) into.push({ kind: "progressReported", attemptId, step, totalSteps, metrics: this.#metrics(reporter) });
+    if (reporter.acceleratorCount > 0 && reporter.reports % REPORTS_PER_UTILIZATION === 1)
+      into.push(this.#utilization(reporter));
+    if (!isHung && reporter.reports % REPORTS_PER_CHECKPOINT === 0) {
       this.#checkpoints.set(reporter.workloadId, step);
       into.push({ kind: "checkpointReported", attemptId, step, path: `step-${String(step).padStart(6, "0")}` });
     }
     if (step < totalSteps) this.#pushNext(id, nowMs);
     else this.#reporters.delete(id);
+  }
+
+  /** Most work uses what it holds; some uses half of it, some stops halfway and nobody notices, some needs little memory. */
+  #utilization(reporter: Reporter): Signal {
+    const { attemptId, acceleratorCount } = reporter;
+    const habit = this.#habit(reporter);
+    const busyAccelerators = this.#isHung(reporter)
+      ? 0
+      : habit < 10
+        ? Math.ceil(acceleratorCount / 2)
+        : acceleratorCount;
+    return {
+      kind: "utilizationReported",
+      attemptId,
+      accelerators: acceleratorCount,
+      busyAccelerators,
+      busyMilli: Math.round((900 * busyAccelerators) / acceleratorCount),
+      peakMemoryMib: habit >= 95 ? 9 * 1024 : 61 * 1024,
+      capacityMib: 80 * 1024,
+    };
+  }
+
+  #habit({ workloadId }: Reporter): number {
+    return drawBelow({ seed: this.#seed, sequence: 0, purpose: `habit ${workloadId}` }, 100);
+  }
+
+  #isHung(reporter: Reporter): boolean {
+    return this.#habit(reporter) < 4 && reporter.step > reporter.totalSteps / 2;
   }
 
   /** A loss that falls like 1/(1 + t) to a floor, with a few percent of noise. */

@@ -36,6 +36,7 @@ export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKin
 export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds, "progressRecorded"]);
 export const changesStatus = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "policySet"]);
 export const changesTeams = oneOf([...holdingKinds, "teamDefined", "teamRemoved"]);
+export const changesWaste = oneOf(["utilizationRecorded", "progressRecorded", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 
 /** Of one workload, whose attempts so far are known; a new attempt announces itself with the workload's id. */

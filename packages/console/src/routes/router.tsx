@@ -59,6 +59,11 @@ const whatIf = createRoute({
   validateSearch: whatIfSearch,
   component: lazyRouteComponent(() => import("../pages/what-if/what-if-page.tsx"), "WhatIfPage"),
 });
+const waste = createRoute({
+  getParentRoute: () => root,
+  path: "/waste",
+  component: lazyRouteComponent(() => import("../pages/waste/waste-page.tsx"), "WastePage"),
+});
 const size = createRoute({
   getParentRoute: () => root,
   path: "/size",
@@ -89,7 +94,19 @@ const hashHistory = (): RouterHistory =>
 
 export function createConsoleRouter(isDemo: boolean) {
   return createRouter({
-    routeTree: root.addChildren([fleet, queue, workloads, submit, workload, teams, policy, whatIf, size, events]),
+    routeTree: root.addChildren([
+      fleet,
+      queue,
+      workloads,
+      submit,
+      workload,
+      teams,
+      policy,
+      whatIf,
+      waste,
+      size,
+      events,
+    ]),
     history: isDemo ? hashHistory() : createBrowserHistory(),
     defaultPreload: "intent",
     defaultPendingComponent: () => <Loading label="Loading the page" />,

@@ -1,7 +1,7 @@
 import type { IconName } from "../parts/icon.tsx";
 
 export interface Place {
-  readonly to: "/" | "/queue" | "/workloads" | "/teams" | "/policy" | "/what-if" | "/size" | "/events";
+  readonly to: "/" | "/queue" | "/workloads" | "/teams" | "/policy" | "/what-if" | "/waste" | "/size" | "/events";
   readonly label: string;
   readonly icon: IconName;
   /** Pressed after `g`. */
@@ -15,6 +15,7 @@ export const places: readonly Place[] = [
   { to: "/teams", label: "Teams", icon: "teams", key: "t" },
   { to: "/policy", label: "Policy", icon: "policy", key: "p" },
   { to: "/what-if", label: "What if", icon: "whatIf", key: "i" },
+  { to: "/waste", label: "Unused", icon: "waste", key: "u" },
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];

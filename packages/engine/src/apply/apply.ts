@@ -46,6 +46,7 @@ export function applyEvent(world: World, event: Event): void {
     case "evictionPlanned":
     case "progressRecorded":
     case "checkpointRecorded":
+    case "utilizationRecorded":
       return applyAttemptEvent(world, event);
     case "scheduleSet":
     case "scheduleRemoved":

@@ -66,6 +66,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       attempt.progress = { atMs: event.atMs, step: event.step, totalSteps: event.totalSteps, metrics: event.metrics };
       return;
     }
+    case "utilizationRecorded":
+      return recordUtilization(touchedAttempt(world, event.attemptId), event);
     case "checkpointRecorded": {
       const workload = workloadOf(world, touchedAttempt(world, event.attemptId).workloadId);
       workload.checkpoint = { step: event.step, path: event.path, atMs: event.atMs, attemptId: event.attemptId };
@@ -130,6 +132,27 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
 }
+
+function recordUtilization(
+  attempt: AttemptEntity,
+  event: AttemptEvent & { readonly kind: "utilizationRecorded" },
+): void {
+  const { atMs, accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib } = event;
+  const before = attempt.utilization;
+  attempt.utilization = {
+    atMs,
+    accelerators,
+    busyAccelerators,
+    busyMilli,
+    mostBusyAccelerators: Math.max(before?.mostBusyAccelerators ?? 0, busyAccelerators),
+    busyAtMs: busyAccelerators > 0 ? atMs : (before?.busyAtMs ?? attempt.startedAtMs ?? atMs),
+    peakMemoryMib: larger(before?.peakMemoryMib ?? null, peakMemoryMib),
+    capacityMib: capacityMib ?? before?.capacityMib ?? null,
+  };
+}
+
+const larger = (left: number | null, right: number | null): number | null =>
+  left === null || right === null ? (left ?? right) : Math.max(left, right);
 
 /** Who was moved rests; who has rested is forgotten, the oldest first. */
 function remember(world: World, id: WorkloadId, atMs: number): void {

@@ -8,6 +8,7 @@ import { endCheckpointWait, isWaitingForCheckpoint } from "./stop-attempt.ts";
 export function decideSignal(batch: Batch, signal: Signal): void {
   const attempt = activeAttempt(batch.world, signal.attemptId);
   if (attempt === undefined) return;
+  if (signal.kind === "utilizationReported") return recordUtilization(batch, attempt, signal);
   const { attemptId, step } = signal;
   const fact = { version: 1, atMs: batch.nowMs, attemptId, step } as const;
   if (signal.kind === "progressReported") {
@@ -20,8 +21,25 @@ export function decideSignal(batch: Batch, signal: Signal): void {
   if (isSaved) endCheckpointWait(batch, attempt, "saved");
 }
 
+/** More often nobody looks, and every report is a line of the journal. */
+const UTILIZATION_EVERY_MS = 30_000;
+
+function recordUtilization(
+  batch: Batch,
+  { utilization }: Attempt,
+  { kind: _kind, ...report }: Signal & { readonly kind: "utilizationReported" },
+): void {
+  const { nowMs: atMs } = batch;
+  if (utilization === undefined || atMs >= utilization.atMs + UTILIZATION_EVERY_MS)
+    batch.emit({ kind: "utilizationRecorded", version: 1, atMs, ...report });
+}
+
 /** After a restart an executor tells the last checkpoint again: that is none which was asked for meanwhile. */
-function isKnown({ world }: Batch, { id, workloadId }: Attempt, signal: Signal & { readonly path: string }): boolean {
+function isKnown(
+  { world }: Batch,
+  { id, workloadId }: Attempt,
+  signal: Signal & { readonly kind: "checkpointReported" },
+): boolean {
   const { checkpoint } = workloadOf(world, workloadId);
   return checkpoint?.attemptId === id && checkpoint.step === signal.step && checkpoint.path === signal.path;
 }

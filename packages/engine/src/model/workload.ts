@@ -205,10 +205,26 @@ export interface Attempt {
   readonly startedAtMs: number | null;
   readonly stop: AttemptStop | null;
   readonly progress: AttemptProgress | null;
+  /** Absent: its work tells nothing of it. */
+  readonly utilization?: AttemptUtilization;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
   readonly leaving?: readonly WorkerAllocation[];
   /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
   readonly opportunistic?: true;
+}
+
+/** What was told of the use of an attempt's accelerators: the last report, and what stands out of all. */
+export interface AttemptUtilization {
+  readonly atMs: number;
+  readonly accelerators: number;
+  readonly busyAccelerators: number;
+  readonly busyMilli: number;
+  /** At any one report. */
+  readonly mostBusyAccelerators: number;
+  /** The last report of a busy one, or the start. */
+  readonly busyAtMs: number;
+  readonly peakMemoryMib: number | null;
+  readonly capacityMib: number | null;
 }
 
 export interface AttemptProgress {

@@ -3,7 +3,7 @@
  * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
  */
 import { attemptId, gangOfGroups, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
-import type { Command, Input, JournalGroup, Policy, Team, WorkerExit, WorkloadId } from "../../src/index.ts";
+import type { AttemptId, Command, Input, JournalGroup, Policy, Team, WorkerExit, WorkloadId } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { shapePolicy } from "../shapes/shape-policy.ts";
@@ -349,6 +349,17 @@ function relabel(drive: Drive): void {
   drive.receive(submit("greater", { ...ask, priority: 5 }));
 }
 
+/** Three of four accelerators are busy; of their memory something is told, or nothing. */
+const uses = (id: AttemptId, peakMemoryMib: number | null): Input => ({
+  kind: "utilizationReported",
+  attemptId: id,
+  accelerators: 4,
+  busyAccelerators: 3,
+  busyMilli: 700,
+  peakMemoryMib,
+  capacityMib: peakMemoryMib === null ? null : 81_920,
+});
+
 /** When everybody has gone, what is idle is gathered: of two that lie apart one moves to the other. */
 function gather(drive: Drive): void {
   const { state } = drive.engine;
@@ -370,7 +381,7 @@ function gather(drive: Drive): void {
   );
   const ask = { gang: { accelerators: 4 }, acceleratorTypes: ["F600"], preemptible: true } as const;
   for (const name of ["apart", "gone", "together", "gone too"]) drive.receive(submit(name.replace(" ", "-"), ask));
-  for (const { id } of Array.from(state.attempts.values())) drive.receive(running(id));
+  for (const { id } of Array.from(state.attempts.values())) drive.receive(running(id), uses(id, 4096), uses(id, null));
   const attemptsOf = (name: string): readonly string[] =>
     [...state.workloads.values()].find(({ spec: { name: own } }) => own === name)?.activeAttempts ?? [];
   for (const name of ["gone", "gone-too"]) for (const id of attemptsOf(name)) drive.receive(exited(id, code(0, 0)));

@@ -371,7 +371,7 @@ function inGroups(event: Event): string | null {
 const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
-  gangPlaced attemptStarted attemptStopRequested attemptEnded progressRecorded checkpointRecorded
+  gangPlaced attemptStarted attemptStopRequested attemptEnded progressRecorded checkpointRecorded utilizationRecorded
   workloadHeld workloadReleased gangGrown placePromised promiseWithdrawn evictionPlanned
   stop:preempted stop:reclaimed stop:moved placed:groups placed:unlike-groups grown:groups
   succeeded failed stopped lost stop:cancelled stop:walltimeExceeded stop:nodeDrained stop:nodeLost

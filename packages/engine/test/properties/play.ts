@@ -109,6 +109,7 @@ export class Story {
       case "left":
         return { kind: "workersLeft", attemptId: id };
       case "progress":
+        if (move.pick % 3 === 0) return used(id, move.pick);
         return {
           kind: "progressReported",
           attemptId: id,
@@ -183,3 +184,13 @@ function seenAgain({ state }: Engine, { pick, node }: Move & { readonly kind: "s
   const optional = { ...(labels === undefined ? {} : { labels }), ...(workersMax === undefined ? {} : { workersMax }) };
   return { id, pool: of, fabric, acceleratorCount, coresMilli, memoryMib, ...optional };
 }
+
+const used = (id: AttemptId, pick: number): Input => ({
+  kind: "utilizationReported",
+  attemptId: id,
+  accelerators: 1 + (pick % 8),
+  busyAccelerators: pick % 2,
+  busyMilli: pick % 1001,
+  peakMemoryMib: pick % 5 === 0 ? null : pick,
+  capacityMib: 81_920,
+});

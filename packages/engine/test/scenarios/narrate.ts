@@ -59,6 +59,8 @@ export class Narrator {
       }
       case "progressRecorded":
         return `${this.#attempts.get(event.attemptId)} reports step ${event.step} of ${event.totalSteps ?? "?"}`;
+      case "utilizationRecorded":
+        return `${this.#attempts.get(event.attemptId)} has ${event.busyAccelerators} of ${event.accelerators} busy`;
       case "checkpointRecorded":
         return `${this.#attempts.get(event.attemptId)} has a checkpoint of step ${event.step} at ${event.path}`;
       case "gangShrinkRequested":
@@ -133,6 +135,7 @@ type OtherEvent = Exclude<
       | "attemptEnded"
       | "progressRecorded"
       | "checkpointRecorded"
+      | "utilizationRecorded"
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"

@@ -22,6 +22,8 @@ const SWEEP_SLICES = 5;
 const SWEEPS_PER_LIFE_CHECK = 4;
 /** The newest progress wins; more often nobody reads it. */
 const PROGRESS_INTERVAL_MS = 2_000;
+/** The engine takes no more than this from one attempt. */
+const UTILIZATION_INTERVAL_MS = 30_000;
 /** At the start every attempt on disk is read; the event loop gets its turn after so many. */
 const SCAN_BATCH = 25;
 
@@ -34,6 +36,8 @@ interface Watched {
   supervisor: ProcessIdentity | null;
   runningTold: boolean;
   pendingProgress: ExecutorInput | null;
+  pendingUtilization: ExecutorInput | null;
+  utilizationToldAtMs: number;
   progressToldAtMs: number;
   examining: boolean;
   examineAgain: boolean;
@@ -128,6 +132,8 @@ export class AttemptMonitor {
       supervisor: null,
       runningTold: false,
       pendingProgress: null,
+      pendingUtilization: null,
+      utilizationToldAtMs: Number.NEGATIVE_INFINITY,
       progressToldAtMs: Number.NEGATIVE_INFINITY,
       examining: false,
       examineAgain: false,
@@ -212,15 +218,26 @@ export class AttemptMonitor {
     for (let more = progress.hasGrown(); more; more = which === "all" && progress.hasGrown()) {
       const news = await progress.read();
       watched.pendingProgress = news.progress ?? watched.pendingProgress;
+      watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
     }
     const nowMs = performance.now();
+    this.#tellUtilization(watched, nowMs);
     const due = which === "all" || nowMs - watched.progressToldAtMs >= PROGRESS_INTERVAL_MS;
     if (watched.pendingProgress === null || !due) return;
     this.#emit(watched.pendingProgress);
     watched.pendingProgress = null;
     watched.progressToldAtMs = nowMs;
+  }
+
+  /** What was told last when it ends says no more than what was told before. */
+  #tellUtilization(watched: Watched, nowMs: number): void {
+    const { pendingUtilization } = watched;
+    if (pendingUtilization === null || nowMs - watched.utilizationToldAtMs < UTILIZATION_INTERVAL_MS) return;
+    this.#emit(pendingUtilization);
+    watched.pendingUtilization = null;
+    watched.utilizationToldAtMs = nowMs;
   }
 
   async #tellEnd(watched: Watched, launch: LaunchRecord, exit: ExitRecord): Promise<void> {
@@ -243,8 +260,10 @@ export class AttemptMonitor {
   }
 }
 
-function hasProgressed({ progress, pendingProgress }: Watched): boolean {
-  return pendingProgress !== null || (progress !== null && progress.hasGrown());
+function hasProgressed({ progress, pendingProgress, pendingUtilization, utilizationToldAtMs }: Watched): boolean {
+  const tellsUtilization =
+    pendingUtilization !== null && performance.now() - utilizationToldAtMs >= UTILIZATION_INTERVAL_MS;
+  return tellsUtilization || pendingProgress !== null || (progress !== null && progress.hasGrown());
 }
 
 /** Also true for what does not run yet: that is looked at in full. */

@@ -90,3 +90,38 @@ describe("the progress file", () => {
     ]);
   });
 });
+
+describe("the use of accelerators in it", () => {
+  const line = (worker: number | undefined, ...accelerators: readonly object[]): string =>
+    `${JSON.stringify({ kind: "utilization", worker, accelerators })}\n`;
+
+  it("is added up over the workers, each as it last reported, and told only anew", async () => {
+    writeFileSync(file, line(0, { busy: 0.9, memoryMib: 100, capacityMib: 800 }, { busy: 0.01 }) + step(1));
+    const first = await progress.read();
+    expect(first.utilization).toEqual({
+      kind: "utilizationReported",
+      attemptId: "a",
+      accelerators: 2,
+      busyAccelerators: 1,
+      busyMilli: 455,
+      peakMemoryMib: 100,
+      capacityMib: 800,
+    });
+    appendFileSync(file, line(1, { busy: 1, memoryMib: 700 }) + line(0, { busy: 0 }, { busy: 0 }));
+    expect((await progress.read()).utilization).toMatchObject({
+      accelerators: 3,
+      busyAccelerators: 1,
+      busyMilli: 333,
+      peakMemoryMib: 700,
+      capacityMib: null,
+    });
+    appendFileSync(file, step(2));
+    expect((await progress.read()).utilization).toBeNull();
+  });
+
+  it("is not believed where it cannot be so", async () => {
+    writeFileSync(file, line(undefined, { busy: 1.5 }) + line(0) + line(-1, { busy: 1 }));
+    expect((await progress.read()).utilization).toBeNull();
+    expect(progress.skippedCount).toBe(3);
+  });
+});

@@ -4,6 +4,7 @@ import { open } from "node:fs/promises";
 import type { AttemptId, Signal } from "@headroom/engine";
 import { z } from "zod";
 import { progressFileOf } from "./attempt-files.ts";
+import { WorkerUtilization } from "./worker-utilization.ts";
 
 /** A line with a few metrics has some hundred bytes. */
 const LINE_MAX_BYTES = 16 * 1024;
@@ -12,6 +13,9 @@ const BLOCK_BYTES = 64 * 1024;
 const READ_MAX_BYTES = 1024 * 1024;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
+/** As wide as a gang may be, and as many as a node may have. */
+const WORKER_MAX = 20_000;
+const ACCELERATORS_MAX = 1024;
 const NEWLINE = 10;
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -25,6 +29,20 @@ const progressLine = z.discriminatedUnion("kind", [
       .refine((metrics) => Object.keys(metrics).length <= METRICS_MAX)
       .optional(),
   }),
+  z.object({
+    kind: z.literal("utilization"),
+    worker: count.max(WORKER_MAX).optional(),
+    accelerators: z
+      .array(
+        z.object({
+          busy: z.number().min(0).max(1),
+          memoryMib: count.optional(),
+          capacityMib: count.optional(),
+        }),
+      )
+      .min(1)
+      .max(ACCELERATORS_MAX),
+  }),
   z.object({ kind: z.literal("checkpoint"), step: count, path: z.string().min(1).max(TEXT_MAX) }),
 ]);
 
@@ -32,6 +50,8 @@ export interface ProgressNews {
   /** The last one of what was read; those before it are out of date. */
   readonly progress: Extract<Signal, { kind: "progressReported" }> | null;
   readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
+  /** Of all workers together, each as it last reported; `null`: none reported anew. */
+  readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
 }
 
 export class ProgressFile {
@@ -44,6 +64,7 @@ export class ProgressFile {
   /** Within a line that is too long: ignore up to its end. */
   #skipping = false;
   skippedCount = 0;
+  readonly #utilization = new WorkerUtilization();
 
   constructor(attemptDir: string, identity: { readonly attemptId: AttemptId; readonly checkpointDir: string }) {
     this.#file = progressFileOf(attemptDir);
@@ -119,6 +140,7 @@ export class ProgressFile {
 
   #parse(lines: readonly Buffer[]): ProgressNews {
     let progress: ProgressNews["progress"] = null;
+    let hasUtilization = false;
     const checkpoints: Extract<Signal, { kind: "checkpointReported" }>[] = [];
     const attemptId = this.#attemptId;
     for (const line of lines) {
@@ -135,12 +157,17 @@ export class ProgressFile {
           totalSteps: totalSteps ?? null,
           metrics: metrics ?? {},
         };
+      } else if (parsed.data.kind === "utilization") {
+        this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
+        hasUtilization = true;
       } else {
         const { step, path } = parsed.data;
         checkpoints.push({ kind: "checkpointReported", attemptId, step, path: resolveIn(this.#checkpointDir, path) });
       }
     }
-    return { progress, checkpoints };
+    const report = this.#utilization.report();
+    const utilization = hasUtilization ? ({ kind: "utilizationReported", attemptId, ...report } as const) : null;
+    return { progress, checkpoints, utilization };
   }
 }
 

@@ -20,6 +20,7 @@ import {
   statusView,
   teamList,
   verdictView,
+  wasteView,
   workloadList,
   workloadView,
 } from "@headroom/views";
@@ -166,6 +167,7 @@ export const handlers: Handlers = {
     if (missing !== undefined) throw noNode(missing);
     return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs });
   },
+  waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
   defragmentation: ({ outlook }) => outlook.ask({ kind: "defragmentation" }),
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
     const change = await tried(driver, body);

@@ -35,6 +35,7 @@ function isFromOutside(input: Input): boolean {
     case "workersLeft":
     case "progressReported":
     case "checkpointReported":
+    case "utilizationReported":
     case "tick":
       return false;
     default:

@@ -23,6 +23,7 @@ import { useHistory } from "./history/use-history.ts";
 import { LogsPanel } from "./logs/logs-panel.tsx";
 import { SpecPanel } from "./spec-panel.tsx";
 import { UsagePanel } from "./usage-panel.tsx";
+import { WastePanel } from "./waste-panel.tsx";
 import { WaitingPanel } from "./waiting-panel.tsx";
 
 const route = getRouteApi("/workloads/$workloadId");
@@ -89,6 +90,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
   return (
     <div className="grid items-start gap-4 px-4 pb-6 md:px-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
       <div className="flex min-w-0 flex-col gap-4">
+        {isOver ? null : <WastePanel workloadId={workload.id} />}
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
         <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />

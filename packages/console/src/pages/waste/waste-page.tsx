@@ -1,0 +1,91 @@
+/** What is held or asked for and not used, most accelerator time first. */
+import type { WasteList } from "@headroom/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { wasteQuery } from "../../data/queries.ts";
+import { changesWaste } from "../../live/interest.ts";
+import { useLiveQuery } from "../../live/use-live-query.ts";
+import { Page } from "../../parts/page.tsx";
+import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
+
+const EVERY_MS = 5_000;
+
+export function WastePage(): ReactElement {
+  const query = wasteQuery(useClient());
+  const { data, error, refetch } = useQuery(query);
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
+  return (
+    <Page title="Unused" layout="flow" summary={data?.sentence ?? "What is held or asked for and not used"}>
+      {data === undefined ? (
+        error === null ? (
+          <Loading label="Loading what is unused" />
+        ) : (
+          <Failure error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <>
+          {error === null ? null : <StaleNotice error={error} />}
+          <div className="max-w-6xl px-4 pb-6 md:px-6">
+            {data.items.length === 0 ? (
+              <Empty icon="check" title="Nothing is found unused">
+                Work tells how busy its accelerators are in its report file. What nobody told is not guessed.
+              </Empty>
+            ) : (
+              <WasteTable items={data.items} />
+            )}
+          </div>
+        </>
+      )}
+    </Page>
+  );
+}
+
+const words: Readonly<Record<WasteList["items"][number]["kind"], string>> = {
+  idle: "Idle",
+  unusedAccelerators: "Partly used",
+  noProgress: "No progress",
+  memoryTooLarge: "Memory",
+  walltimeTooLong: "Walltime",
+};
+
+function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
+  return (
+    <div
+      className="scroll-thin overflow-x-auto rounded-lg border border-line bg-surface"
+      tabIndex={0}
+      role="region"
+      aria-label="What is unused"
+    >
+      <table className="w-full text-left">
+        <thead className="border-b border-line text-xs text-ink-3">
+          <tr>
+            {["Workload", "Team", "", "Accelerator hours idle", "Found"].map((title) => (
+              <th key={title} scope="col" className="px-4 py-2 font-medium">
+                {title === "" ? <span className="sr-only">Kind</span> : title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line">
+          {items.map(({ workloadId, kind, name, team, wastedAcceleratorMs, sentence }) => (
+            <tr key={`${workloadId} ${kind}`} className="align-top hover:bg-hover">
+              <th scope="row" className="px-4 py-2 font-medium whitespace-nowrap">
+                <Link to="/workloads/$workloadId" params={{ workloadId }} className="hover:underline">
+                  {name}
+                </Link>
+              </th>
+              <td className="px-4 py-2 text-ink-2">{team}</td>
+              <td className="px-4 py-2 text-xs font-medium whitespace-nowrap text-wait">{words[kind]}</td>
+              <td className="px-4 py-2 text-right font-mono">
+                {wastedAcceleratorMs === null ? "–" : (wastedAcceleratorMs / 3_600_000).toFixed(1)}
+              </td>
+              <td className="min-w-72 px-4 py-2">{sentence}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { wasteQuery } from "../../data/queries.ts";
+import { changesWaste } from "../../live/interest.ts";
+import { useLiveQuery } from "../../live/use-live-query.ts";
+import { Panel } from "../../parts/page.tsx";
+
+const EVERY_MS = 5_000;
+
+/** What this workload holds or asks for and does not use; nothing where nothing is found. */
+export function WastePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
+  const query = wasteQuery(useClient(), workloadId);
+  const { data } = useQuery(query);
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
+  if (data === undefined || data.items.length === 0) return null;
+  return (
+    <Panel title="Unused" className="border-l-2 border-l-wait">
+      <ul className="divide-y divide-line">
+        {data.items.map(({ kind, sentence, ...rest }) => (
+          <li key={`${kind} ${"attemptId" in rest ? rest.attemptId : ""}`} className="px-4 py-2.5 text-base">
+            {sentence}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,51 @@
+/** What is held or asked for and not used, as far as work or its executor has told. */
+import { z } from "zod";
+import { count } from "./limits.ts";
+
+const common = {
+  workloadId: z.string(),
+  name: z.string(),
+  team: z.string(),
+  actor: z.string(),
+  wastedAcceleratorMs: z
+    .number()
+    .nullable()
+    .meta({ description: "Accelerators times milliseconds that stood idle; null: not to be told in accelerators." }),
+  sentence: z.string().meta({ description: "The same for people, in plain English." }),
+};
+const ofAttempt = { attemptId: z.string(), heldCount: count, forMs: count };
+
+export const waste = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("unusedAccelerators"), ...common, ...ofAttempt, mostBusyCount: count }),
+    z.object({ kind: z.literal("idle"), ...common, ...ofAttempt }),
+    z.object({ kind: z.literal("noProgress"), ...common, ...ofAttempt }),
+    z.object({
+      kind: z.literal("memoryTooLarge"),
+      ...common,
+      attemptId: z.string(),
+      peakMib: count,
+      capacityMib: count,
+    }),
+    z.object({
+      kind: z.literal("walltimeTooLong"),
+      ...common,
+      walltimeMs: count,
+      longestMs: count,
+      runCount: count.meta({ description: "Runs of such work that ended well." }),
+    }),
+  ])
+  .meta({ id: "Waste" });
+
+export const wasteList = z
+  .object({
+    items: z.array(waste).meta({ description: "Most accelerator time first; at most 500." }),
+    wastedAcceleratorMs: z.number(),
+    toldCount: count.meta({ description: "Running attempts whose work tells how busy its accelerators are." }),
+    runningCount: count.meta({ description: "Running attempts that hold accelerators." }),
+    sentence: z.string(),
+  })
+  .meta({ id: "WasteList" });
+
+export type Waste = z.output<typeof waste>;
+export type WasteList = z.output<typeof wasteList>;

@@ -1,0 +1,56 @@
+/** Waste that was found, with names and sentences. */
+import { acceleratorsIn, findWaste, partsOf } from "@headroom/engine";
+import type { Engine, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
+import type { Waste, WasteList } from "@headroom/protocol";
+import { durationText, grouped, memoryText, plural } from "./plain-text.ts";
+
+const ITEMS_MAX = 500;
+
+/** Of one workload where it is given. */
+export function wasteView(engine: Engine, workload: string | null): WasteList {
+  const { state } = engine;
+  const found = findWaste(engine, workload as WorkloadId | null);
+  const wastedAcceleratorMs = found.reduce((sum, each) => sum + (each.wastedAcceleratorMs ?? 0), 0);
+  let toldCount = 0;
+  let runningCount = 0;
+  for (const { workloadId, startedAtMs, workers, utilization } of state.attempts.values()) {
+    const gang = state.workloads.get(workloadId)?.spec.gang;
+    const isOther = workload !== null && workloadId !== workload;
+    if (gang === undefined || isOther || startedAtMs === null || acceleratorsIn(partsOf(gang, workers)) === 0) continue;
+    runningCount++;
+    if (utilization !== undefined) toldCount++;
+  }
+  return {
+    items: found.slice(0, ITEMS_MAX).map((each) => wasteItem(engine, each)),
+    wastedAcceleratorMs,
+    toldCount,
+    runningCount,
+    sentence: `${plural(found.length, "finding")}, ${grouped(Math.round(wastedAcceleratorMs / 360_000) / 10)} accelerator hours idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators tell how busy they are; of the others nothing is assumed.`,
+  };
+}
+
+function wasteItem({ state }: Engine, found: EngineWaste): Waste {
+  const workload = state.workloads.get(found.workloadId);
+  return {
+    ...found,
+    name: workload?.spec.name ?? found.workloadId,
+    team: workload?.spec.team ?? "",
+    actor: workload?.actor ?? "",
+    sentence: wasteSentence(found),
+  };
+}
+
+function wasteSentence(found: EngineWaste): string {
+  switch (found.kind) {
+    case "unusedAccelerators":
+      return `It holds ${plural(found.heldCount, "accelerator")}, and in ${durationText(found.forMs)} at most ${grouped(found.mostBusyCount)} of them were busy.`;
+    case "idle":
+      return `None of the ${plural(found.heldCount, "accelerator")} that it holds has been busy for ${durationText(found.forMs)}.`;
+    case "noProgress":
+      return `It has told of no progress for ${durationText(found.forMs)}, and holds ${plural(found.heldCount, "accelerator")}.`;
+    case "memoryTooLarge":
+      return `Of the ${memoryText(found.capacityMib)} of an accelerator it used ${memoryText(found.peakMib)} at most: a smaller one would do.`;
+    default:
+      return `It asks for a walltime of ${durationText(found.walltimeMs)}; ${plural(found.runCount, "run")} of such work took ${durationText(found.longestMs)} at most. With a shorter one it may start earlier.`;
+  }
+}
