@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { commandId, nodeId, poolName, siteName, teamName } from "../model/ids.ts";
 import { createEngine } from "../engine.ts";
 import type { Input } from "../inputs.ts";
+import type { DataSpec } from "../model/data.ts";
 import { presets } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Engine } from "../ready.ts";
@@ -9,9 +10,10 @@ import { foreseeDefragmentation } from "./defragmentation.ts";
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
+const elsewhere = poolName("elsewhere");
 
 /** So many nodes of eight, each with one movable job of so many accelerators that runs since time 0. */
-function scattered(jobs: readonly number[], policy: Policy): Engine {
+function scattered(jobs: readonly number[], policy: Policy, data: readonly (DataSpec | undefined)[] = []): Engine {
   const engine = createEngine();
   const receive = (inputs: readonly Input[], nowMs: number): void => {
     engine.receive(inputs, nowMs);
@@ -26,13 +28,24 @@ function scattered(jobs: readonly number[], policy: Policy): Engine {
   } as const;
   receive(
     [
-      { ...by, kind: "apply", sites: [{ name: pool.site, fabricLevels: [] }], pools: [pool], teams: [], workloads: [] },
+      {
+        ...by,
+        kind: "apply",
+        sites: [{ name: pool.site, fabricLevels: [] }],
+        pools: [
+          { ...pool, data: { rules: ["restricted"], holds: ["s3://corpus"] } },
+          { ...pool, name: elsewhere },
+        ],
+        teams: [],
+        workloads: [],
+      },
       { ...by, kind: "setPolicy", policy },
       ...jobs.map((_, index): Input => ({
         kind: "nodeSeen",
         node: {
           id: nodeId(`n${index}`),
-          pool: pool.name,
+          // The first node has what data ask for, the others have not.
+          pool: data.length > 0 && index > 0 ? elsewhere : pool.name,
           fabric: [],
           acceleratorCount: 8,
           coresMilli: 64_000,
@@ -60,7 +73,8 @@ function scattered(jobs: readonly number[], policy: Policy): Engine {
       retries: { max: 0, backoffMs: 0, backoffMaxMs: 0 },
       graceTimeoutMs: 0,
       checkpointDir: null,
-      preemptible: true,
+      preemptible: data.length === 0 || index === 0,
+      ...(data[index] === undefined ? {} : { data: data[index] }),
     },
   }));
   // Spread over the nodes: the emptiest is taken.
@@ -110,6 +124,15 @@ describe("the dry run of defragmentation", () => {
       expect.objectContaining({ accelerators: 2, from: "n1", to: "n2", pairsGathered: 12, lostAcceleratorMs: 120_000 }),
     ]);
     expect(foreseeDefragmentation(engine, 1).moves).toHaveLength(1);
+  });
+
+  it("moves nothing to where its data may not lie, or away from what it reads", () => {
+    const movesOf = (of: DataSpec | undefined): number =>
+      foreseeDefragmentation(scattered([2, 4], spread, [of, undefined]), 10).moves.length;
+    expect(movesOf({})).toBe(1);
+    expect(movesOf({ rule: "restricted" })).toBe(0);
+    expect(movesOf({ inputs: ["s3://corpus/v7"] })).toBe(0);
+    expect(movesOf({ inputs: ["s3://else"] })).toBe(1);
   });
 
   it("moves nothing that costs more than it gathers, and uses usual bounds where the policy has none", () => {

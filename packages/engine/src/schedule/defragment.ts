@@ -19,6 +19,7 @@ import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { verifyPlan } from "../verify/plan.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
+import { dataPlaces } from "./data-places.ts";
 import { recordVictims } from "./evict/carry-out.ts";
 import { evictionCost } from "./evict/eviction-cost.ts";
 import type { Plan } from "./evict/plan.ts";
@@ -26,7 +27,7 @@ import { requestOf } from "./evict/replace.ts";
 import { isEvictable } from "./evict/rights.ts";
 import { acceptableTypes, quotaReached } from "./request.ts";
 import type { Placement } from "./request.ts";
-import { matches } from "./place-wishes.ts";
+import { isOpenTo } from "./place-wishes.ts";
 import { promiseMove } from "./start.ts";
 
 export function defragment(batch: Batch): void {
@@ -141,7 +142,8 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
 function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMove | null {
   const { world, nowMs } = batch;
   const workload = workloadOf(world, attempt.workloadId);
-  const { gang, nodeSelector } = workload.spec;
+  const { gang } = workload.spec;
+  const data = dataPlaces(world, workload.spec);
   const count = attempt.workers.length;
   const accelerators = gang.accelerators * count;
   const from = world.capacity.slot((attempt.workers[0] as WorkerAllocation).node);
@@ -149,7 +151,8 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   for (const slot of slots) {
     if (roomOf(slot) >= left) return null;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
-    if (nodeSelector !== undefined && !matches(slot, nodeSelector)) continue;
+    // Nor away from what it reads.
+    if (!isOpenTo(workload.spec, slot, data) || data.held(slot) < data.held(from)) continue;
     const unit = { attempt, workload, keeps: 0, upTo: count, promise: null };
     const found = requestOf(world, unit);
     if (isClosedBy(windowsInTheWay(world, found), slot.node.id)) continue;

@@ -2,7 +2,7 @@
  * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
  * count on what will be free. Looks at every usable node of the type once.
  */
-import type { WorkerAllocation } from "../model/workload.ts";
+import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf } from "../state/node-slot.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
@@ -13,6 +13,7 @@ import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
 import { dataPlaces } from "./data-places.ts";
+import type { DataPlaces } from "./data-places.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { isPlacedInCells, placeInCells } from "./cells/place-in-cells.ts";
@@ -87,14 +88,17 @@ function candidatesOn(world: World, { found, where: { type, layer }, most }: Loo
   for (const slot of type.slots) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if ((gang.shareMilli === undefined && whole < gang.accelerators) || !slot.usable) continue;
-    if (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector)) continue;
     if (among?.has(slot.node.id) === false) continue;
-    if (!data.admits(slot) || data.held(slot) < inputsHeldMin) continue;
+    if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin) continue;
     const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }
   return candidates;
 }
+
+/** Whether the work may lie on the node by what it says itself of single nodes, room aside. */
+export const isOpenTo = ({ nodeSelector }: WorkloadSpec, slot: NodeSlot, data: DataPlaces): boolean =>
+  (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot);
 
 export const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
   Object.entries(selector).every(([label, value]) => node.labels?.[label] === value);
