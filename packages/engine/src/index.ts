@@ -20,6 +20,7 @@ export * from "./model/past-use.ts";
 export * from "./model/workload.ts";
 export * from "./model/gang.ts";
 export * from "./model/data.ts";
+export * from "./model/apart.ts";
 export * from "./inputs.ts";
 export * from "./events.ts";
 export * from "./replies.ts";

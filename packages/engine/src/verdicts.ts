@@ -37,6 +37,13 @@ export type BlockedReason =
       readonly neededPerWorker: number;
       readonly freeCount: number;
     }
+  /** There would be room, but not far enough from others. `workloadIds`: whom it would lie too near to, the first of them. */
+  | {
+      readonly kind: "apart";
+      readonly workloadIds: readonly WorkloadId[];
+      readonly workers: number;
+      readonly placeableWorkers: number;
+    }
   /** There would be room, but not where work under the rule may run. `pools`: those that admit it. */
   | {
       readonly kind: "dataRule";

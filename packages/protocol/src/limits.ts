@@ -54,6 +54,8 @@ export const LABELS_MAX = 64;
 export const SLICES_MAX = 4;
 /** Kinds of worker in one gang; roles of a serving or training system are a handful. */
 export const GROUPS_MAX = 8;
+/** Sets that one workload belongs to, or keeps away from. */
+export const SETS_MAX = 16;
 /** What one workload reads, or one place holds. */
 export const DATASETS_MAX = 1_000;
 export const DATASET_CHARS_MAX = 1_024;

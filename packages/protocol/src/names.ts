@@ -35,6 +35,8 @@ export const groupName = z
   .regex(plainName(63), `must be at most 63 ${plainRule}`)
   .meta({ description: "Unique within its gang." });
 
+export const setName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+
 export const dataRule = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
 export const dataset = z

@@ -52,6 +52,15 @@ export const blockedReason = z
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
     z
       .object({
+        kind: z.literal("apart"),
+        workloadIds: z.array(z.string()).meta({ description: "Whom it would lie too near to, the first of them." }),
+        workers: count,
+        placeableWorkers: count,
+        sentence,
+      })
+      .meta({ description: "There would be room, but not far enough from others." }),
+    z
+      .object({
         kind: z.literal("dataRule"),
         rule: z.string(),
         pools: z.array(z.string()).meta({ description: "Those that admit work under the rule." }),

@@ -56,6 +56,33 @@ const leastIsLessRule = { message: "must not have more workers at least than at 
 
 const acceleratorTypes = z.array(names.acceleratorType).max(limits.ACCELERATOR_TYPES_MAX);
 
+const apartSpec = z
+  .strictObject({
+    sets: z
+      .array(names.setName)
+      .max(limits.SETS_MAX)
+      .optional()
+      .meta({ description: "Sets that the work belongs to; others may keep away from them." }),
+    from: z
+      .array(
+        z.union([
+          z.strictObject({
+            set: names.setName,
+            within: names.fabricName.meta({ description: "In no common domain of this level of the fabric." }),
+          }),
+          z.strictObject({
+            set: names.setName,
+            over: names.labelName.meta({ description: "On no nodes with the same value of this label." }),
+          }),
+        ]),
+      )
+      .max(limits.SETS_MAX)
+      .optional()
+      .meta({ description: "Sets from whose work it keeps away; that keeps away from it as well." }),
+    alone: z.literal(true).optional().meta({ description: "Nobody else is on its nodes." }),
+  })
+  .meta({ id: "ApartSpec" });
+
 const gangGroup = z
   .strictObject({
     name: names.groupName,
@@ -80,6 +107,7 @@ export const gangSpec = z
       description:
         "What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; left out: not known.",
     }),
+    apart: apartSpec.optional(),
     groups: z.array(gangGroup).min(1).max(limits.GROUPS_MAX).optional().meta({
       description:
         "Groups of unlike workers that start together or not at all. `workers` and `minWorkers` are then their sums, the amounts per worker the largest of any; what is given for them is not looked at.",
@@ -90,7 +118,10 @@ export const gangSpec = z
   .refine(({ groups = [] }) => new Set(groups.map(({ name }) => name)).size === groups.length, {
     message: "must not name two groups alike",
   })
-  .overwrite((gang) => (gang.groups === undefined ? gang : gangOfGroups(gang.groups)))
+  .overwrite((gang) => {
+    if (gang.groups === undefined) return gang;
+    return { ...gangOfGroups(gang.groups), ...(gang.apart === undefined ? {} : { apart: gang.apart }) };
+  })
   .refine(({ workers }) => workers <= limits.WORKERS_MAX, {
     message: `must have at most ${limits.WORKERS_MAX} workers in all groups`,
   })
@@ -236,6 +267,7 @@ export interface GangSpec {
   shareMilli?: number | undefined;
   throughputMilli?: number[] | undefined;
   groups?: GangGroup[] | undefined;
+  apart?: z.output<typeof apartSpec> | undefined;
 }
 export type GangGroup = z.output<typeof gangGroup>;
 export type WorkloadKind = WorkloadSpec["kind"];

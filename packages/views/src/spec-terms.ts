@@ -30,6 +30,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
   if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
+  if (gang.apart !== undefined) terms.push(...apartTerms(gang.apart));
   if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
   if (data?.rule !== undefined)
     terms.push({ name: "Data rule", text: `${data.rule}: runs only where this rule is admitted` });
@@ -43,6 +44,15 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
 function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: WorkloadSpec["gang"]): string {
   const least = curve[minWorkers - 1] ?? 0;
   return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;
+}
+
+function apartTerms({ sets, from = [], alone }: NonNullable<WorkloadSpec["gang"]["apart"]>): SpecTerm[] {
+  const away = from.map((rule) => ("within" in rule ? `${rule.set} by ${rule.within}` : `${rule.set} by ${rule.over}`));
+  if (alone === true) away.push("everybody on its nodes");
+  return [
+    ...(sets === undefined ? [] : [{ name: "Sets", text: sets.join(", ") }]),
+    ...(away.length === 0 ? [] : [{ name: "Apart", text: `from ${away.join(", ")}` }]),
+  ];
 }
 
 type Fabric = WorkloadSpec["fabric"];

@@ -69,6 +69,7 @@ function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): Bl
   if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   }
+  if (reason.kind === "apart") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
   if (reason.kind === "dataRule") return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "promised") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
@@ -130,6 +131,10 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
       return `It needs ${grouped(reason.neededCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.neededCount)}; ${grouped(reason.freeCount)} of ${grouped(reason.fleetCount)} are free.`;
     case "workerShortfall":
       return workerShortfallSentence(spec, reason);
+    case "apart": {
+      const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
+      return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
+    }
     case "dataRule":
       return dataRuleSentence(reason);
     case "teamLimit":

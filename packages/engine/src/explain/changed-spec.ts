@@ -32,13 +32,14 @@ export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec
 /** The work with what has become of one of its groups. */
 function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
   const { groups = [] } = spec.gang;
+  const { apart, ...own } = gang;
   const group: GangGroup = {
     name: groupAt(spec.gang, index).name,
-    ...gang,
+    ...own,
     ...(acceleratorTypes === spec.acceleratorTypes ? {} : { acceleratorTypes }),
     ...(fabric === undefined ? {} : { fabric }),
   };
-  return { ...spec, gang: gangOfGroups(groups.with(index, group)) };
+  return { ...spec, gang: { ...gangOfGroups(groups.with(index, group)), ...(apart === undefined ? {} : { apart }) } };
 }
 
 function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {

@@ -26,6 +26,7 @@ import { WHOLE_MILLI } from "../state/node-slot.ts";
 import { milliOfType } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
 import { explainShapes } from "./explain-shapes.ts";
+import { inTheWay, looksAround } from "../schedule/apart.ts";
 import { emptied } from "../schedule/emptied.ts";
 import { askOfRefused, placeGroups } from "../schedule/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../schedule/request.ts";
@@ -127,6 +128,18 @@ function explainDataRule(world: World, found: PlacementClass): (Verdict & { read
   return { kind: "blocked", reasons: [{ ...reason, placeableWorkers }], wakeOn };
 }
 
+/** Others from whom it keeps away, or who keep away from it, if they keep it waiting. */
+function explainApart(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  if (!looksAround(world, found)) return null;
+  const placement = findPlacement(world, anew(found, { heedsNobody: true }));
+  if (placement === null) return null;
+  const workloadIds = inTheWay(world, found, placement);
+  if (workloadIds.length === 0) return null;
+  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
+  const reason = { kind: "apart", workloadIds, workers: found.workers, placeableWorkers } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, ...QUOTA_MOVES] };
+}
+
 const anew = (found: PlacementClass, changes: Partial<PlacementClass>): PlacementClass =>
   Object.assign(Object.create(found) as PlacementClass, changes);
 
@@ -195,7 +208,7 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const window = explainWindow(world, found);
   if (window !== null) return window;
-  const ruled = explainDataRule(world, found);
+  const ruled = explainDataRule(world, found) ?? explainApart(world, found);
   if (ruled !== null) return ruled;
   if (isInGroups(found)) return explainGroups(world, found);
   const { gang, acceleratorTypes } = found;

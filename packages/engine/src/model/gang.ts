@@ -54,7 +54,7 @@ export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
 /** A group as if it were a gang of its own. */
 export function gangOfGroup(gang: GangSpec, index: number): GangSpec {
   const { name: _name, acceleratorTypes: _types, fabric: _fabric, ...alone } = groupAt(gang, index);
-  return alone;
+  return gang.apart === undefined ? alone : { ...alone, apart: gang.apart };
 }
 
 /** The work of one group as if it were a gang of its own. */

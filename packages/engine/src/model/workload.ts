@@ -1,4 +1,5 @@
 /** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
+import type { ApartSpec } from "./apart.ts";
 import type { AcceleratorSet } from "./accelerator-set.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
@@ -29,6 +30,8 @@ export interface GangSpec extends WorkerShape {
    * `minWorkers` are their sums, and what the gang says of one worker is the most that any of them needs.
    */
   readonly groups?: readonly GangGroup[];
+  /** Whom it keeps away from, and who may keep away from it; absent: nobody. */
+  readonly apart?: ApartSpec;
 }
 
 /** Workers of one kind in a gang of several, e.g. those that prefill and those that decode. */

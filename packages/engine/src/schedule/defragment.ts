@@ -6,6 +6,7 @@
  * What is moved at once goes to a place that is idle now, is counted as gone from where it is, and gets its place by a promise:
  * the plan is checked and carried out as every eviction is.
  */
+import { keepsApart } from "./apart.ts";
 import type { Batch } from "../batch.ts";
 import { requestStop } from "../decide/stop-attempt.ts";
 import type { Attempt, Workload, WorkerAllocation } from "../model/workload.ts";
@@ -156,6 +157,8 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     const unit = { attempt, workload, keeps: 0, upTo: count, promise: null };
     const found = requestOf(world, unit);
     if (isClosedBy(windowsInTheWay(world, found), slot.node.id)) continue;
+    // It would not have left yet: from itself it keeps away as from others.
+    if (!keepsApart(world, found, "idle")(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,
       accelerators: slot.pick(index * gang.accelerators, gang.accelerators),

@@ -6,6 +6,7 @@ import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { NodeSet } from "../state/node-set.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { looksAround } from "./apart.ts";
 import { windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { placeWithWishes } from "./place-wishes.ts";
 import { isScored } from "./scores/place-by-score.ts";
@@ -26,7 +27,7 @@ function hasNoWishes(world: World, { spec, gang, isGrowth, among }: PlacementCla
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
     return false;
-  if (spec.data !== undefined) return false;
+  if (spec.data !== undefined || looksAround(world, { gang })) return false;
   return !isGrowth && among === null && gang.shareMilli === undefined && !isScored(world, gang);
 }
 

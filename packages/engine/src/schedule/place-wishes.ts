@@ -9,6 +9,7 @@ import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place-on-type.ts";
+import { keepsApart } from "./apart.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
@@ -84,12 +85,13 @@ interface Looked {
 function candidatesOn(world: World, { found, where: { type, layer }, most }: Looked): Candidate[] {
   const { gang, spec, among, inputsHeldMin } = found;
   const data = dataPlaces(world, spec);
+  const mayLie = keepsApart(world, found, layer);
   const candidates: Candidate[] = [];
   for (const slot of type.slots) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
     if ((gang.shareMilli === undefined && whole < gang.accelerators) || !slot.usable) continue;
     if (among?.has(slot.node.id) === false) continue;
-    if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin) continue;
+    if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin || !mayLie(slot)) continue;
     const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }

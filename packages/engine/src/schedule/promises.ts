@@ -2,12 +2,15 @@
 import type { Batch } from "../batch.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { PromisedPlace } from "../model/workload.ts";
+import { looksAround, lieApart } from "./apart.ts";
 import { admitsNode } from "./data-places.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canKeepPromise } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
-import type { World } from "../state/world.ts";
+import { PlacementClass } from "../state/queue.ts";
+import { SortedList } from "../state/sorted-list.ts";
+import type { World, WorkloadEntity } from "../state/world.ts";
 
 export function keepPromises(batch: Batch): void {
   const { world } = batch;
@@ -21,7 +24,8 @@ export function keepPromises(batch: Batch): void {
     else if (!isAdmitted(world, promise)) withdraw(batch, promise, "its data may not be worked on there any more");
     // Who is to move there has to leave its own place first.
     else if (promise.afterAttempt !== undefined) continue;
-    else if (canKeepPromise(world, promise) && !isShrinking(world, promise)) keepPromise(batch, promise);
+    else if (canKeepPromise(world, promise) && !isShrinking(world, promise) && isApart(world, promise))
+      keepPromise(batch, promise);
   }
 }
 
@@ -30,6 +34,17 @@ function runsIntoWindow(world: World, { workloadId, workers }: PromisedPlace): b
   if (!world.calendar.hasWindows) return false;
   const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)));
   return workers.some(({ node }) => isClosedBy(windows, node));
+}
+
+/** Whoever it keeps away from, and was asked to leave for it, has left. */
+function isApart(world: World, { workloadId, attemptId, growth, workers }: PromisedPlace): boolean {
+  const { spec, actor } = workloadOf(world, workloadId);
+  if (!looksAround(world, spec)) return true;
+  const grows = growth ? attemptId : null;
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  const found = new PlacementClass({ spec, actor }, { rules: world.rules, growth: workers.length, grows }, waiting);
+  // Its own promise is booked already.
+  return lieApart(world, Object.assign(found, { beside: workers }), { workers, layer: "idle" });
 }
 
 /** What a site or pool admits may be other than when the place was promised. */

@@ -19,6 +19,7 @@ import { roundOrder } from "./order/round-order.ts";
 import { COMPARED, standingsOf } from "./order/standing.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
+import { lieApart } from "./apart.ts";
 import { isInGroups, quotaReached } from "./request.ts";
 import type { Layer } from "../state/node-slot.ts";
 import type { Placement } from "./request.ts";
@@ -39,8 +40,8 @@ export function refill(batch: Batch): void {
   }
 }
 
-const isFree = (world: World, { gang }: PlacementClass, { workers }: Placement): boolean =>
-  haveRoomTogether(world, gang, { workers, layer: "idle" });
+const isFree = (world: World, found: PlacementClass, { workers }: Placement): boolean =>
+  haveRoomTogether(world, found.gang, { workers, layer: "idle" }) && lieApart(world, found, { workers, layer: "idle" });
 
 interface Served {
   readonly found: PlacementClass;
@@ -163,5 +164,6 @@ function ownPlace(world: World, found: PlacementClass, { workers, acceleratorTyp
   return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
 }
 
-const hasRoom = (world: World, { gang }: PlacementClass, workers: Placement["workers"]): boolean =>
-  haveRoomTogether(world, gang, { workers, layer: "coming" });
+const hasRoom = (world: World, found: PlacementClass, workers: Placement["workers"]): boolean =>
+  haveRoomTogether(world, found.gang, { workers, layer: "coming" }) &&
+  lieApart(world, found, { workers, layer: "coming" });

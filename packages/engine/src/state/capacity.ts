@@ -10,6 +10,7 @@ import { shapeOf } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import { compareText } from "./canonical.ts";
 import { InvariantError, invariant } from "./invariant.ts";
+import { Marks } from "./marks.ts";
 import { NodeSet } from "./node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
 
@@ -91,6 +92,8 @@ export class Capacity {
   readonly #types = new Map<string, TypeCapacity>();
   readonly #slots = new Map<NodeId, NodeSlot>();
   #sortedTypes: readonly TypeCapacity[] = [];
+  /** Who keeps away from whom, by node. */
+  readonly marks: Marks = new Marks();
   /** Grows whenever something that did not fit may fit now: capacity freed or added. */
   freedEpoch = 0;
   /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
@@ -169,6 +172,7 @@ export class Capacity {
       const slot = this.slot(node);
       const { freeCount, comingCount } = slot;
       slot.hold(accelerators, shape, 1);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "held", 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
       const { bookedCount, bookedOver } = slot;
@@ -186,6 +190,10 @@ export class Capacity {
       const { freeCount, comingCount } = slot;
       if (leaving) slot.leave(accelerators, shape, -1);
       slot.hold(accelerators, shape, -1);
+      if (gang.apart !== undefined) {
+        if (leaving) this.marks.book(gang.apart, slot, "leaving", -1);
+        this.marks.book(gang.apart, slot, "held", -1);
+      }
       const count = (slot.attempts.get(attempt) as number) - 1;
       if (count === 0) slot.attempts.delete(attempt);
       else slot.attempts.set(attempt, count);
@@ -200,6 +208,7 @@ export class Capacity {
       const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
       slot.leave(worker.accelerators, shapeOf(gang, worker), sign);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "leaving", sign);
       this.#refile(slot, freeCount, comingCount);
     }
   }
@@ -210,6 +219,7 @@ export class Capacity {
       const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
       slot.promise(worker.accelerators, shapeOf(gang, worker), sign);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "promised", sign);
       this.#refile(slot, freeCount, comingCount);
     }
   }

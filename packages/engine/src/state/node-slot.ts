@@ -73,6 +73,12 @@ export class NodeSlot {
     return this.node.health === "up" && !this.node.draining;
   }
 
+  /** Workers that are held or promised, as of the layer. */
+  workersBooked(layer: Layer): number {
+    const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
+    return booked - (layer === "idle" ? 0 : this.workersComing);
+  }
+
   /** Whether anybody on it was asked to leave. */
   get hasComing(): boolean {
     return this.workersComing > 0;

@@ -50,6 +50,10 @@ export class PlacementClass {
   readonly among: ReadonlySet<NodeId> | null = null;
   /** How many of its inputs a node has to hold, for the try that is under way. */
   readonly inputsHeldMin: number = 0;
+  /** Workers from the first that its running gang is taken to keep, where a plan lets others leave; `undefined`: all. */
+  readonly ownKept: number | undefined = undefined;
+  /** It is asked what would be if nobody kept away from anybody. */
+  readonly heedsNobody: boolean = false;
   /** Workers of the same gang that are being placed with it. */
   readonly beside: readonly WorkerAllocation[] = [];
   readonly waiting: SortedList<WorkloadEntity>;
@@ -95,7 +99,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread, data } = spec;
   const { groups } = gang;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups;
+  const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups ?? gang.apart;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
   const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${spec.walltimeMs ?? ""}`;
@@ -109,7 +113,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   // Where it matters whose work it is.
   const whose = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
   if (wishes === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data])}`;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data, gang.apart])}`;
 }
 
 /** So few that looking at all of them in a round is nothing. */

@@ -156,7 +156,7 @@ const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: W
   spec.gang.memoryMib === gang.memoryMib &&
   spec.gang.shareMilli === gang.shareMilli &&
   spec.gang.minWorkers === gang.minWorkers &&
-  JSON.stringify(spec.gang.groups) === JSON.stringify(gang.groups) &&
+  JSON.stringify([spec.gang.groups, spec.gang.apart]) === JSON.stringify([gang.groups, gang.apart]) &&
   acceptedTypes(spec).join() === acceleratorTypes.join();
 
 function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {

@@ -71,6 +71,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }
       return reason.freeCount < reason.neededCount && reason.freeCount <= reason.fleetCount;
     case "workerShortfall":
       return reason.placeableWorkers < reason.workers;
+    case "apart":
+      return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
     case "dataRule":
       return workload.spec.data?.rule === reason.rule && reason.placeableWorkers < reason.workers;
     case "teamLimit":

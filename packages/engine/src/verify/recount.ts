@@ -14,6 +14,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { openNodes } from "./apart-checks.ts";
 import { amountsOf, partMilli, specOf, sumOfAmounts } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
@@ -269,9 +270,11 @@ export function feasibility(state: ReadonlyState): Feasibility {
         : typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
     couldNow: (request) => {
       if (dependsOnShapes(rules, request)) return false;
+      const isOpen = openNodes(state, request.gang);
+      const open = current.filter(({ node }) => isOpen(node));
       if (isInGroups(request))
-        return groupsFit(state, request, { rooms: current, allows: (more) => allows(request, more) });
-      return typesThatFit(state, current, request).some((type) => mayTake(request, type));
+        return groupsFit(state, request, { rooms: open, allows: (more) => allows(request, more) });
+      return typesThatFit(state, open, request).some((type) => mayTake(request, type));
     },
   };
 }

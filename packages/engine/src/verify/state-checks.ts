@@ -8,6 +8,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
 import { Findings } from "./findings.ts";
 import { checkPromise } from "./promise-checks.ts";
+import { checkApart } from "./apart-checks.ts";
 import { checkGroups } from "./group-checks.ts";
 import { specOf, withAncestors } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
@@ -27,6 +28,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
     checkWorkloadPhase(findings, state, workload);
   }
   for (const promise of state.promises.values()) checkPromise(findings, state, promise);
+  checkApart(findings, state);
   checkConservation(findings, state);
   checkAccounts(findings, state);
   checkRest(findings, state, nowMs);

@@ -302,6 +302,8 @@ function keepData(drive: Drive): void {
   );
   const data = { inputs: ["s3://korpus/v7"], rule: "vertraulich" };
   drive.receive(submit("secret", { gang: { accelerators: 8 }, data }));
+  const apart = { sets: ["leise"], from: [{ set: "leise", over: "rack" }], alone: true } as const;
+  drive.receive(submit("lone", { gang: { accelerators: 4, apart }, acceleratorTypes: ["G700"] }));
   drive.receive(submit("secret too", { gang: { accelerators: 8 }, acceleratorTypes: ["F600"], data }));
 }
 

@@ -379,7 +379,7 @@ const everything = `
   workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation promised
   unknownTeam teamCycle teamInUse unknownWorkload workloadEnded workloadActive duplicateName unknownNode tooLarge
   idempotencyKeyReused
-  exceedsFleet dataRule acceleratorShortfall workerShortfall teamLimit behindHead backoff notWaiting`
+  exceedsFleet dataRule apart acceleratorShortfall workerShortfall teamLimit behindHead backoff notWaiting`
   .trim()
   .split(/\s+/);
 

@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { gangOfGroups } from "../../src/index.ts";
 import type {
+  ApartSpec,
   DataPlace,
   DataSpec,
   FabricSpec,
@@ -206,6 +207,24 @@ export const dataPlaces: fc.Arbitrary<DataPlace> = fc
   })
   .map(defined);
 
+const setNames = ["x", "y"] as const;
+const apart: fc.Arbitrary<ApartSpec> = fc
+  .record({
+    sets: oneIn(2, fc.subarray([...setNames], { minLength: 1 })),
+    from: oneIn(
+      2,
+      fc.array(
+        fc.oneof(
+          fc.record({ set: fc.constantFrom(...setNames), within: fc.constantFrom(...levels) }),
+          fc.record({ set: fc.constantFrom(...setNames), over: fc.constantFrom("zone", "rack") }),
+        ),
+        { minLength: 1, maxLength: 2 },
+      ),
+    ),
+    alone: oneIn(4, fc.constant(true as const)),
+  })
+  .map(defined);
+
 const wishes = fc
   .record({
     fabric: oneIn(5, fabric),
@@ -255,15 +274,18 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
     taskCount: fc.constantFrom(null, null, 1, 3, 6),
     wishes,
     groups: oneIn(7, groups),
+    apart: oneIn(9, apart),
   })
-  .map(({ name, wishes: more, groups: unlike, ...changes }) => {
-    const plain = spec(name, { ...changes, ...more });
+  .map(({ name, wishes: more, groups: unlike, apart: away, ...changes }) => {
+    const near = spec(name, { ...changes, ...more });
+    const keeps = away === undefined ? {} : { apart: away };
+    const plain = { ...near, gang: { ...near.gang, ...keeps } };
     if (unlike === undefined) return plain;
     // What of a gang shares a domain is said group by group.
     const { slices: _slices, ...together } = plain.fabric ?? {};
     const { fabric: _fabric, ...rest } = plain;
     const asWhole = Object.keys(together).length === 0 ? {} : { fabric: together };
-    return { ...rest, ...asWhole, gang: gangOfGroups(unlike) };
+    return { ...rest, ...asWhole, gang: { ...gangOfGroups(unlike), ...keeps } };
   });
 
 const pick = fc.nat({ max: 1000 });

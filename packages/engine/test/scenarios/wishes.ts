@@ -1,6 +1,7 @@
 /** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
+  ApartFrom,
   DataPlace,
   DefragmentRules,
   FabricSpec,
@@ -23,8 +24,9 @@ type Fields = Words["fields"];
  */
 export function gangWishes(fields: Fields): Partial<GangSpec> {
   const groups = fields.get("groups");
-  if (groups !== undefined) return gangOfGroups(groups.split(",").map(groupOf));
+  if (groups !== undefined) return { ...gangOfGroups(groups.split(",").map(groupOf)), ...apartOf(fields) };
   return {
+    ...apartOf(fields),
     ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
     ...(fields.has("curve") ? { throughputMilli: (fields.get("curve") ?? "").split(",").map(Number) } : {}),
     ...(fields.has("share") ? { accelerators: 1, shareMilli: Number(fields.get("share")) } : {}),
@@ -64,6 +66,24 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
     ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),
     ...(fields.get("saves") === "yes" ? { checkpointOnRequest: true as const } : {}),
     ...(fields.has("restartCost") ? { restartCostMs: durationMs(fields.get("restartCost") ?? "0") } : {}),
+  };
+}
+
+/** `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` a label, `~` a level. */
+function apartOf(fields: Fields): Pick<GangSpec, "apart"> {
+  const [sets, apart] = [fields.get("sets"), fields.get("apart")];
+  if (sets === undefined && apart === undefined && !fields.has("alone")) return {};
+  const from = apart?.split(",").map((each): ApartFrom => {
+    const [set = "", over] = each.split("@");
+    const [inFabric = "", within = ""] = each.split("~");
+    return over === undefined ? { set: inFabric, within } : { set, over };
+  });
+  return {
+    apart: {
+      ...(sets === undefined ? {} : { sets: sets.split(",") }),
+      ...(from === undefined ? {} : { from }),
+      ...(fields.has("alone") ? { alone: true } : {}),
+    },
   };
 }
 

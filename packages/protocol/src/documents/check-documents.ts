@@ -44,7 +44,11 @@ export function checkFabricLevels(documents: readonly HeadroomDocument[], known:
     const ofGroups = (gang.groups ?? []).flatMap((group, at) =>
       levelsIn(group.fabric, ["gang", "groups", at, "fabric"]),
     );
-    return [...levelsIn(fabric, ["fabric"]), ...ofGroups].flatMap(({ level, path }): CrossProblem[] => {
+    const ofApart = (gang.apart?.from ?? []).map((rule, at): NamedLevel => ({
+      level: "within" in rule ? rule.within : undefined,
+      path: ["apart", "from", at, "within"],
+    }));
+    return [...levelsIn(fabric, ["fabric"]), ...ofGroups, ...ofApart].flatMap(({ level, path }): CrossProblem[] => {
       if (level === undefined || levels.includes(level)) return [];
       const nearest = nearestName(level, levels);
       const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;

@@ -79,6 +79,17 @@ const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): Workload
   const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
   return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };
 };
+const anyApart = fc.record(
+  {
+    sets: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }),
+    from: fc.array(fc.oneof(fc.record({ set: name, within: name }), fc.record({ set: name, over: name })), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    alone: fc.constant(true as const),
+  },
+  { requiredKeys: [] },
+);
 const anyGroups = fc.uniqueArray(
   fc
     .record({
@@ -131,10 +142,12 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
     fc.integer({ min: 1, max: 30_000 }),
     fc.boolean(),
     fc.option(anyGroups, { freq: 3 }),
+    fc.option(anyApart, { freq: 3 }),
   )
-  .map(([spec, least, isShared, groups]) =>
-    groups === null ? anyGang(spec, least, isShared) : inGroups(spec, groups),
-  );
+  .map(([spec, least, isShared, groups, apart]) => {
+    const made = groups === null ? anyGang(spec, least, isShared) : inGroups(spec, groups);
+    return apart === null ? made : { ...made, gang: { ...made.gang, apart } };
+  });
 
 describe("properties", () => {
   it("a workload written as a document reads back as the same workload, and the API takes it", () => {

@@ -16,6 +16,7 @@ import {
 } from "./field.ts";
 import { modelProblems, modelShape } from "./model-fields.ts";
 import { priorityHint, readPriority, writePriority } from "./priorities.ts";
+import { apartFields, apartOf, apartProblems, apartText } from "./apart-fields.ts";
 import { workDataFields, workDataOf } from "./data-fields.ts";
 import { gangFields, gangOf, gangProblems, gangText, readAcceleratorTypes } from "./gang-fields.ts";
 import { placementProblems, placementShape, wishesOf, wishesText, type FieldProblem } from "./placement-fields.ts";
@@ -216,6 +217,7 @@ const commonShape = {
     description: "What it trains: turns on the memory check, the plan and the throughput curve before it is submitted.",
   }),
   ...placementShape,
+  apart: apartFields.optional().meta({ description: "Whom it keeps away from, and who may keep away from it." }),
   data: workDataFields.optional().meta({ description: "What it reads, and the rule that this is under." }),
   ...timeShape,
 };
@@ -249,6 +251,8 @@ const workloadNotes: UnknownFieldNotes = {
     nodeSelector: "selector",
     labels: "selector",
     topology: "fabric",
+    antiAffinity: "apart",
+    exclusive: "apart.exclusive",
     dependsOn: "after",
     depends: "after",
     dependency: "after",
@@ -301,6 +305,7 @@ export function workloadProblems(written: WorkloadFields): FieldProblem[] {
   return [
     ...batch,
     ...gangProblems(written),
+    ...apartProblems(written.apart),
     ...placementProblems(written),
     ...timeProblems(written),
     ...modelProblems(written),
@@ -316,7 +321,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     run: written.run,
     dir: written.dir,
     env: written.env,
-    gang: gangOf(written),
+    gang: { ...gangOf(written), ...apartOf(written.apart) },
     acceleratorTypes: [...written.accelerator],
     priority: written.priority,
     walltimeMs: written.walltime,
@@ -363,5 +368,5 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
   };
   if (Object.keys(checkpoint).length > 0) text["checkpoint"] = checkpoint;
   const data = workload.data === undefined ? {} : { data: { ...workload.data } };
-  return { ...text, ...wishesText(workload), ...data, ...timesText(workload) };
+  return { ...text, ...wishesText(workload), ...apartText(gang), ...data, ...timesText(workload) };
 }

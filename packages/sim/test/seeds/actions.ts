@@ -17,6 +17,7 @@ import {
   randomLimit,
   randomSpec,
   randomStanding,
+  withApart,
   withData,
   withGroups,
   type World,
@@ -89,7 +90,8 @@ export class Actions {
     }
     const plain = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
     const inGroups = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
-    const spec = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inGroups);
+    const ofData = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inGroups);
+    const spec = withApart(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData);
     const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
     const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;

@@ -34,6 +34,8 @@ export interface World {
   readonly durationMaxMs: number;
   /** Whether its places say which data may be worked on there, and its work what it reads. */
   readonly hasData: boolean;
+  /** Whether some of its work keeps away from other work. */
+  readonly keepsApart: boolean;
   /** Whether some of its gangs have groups of unlike workers. */
   readonly hasGroups: boolean;
 }
@@ -68,6 +70,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     failurePercent: luck.pick([0, 5, 30]),
     durationMaxMs: luck.pick([20, 3000, 60_000]),
     hasData: luck.aside("data").chance(25),
+    keepsApart: luck.aside("apart").chance(20),
     hasGroups: luck.aside("groups").chance(25),
   };
 }
@@ -211,6 +214,18 @@ export function withData(luck: Luck, world: World, spec: WorkloadSpec): Workload
   const rule = luck.chance(50) ? { rule: luck.pick(["restricted", "export"]) } : {};
   const inputs = luck.chance(60) ? { inputs: [luck.pick(["s3://a/v1", "s3://b"])] } : {};
   return { ...spec, data: { ...rule, ...inputs } };
+}
+
+/** The same work with whom it keeps away from, in worlds in which some does. */
+export function withApart(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
+  if (!world.keepsApart || !luck.chance(40)) return spec;
+  const rule = luck.chance(50) ? { set: "x", over: "zone" } : { set: "x", within: world.heedsNames ? "leaf" : "node" };
+  const apart = luck.chance(15)
+    ? { alone: true as const }
+    : luck.chance(60)
+      ? { sets: ["x"], from: [rule] }
+      : { sets: ["x"] };
+  return { ...spec, gang: { ...spec.gang, apart } };
 }
 
 /** Pools that admit rules and hold data, in such a world. */

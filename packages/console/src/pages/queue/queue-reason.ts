@@ -25,6 +25,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
     case "workerShortfall":
       return { word: "Scattered", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+    case "apart":
+      return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
     case "dataRule":
       return { word: "Data rule", amounts: reason.rule };
     case "teamLimit":

@@ -11,6 +11,7 @@ import { isIdle } from "../../state/ledger.ts";
 import { readyTask } from "../../state/ready-task.ts";
 import { dominantShare, standingsOf } from "../order/standing.ts";
 import type { Standing } from "../order/standing.ts";
+import { lieApart } from "../apart.ts";
 import { withdraw } from "../promises.ts";
 import { promise, promiseMove, start } from "../start.ts";
 import type { Move, Plan, Victim } from "./plan.ts";
@@ -87,6 +88,8 @@ function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionRe
 /** A plan may free a quota and not a place: then the place is idle already. */
 function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean {
   const { gang } = beneficiary;
+  // Whom it keeps away from may have to leave another place than its own.
+  if (!lieApart(world, beneficiary, { workers: placement.workers, layer: "idle" })) return false;
   world.capacity.promise(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
   world.capacity.promise(gang, placement.workers, -1);

@@ -81,7 +81,10 @@ export function requestOf(world: World, { workload, attempt, keeps, upTo }: Vict
   const least = minWorkersOf(gang);
   const group = attempt.workers[keeps]?.group ?? null;
   if (keeps >= least)
-    return classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group });
+    return Object.assign(
+      classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group }),
+      { ownKept: keeps },
+    );
   const found = startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
   if (gang.groups === undefined) return found;
   const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);

@@ -9,6 +9,7 @@ import { acceleratorSetOf } from "../../state/node-slot.ts";
 import type { TypeCapacity } from "../../state/capacity.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
+import { looksAround } from "../apart.ts";
 import { windowsInTheWay } from "../calendar/closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "../request.ts";
 import type { Placement } from "../request.ts";
@@ -30,7 +31,12 @@ export function isPlacedByScore(world: World, found: PlacementClass): boolean {
   if (!isScored(world, gang) || isGrowth || among !== null) return false;
   if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
   if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
-  if (spec.data !== undefined || (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish)) return false;
+  if (
+    spec.data !== undefined ||
+    looksAround(world, found) ||
+    (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish)
+  )
+    return false;
   return windowsInTheWay(world, found).length === 0;
 }
 
