@@ -92,9 +92,9 @@ function settleUse(world: World, workload: WorkloadEntity): void {
   recordPastUse(world, workload);
 }
 
-/** Somebody holds more: who is first, and which starts are protected, may be another matter now. */
+/** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */
 function unsettle({ queue, rules }: World): void {
-  if (heedsHead(rules)) queue.unsettle();
+  if (heedsHead(rules) || queue.hasGroups) queue.unsettle();
 }
 
 function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {

@@ -380,15 +380,16 @@ function placeableNow(world: World, found: PlacementClass): number {
 
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
-  const { queue, state, rules } = world;
+  const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;
   const mayBlock = (found: PlacementClass): boolean =>
     found.waiting.length > 0 && couldEverFit(world, found) && !isHeldByLimit(world, found);
   const waiting = [...queue.classes()].filter(mayBlock);
-  const growing = rules.elastic.grow === "in-order" ? [...queue.growthClasses()].filter(mayBlock) : [];
-  const first = roundOrder(world, [...waiting, ...growing]).first();
-  const head = first?.waiting.first();
-  if (first === null || head === undefined || (head === workload && first.grows === null)) return null;
+  // Gangs that grow stand in the line too, and hold up nobody.
+  const head = roundOrder(world, [...waiting])
+    .first()
+    ?.waiting.first();
+  if (head === undefined || head === workload) return null;
   const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
   return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
 }

@@ -15,7 +15,7 @@ import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
-import { wholeNeeded } from "./request.ts";
+import { isInGroups, wholeNeeded } from "./request.ts";
 import { start } from "./start.ts";
 
 export function placeWaiting(batch: Batch): void {
@@ -36,7 +36,10 @@ function hasOverrun({ endings }: World, nowMs: number): boolean {
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
-/** False: what started behind protected starts may have changed them, so they are to be looked for again. */
+/**
+ * False: all has to be looked at again. What started behind protected starts may have changed them, and a gang of groups, whose
+ * place is put together group by group, may find one beside it.
+ */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
   const { whenHeadBlocked, backfill } = world.rules;
@@ -46,6 +49,7 @@ function startWhatFits(batch: Batch): boolean {
   const least = leastOf(world, asking);
   const order = roundOrder(world, asking);
   let isFinal = true;
+  let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
     // Nobody could start, and nobody's start is left to be protected.
     const isProtected = reservations === null || reservations.list.length >= most;
@@ -54,11 +58,12 @@ function startWhatFits(batch: Batch): boolean {
     batch.asked(head, started !== null);
     if (batch.isOver) break;
     if (started !== null) {
-      isFinal &&= reservations === null || reservations.list.length === 0;
+      isFinal &&= !mayFindRoomYet && (reservations === null || reservations.list.length === 0);
       order.served(head);
       askForMore(world, order, started);
       continue;
     }
+    mayFindRoomYet ||= !isSureToStayOut(head);
     const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
     reservations?.releaseUse();
     // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
@@ -143,6 +148,10 @@ function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservatio
     return start(batch, found, placement);
   }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
-  if (reservations === null || !reservations.concern(found)) found.closedAt = openingOf(world);
+  if (isSureToStayOut(found) && (reservations === null || !reservations.concern(found)))
+    found.closedAt = openingOf(world);
   return null;
 }
+
+/** Whether what found no room finds none either when others have taken more of it. */
+const isSureToStayOut = (found: PlacementClass): boolean => found.isGrowth || !isInGroups(found);

@@ -130,6 +130,8 @@ export class Queue {
   #recent = new WeakMap<GangSpec, PlacementClass>();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
+  /** Those of them that are gangs of groups. */
+  #groupedCount = 0;
   /** Room for a round's list of classes, kept from round to round. */
   readonly openScratch: PlacementClass[] = [];
   /** Grows whenever somebody joins or leaves the queue. */
@@ -159,6 +161,11 @@ export class Queue {
   /** Grows whenever somebody joins or leaves the queue. */
   get changes(): number {
     return this.#changes;
+  }
+
+  /** Whether gangs of groups wait: they may find room that others left when they took a part of it. */
+  get hasGroups(): boolean {
+    return this.#groupedCount > 0;
   }
 
   /** Whether anybody asks for anything. */
@@ -225,6 +232,7 @@ export class Queue {
     if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
     workload.placementClass = found;
     this.readyCount++;
+    if (workload.spec.gang.groups !== undefined) this.#groupedCount++;
     this.#changes++;
   }
 
@@ -238,6 +246,7 @@ export class Queue {
     if (workload.spec.kind === "batch") workload.placementClass.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
+    if (workload.spec.gang.groups !== undefined) this.#groupedCount--;
     this.#changes++;
   }
 
@@ -309,6 +318,7 @@ export class Queue {
     this.#recent = new WeakMap();
     this.#growth = new Map();
     this.readyCount = 0;
+    this.#groupedCount = 0;
     this.#changes++;
     for (const workload of workloads) this.add(workload);
     for (const [id, { waiting, workers }] of growing) this.setGrowth(waiting.first() as WorkloadEntity, id, workers);

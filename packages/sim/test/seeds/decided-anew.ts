@@ -1,6 +1,6 @@
 /**
- * Engines whose every round is decided a second time by one that was restored a moment before: it must record, ask for and
- * answer the same (DESIGN §7.14, 16), and what it has to decide about what a round has left behind must be nothing.
+ * Engines of whose rounds every second is decided once more by one that was restored a moment before: it must record, ask for
+ * and answer the same (DESIGN §7.14, 16), and what it has to decide about what a round has left behind must be nothing.
  */
 import {
   checkInvariants,
@@ -14,8 +14,9 @@ import {
 } from "@headroom/engine";
 import { Violation, type EngineSource } from "@headroom/sim";
 
-/** Counting everything again takes longer than a round, so only every so many rounds are followed by it. */
-const ROUNDS_PER_COUNT = 5;
+/** Restoring takes longer than a round, and counting everything again much longer: so many rounds come between. */
+const ROUNDS_PER_LOOK = 2;
+const ROUNDS_PER_COUNT = 15;
 
 export const enginesDecidedAnew: EngineSource = {
   create: () => new DecidedAnew(createEngine()),
@@ -36,14 +37,20 @@ class DecidedAnew implements Engine {
   }
 
   receive(inputs: readonly Input[], nowMs: number): Ready {
+    const looks = this.#roundCount++ % ROUNDS_PER_LOOK === 0;
+    const ready = looks ? this.#receiveTwice(inputs, nowMs) : this.#engine.receive(inputs, nowMs);
+    if (this.#roundCount % ROUNDS_PER_COUNT === 0) mustCountRight(this.#engine, nowMs);
+    this.#lastMs = nowMs;
+    return ready;
+  }
+
+  /** Every other time what was left behind is asked for first. */
+  #receiveTwice(inputs: readonly Input[], nowMs: number): Ready {
     const anew = restoreEngine(this.#engine.snapshot());
-    if (this.#roundCount % 2 === 1) this.#mustHaveLeftNothing(anew);
+    if (this.#roundCount % (2 * ROUNDS_PER_LOOK) === 1) this.#mustHaveLeftNothing(anew);
     const ready = this.#engine.receive(inputs, nowMs);
     const again = anew.receive(inputs, nowMs);
     for (const part of ["events", "effects", "replies"] as const) mustEqual(part, ready[part], again[part], nowMs);
-    if (this.#roundCount % ROUNDS_PER_COUNT === 0) mustCountRight(this.#engine, nowMs);
-    this.#roundCount++;
-    this.#lastMs = nowMs;
     return ready;
   }
 
