@@ -1,7 +1,8 @@
 /**
- * Where a gang of groups goes: the workers of all groups or none. The groups are placed one after the other, those with the
- * largest workers first, each by the same code as a gang of its own and seeing what the ones before it took; a type that
- * leaves no room for the next group gives way to the next one. What the whole gang wishes of the fabric narrows all of them.
+ * Where a gang of groups goes: the workers of all groups or none. The groups are placed one after the other, the largest workers
+ * first, or another group before them where that leaves it no room. Each is placed by the same code as a gang of its own and
+ * sees what the ones before it took; a type that leaves no room for the next group gives way to the next one. What the whole
+ * gang wishes of the fabric narrows all of them.
  */
 import { specOfGroup } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -112,7 +113,8 @@ class GroupPlacing {
   readonly #world: World;
   readonly #found: PlacementClass;
   readonly #where: Placing;
-  readonly #order: readonly number[];
+  readonly #largestFirst: readonly number[];
+  #order: readonly number[];
   readonly #placed: WorkerAllocation[] = [];
   #triesLeft = TRIES_MAX;
   #furthest = -1;
@@ -122,15 +124,28 @@ class GroupPlacing {
     this.#world = world;
     this.#found = found;
     this.#where = where;
-    this.#order = placingOrder(found.gang);
+    this.#largestFirst = placingOrder(found.gang);
+    this.#order = this.#largestFirst;
   }
 
+  /** The largest workers first; where that leaves no room for others, one of those before it. */
   place(): readonly WorkerAllocation[] | null {
+    for (const group of this.#largestFirst) {
+      const workers = this.#placeInOrder([group, ...this.#largestFirst.filter((other) => other !== group)]);
+      if (workers !== null) return workers;
+    }
+    return null;
+  }
+
+  #placeInOrder(order: readonly number[]): readonly WorkerAllocation[] | null {
+    this.#order = order;
+    this.#furthest = -1;
+    this.#triesLeft = TRIES_MAX;
     return this.#placeFrom(0);
   }
 
   askOfRefused<Answer>(ask: (group: PlacementClass) => Answer | null): Answer | null {
-    if (this.#placeFrom(0) !== null) return null;
+    if (this.place() !== null || this.#placeInOrder(this.#largestFirst) !== null) return null;
     let answer: Answer | null = null;
     this.#triesLeft = TRIES_MAX;
     this.#askAt = { depth: this.#furthest, ask: (group) => (answer ??= ask(group)) };
