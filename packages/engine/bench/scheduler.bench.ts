@@ -4,7 +4,7 @@
  * mostly end to end. `npm run bench scheduler [CASE]`; prints one JSON line for each case.
  */
 import { explain, presets, restoreEngine } from "../src/index.ts";
-import type { Input, Policy } from "../src/index.ts";
+import type { Input, Policy, Ready } from "../src/index.ts";
 import { Bench, measured, placedCount, promisedCount, quantile, rounded, team } from "./fleet.ts";
 import type { Measured } from "./fleet.ts";
 
@@ -82,6 +82,13 @@ const cases: Readonly<Record<string, () => Facts>> = {
     });
     return { ...times(run), bytes: bytes.length };
   },
+  /** 10,000 nodes that run 10,000 jobs, 90,000 wait: the first round of an engine that remembers nothing of earlier ones. */
+  replan: () => {
+    const bench = waiting(10_000, 90_000);
+    const engine = restoreEngine(bench.engine.snapshot());
+    return times(measured(() => engine.receive([{ kind: "tick" }], bench.nowMs)));
+  },
+  preemptions,
   /** 10,000 nodes and 100,000 workloads: heap in use after a collection. Published: KAI 7 GiB for 500 nodes. */
   memory: () => {
     const bench = waiting(10_000, 100_000);
@@ -94,6 +101,51 @@ const cases: Readonly<Record<string, () => Facts>> = {
     };
   },
 };
+
+/**
+ * 500 nodes x 8 and four teams that are guaranteed a quarter each: one borrows everything, the others claim their own one after the
+ * other, then all ask for more. Evictions on the way to rest, of any one job, and in five more rounds. Published: Kueue 33 and more of a job.
+ */
+function preemptions(): Facts {
+  const names = ["a", "b", "c", "d"] as const;
+  const bench = new Bench(
+    policy,
+    { nodes: 500, perNode: 8 },
+    names.map((name) => team(name, { guarantee: { accelerators: 1000 } })),
+  );
+  const evicted = new Map<string, number>();
+  let arrivals = 0;
+  const settle = (ready: Ready): void => {
+    for (const event of ready.events) {
+      if (event.kind !== "attemptStopRequested") continue;
+      const job = event.attemptId.replace(/\.\d+$/, "");
+      evicted.set(job, (evicted.get(job) ?? 0) + 1);
+    }
+    if (ready.effects.length > 0) settle(bench.stopped(ready));
+  };
+  const ask = (name: string, jobs: number): void => {
+    arrivals += jobs;
+    settle(
+      bench.receive(...Array.from({ length: jobs }, () => bench.submission({}, { team: name, preemptible: true }))),
+    );
+  };
+  ask("a", 4000);
+  for (const name of names.slice(1)) ask(name, 1000);
+  for (const name of names) ask(name, 500);
+  const sum = (): number => [...evicted.values()].reduce((total, count) => total + count, 0);
+  const untilRest = sum();
+  for (let round = 0; round < 5; round++) {
+    bench.nowMs += 1000;
+    settle(bench.receive({ kind: "tick" }));
+  }
+  return {
+    arrivals,
+    evictions: untilRest,
+    per_arrival: rounded(untilRest / arrivals),
+    most_of_one_job: Math.max(0, ...evicted.values()),
+    after_rest: sum() - untilRest,
+  };
+}
 
 /** 500 nodes x 8 full of one team's loans; another, whose guarantee it is, asks for work of this shape. */
 function reclaim(gang: { readonly workers: number; readonly accelerators: number }, jobs: number): Facts {

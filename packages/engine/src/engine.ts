@@ -86,10 +86,10 @@ class EngineCore implements Engine {
   nextWakeAtMs(): number | null {
     const { timers, endings, queue, past, rules } = this.#world;
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
-    const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earliest(timers.nextAtMs(), defragmentAtMs);
+    const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
     // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
-    return earliest(dueMs, endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs));
+    return earlier(dueMs, earlier(endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs)));
   }
 
   outstandingEffects(): readonly Effect[] {
@@ -114,10 +114,10 @@ class EngineCore implements Engine {
   }
 }
 
-/** The first of those that are to come; `null`: none is. */
-function earliest(...instants: readonly (number | null)[]): number | null {
-  const least = Math.min(...instants.map((instant) => instant ?? Number.POSITIVE_INFINITY));
-  return least === Number.POSITIVE_INFINITY ? null : least;
+/** The first of two that are to come; `null`: it is not. */
+function earlier(left: number | null, right: number | null): number | null {
+  if (left === null) return right;
+  return right === null || left < right ? left : right;
 }
 
 /** A group whose chain is written out only if somebody keeps it: the simulator does not. */

@@ -63,7 +63,7 @@ function filledAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
     const planned = fillAnew(batch, waiting, bounds);
     const settled = settle(batch.world, planned);
     if (settled.length === planned.served.length) return { ...planned, served: settled };
-    for (const { found } of planned.served) bounds.set(found, countOf(settled, found));
+    for (const found of new Set(planned.served.map((each) => each.found))) bounds.set(found, countOf(settled, found));
   }
 }
 
@@ -82,8 +82,8 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[], bounds: Boun
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
     const queues = new Map(waiting.map((found) => [found, singles(batch, found).slice(0, bounds.get(found))]));
     const order = roundOrder(world, [...returning, ...[...queues.values()].flatMap((line) => line[0] ?? [])]);
-    const lineOf = new Map(
-      [...queues].flatMap(([found, line]) => line.map((each) => [each, { found, line }] as const)),
+    const placeInLine = new Map(
+      [...queues].flatMap(([found, line]) => line.map((each, at) => [each, { found, next: line[at + 1] }] as const)),
     );
     const served: Served[] = [];
     const back = new Set<Attempt>();
@@ -93,11 +93,10 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[], bounds: Boun
       if (placement === null) continue;
       ledger.occupy(found, placement);
       if (found.holds !== null) back.add(found.holds);
-      const line = lineOf.get(found);
-      if (line === undefined) continue;
-      served.push({ found: line.found, placement });
-      const next = line.line[line.line.indexOf(found) + 1];
-      if (next !== undefined) order.add(next);
+      const place = placeInLine.get(found);
+      if (place === undefined) continue;
+      served.push({ found: place.found, placement });
+      if (place.next !== undefined) order.add(place.next);
     }
     return { served, evicted: left.filter((attempt) => !back.has(attempt)) };
   } finally {
