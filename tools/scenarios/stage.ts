@@ -187,6 +187,8 @@ function observe(effect: Effect, attempt: Attempt | undefined): readonly Observa
       ];
     case "shrinkGang":
       return [{ kind: "workersLeft", attemptId: id }];
+    case "replaceWorkers":
+      return [{ kind: "workersJoined", attemptId: id }];
     case "growGang":
     case "checkpointGang":
       return [];

@@ -2,6 +2,7 @@
 import { applyEvent } from "./apply/apply.ts";
 import type { Effect } from "./effects.ts";
 import type { Event } from "./events.ts";
+import type { Attempt } from "./model/workload.ts";
 import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
 import { Ledger } from "./state/ledger.ts";
@@ -11,6 +12,8 @@ import type { World } from "./state/world.ts";
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
+  /** Gangs that lost workers with a node in this batch and may have them replaced. */
+  wounded: readonly Attempt[] = [];
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
@@ -49,6 +52,11 @@ export class Batch {
   emit(event: Event): void {
     applyEvent(this.world, event);
     this.events = appended(this.events, event);
+  }
+
+  /** The gang lost workers and asks for others. */
+  wound(attempt: Attempt): void {
+    if (!this.wounded.includes(attempt)) this.wounded = appended(this.wounded, attempt);
   }
 
   /** Asks an executor for something. */

@@ -56,4 +56,21 @@ export interface ShrinkGang {
   readonly graceTimeoutMs: number;
 }
 
-export type Effect = LaunchGang | StopGang | CheckpointGang | GrowGang | ShrinkGang;
+export interface ReplacedWorker {
+  readonly rank: number;
+  readonly worker: WorkerAllocation;
+}
+
+/**
+ * Workers were lost with their node: these start in their places, with the same ranks, while the others wait for them or go on. What
+ * still runs of the lost ones, where the node is only cut off, must not come back: the executor sees to that.
+ */
+export interface ReplaceWorkers {
+  readonly kind: "replaceWorkers";
+  readonly executor: ExecutorKind;
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly workers: readonly ReplacedWorker[];
+}
+
+export type Effect = LaunchGang | StopGang | CheckpointGang | GrowGang | ShrinkGang | ReplaceWorkers;

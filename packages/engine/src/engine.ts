@@ -164,6 +164,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "attemptRunning":
     case "attemptExited":
     case "workersLeft":
+    case "workersJoined":
     case "attemptLost":
       return decideObservation(batch, input);
     case "progressReported":

@@ -141,6 +141,12 @@ export type AttemptEvent =
     })
   /** The workers that were asked to leave have left. */
   | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
+  /** Workers of a gang that goes on without them were lost with their node. */
+  | (Fact<"ranksLost"> & { readonly attemptId: AttemptId; readonly nodeId: NodeId; readonly ranks: readonly number[] })
+  /** New places for all ranks that were lost, in their order. */
+  | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  /** The workers in new places have joined the others. */
+  | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
   /** Further workers for a gang that runs, behind those it has. */
   | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   | (Fact<"placePromised"> & { readonly promise: PromisedPlace })
@@ -215,6 +221,9 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   gangShrinkRequested: 1,
   workersLeft: 1,
   gangGrown: 1,
+  ranksLost: 1,
+  workersReplaced: 1,
+  workersJoined: 1,
   placePromised: 1,
   promiseWithdrawn: 1,
   loanRelabelled: 1,

@@ -49,6 +49,8 @@ export type Observation =
   | { readonly kind: "attemptExited"; readonly attemptId: AttemptId; readonly exits: readonly WorkerExit[] }
   /** Of a gang that was asked to shrink, the workers that were to leave have left. */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId }
+  /** Of a gang that lost workers with a node, those in new places work with the others. */
+  | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
   /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
   | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
 

@@ -83,6 +83,9 @@ const activeFields = {
     .array(workerAllocation)
     .optional()
     .meta({ description: "Workers that were asked to leave while the others go on, in rank order." }),
+  joining: z.array(count).optional().meta({
+    description: "Ranks that were lost with a node, were given new places, and have not joined the others yet.",
+  }),
 };
 
 export const attempt = z

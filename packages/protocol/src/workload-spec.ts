@@ -208,6 +208,10 @@ const specCommon = {
   restartCostMs: integer(0, limits.DURATION_MS_MAX)
     .optional()
     .meta({ description: "What starting again takes, beyond the work since its last checkpoint." }),
+  onNodeLoss: z.enum(["replace", "restart"]).optional().meta({
+    description:
+      "What becomes of a gang that runs when one of its nodes is lost. `replace`: the lost workers start in new places and join the others, as far as there is room at once. `restart`, as if left out: the whole gang starts again.",
+  }),
   after: z
     .array(
       z.strictObject({ workload: z.string().min(1).max(limits.ID_CHARS_MAX), on: z.enum(["ok", "failed", "any"]) }),
@@ -251,6 +255,10 @@ export const workloadSpec = z
   .refine(({ gang, fabric }) => gang.groups === undefined || fabric?.slices === undefined, {
     path: ["fabric", "slices"],
     message: "must be said of a group where the gang has groups",
+  })
+  .refine(({ gang, onNodeLoss }) => gang.groups === undefined || onNodeLoss !== "replace", {
+    path: ["onNodeLoss"],
+    message: "must be restart where the gang has groups: their workers are not replaced yet",
   })
   .meta({ id: "WorkloadSpec" });
 

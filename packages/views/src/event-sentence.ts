@@ -85,6 +85,9 @@ type PlaceEvent = Extract<
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
+      | "ranksLost"
+      | "workersReplaced"
+      | "workersJoined"
       | "placePromised"
       | "promiseWithdrawn"
       | "loanRelabelled"
@@ -140,6 +143,12 @@ function placeSentence(event: PlaceEvent): string {
       return `The workers of attempt ${event.attemptId} that were asked to leave have left.`;
     case "gangGrown":
       return `Attempt ${event.attemptId} grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "ranksLost":
+      return `Attempt ${event.attemptId} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+    case "workersReplaced":
+      return `Attempt ${event.attemptId} goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
+    case "workersJoined":
+      return `The replaced workers of attempt ${event.attemptId} have joined the others.`;
     case "placePromised": {
       const { attemptId, workers, growth } = event.promise;
       const what = growth ? plural(workers.length, "further worker") : plural(workers.length, "worker");
@@ -161,6 +170,9 @@ export function nodesText(workers: readonly { readonly node: string }[]): string
   const names = [...new Set(workers.map(({ node }) => node))];
   return names.length <= 3 ? names.join(", ") : plural(names.length, "node");
 }
+
+export const ranksText = (ranks: readonly number[]): string =>
+  `${ranks.length === 1 ? "rank" : "ranks"} ${ranks.join(", ")}`;
 
 const stepText = ({ step, totalSteps }: { readonly step: number; readonly totalSteps: number | null }): string =>
   totalSteps === null ? `${step}` : `${step} of ${totalSteps}`;

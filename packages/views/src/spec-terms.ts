@@ -97,12 +97,19 @@ function timeTerms({ after = [], notBeforeMs, deadlineMs, offPeak }: WorkloadSpe
   return terms;
 }
 
-function evictionTerms({ preemptible, minRuntimeMs, restartCostMs, checkpointOnRequest }: WorkloadSpec): SpecTerm[] {
+function evictionTerms({
+  preemptible,
+  minRuntimeMs,
+  restartCostMs,
+  checkpointOnRequest,
+  onNodeLoss,
+}: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
   const least = minRuntimeMs === undefined ? "" : `, not before it ran ${durationText(minRuntimeMs)}`;
   if (preemptible === false) terms.push({ name: "Preemptible", text: "no" });
   else if (preemptible === true) terms.push({ name: "Preemptible", text: `yes${least}` });
   else if (least !== "") terms.push({ name: "Preemptible", text: `as the policy says${least}` });
+  if (onNodeLoss === "replace") terms.push({ name: "When a node is lost", text: "its workers are replaced" });
   if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written when it is asked for one" });
   if (restartCostMs !== undefined) {
     terms.push({

@@ -3,7 +3,7 @@
  * its place or it took somebody's, what was promised to it, how it grew and shrank. Reports of progress are not part of it.
  */
 import type { Event, EventEnvelope } from "@headroom/protocol";
-import { nodesText } from "./event-sentence.ts";
+import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
 import { plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
@@ -106,6 +106,12 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return "The workers that were asked to leave have left.";
     case "gangGrown":
       return `It grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "ranksLost":
+      return `${name} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+    case "workersReplaced":
+      return `It goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
+    case "workersJoined":
+      return "The replaced workers have joined the others.";
     case "promiseWithdrawn":
       return `The place that was kept for it is given up: ${event.reason}.`;
     default:

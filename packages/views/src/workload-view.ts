@@ -98,8 +98,9 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   const workers = attempt.workers.map((worker) => ({ ...worker }));
   const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
   const leaving = attempt.leaving?.map((worker) => ({ ...worker }));
+  const joining = attempt.joining && [...attempt.joining];
   const utilization = attempt.utilization && { ...attempt.utilization };
-  const told = { ...(leaving && { leaving }), ...(utilization && { utilization }) };
+  const told = { ...(leaving && { leaving }), ...(joining && { joining }), ...(utilization && { utilization }) };
   return { phase, ...common, progress: progressView(attempt.progress), stop, ...told };
 }
 

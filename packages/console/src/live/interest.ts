@@ -20,6 +20,8 @@ const nodeKinds: readonly EventKind[] = [
 const holdingKinds: readonly EventKind[] = [
   "gangPlaced",
   "gangGrown",
+  "ranksLost",
+  "workersReplaced",
   "gangShrinkRequested",
   "workersLeft",
   "placePromised",

@@ -40,6 +40,9 @@ export function applyEvent(world: World, event: Event): void {
     case "gangShrinkRequested":
     case "workersLeft":
     case "gangGrown":
+    case "ranksLost":
+    case "workersReplaced":
+    case "workersJoined":
     case "placePromised":
     case "promiseWithdrawn":
     case "loanRelabelled":

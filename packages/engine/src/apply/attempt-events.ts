@@ -8,9 +8,11 @@ import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
 import { waitForMinRuntime, waitForRest, waitForWindows } from "../state/world.ts";
 import { invariant } from "../state/invariant.ts";
-import { accrueLine, wakeForBudgets } from "./accounts.ts";
-import { recordPastUse } from "./past-use.ts";
+import { wakeForBudgets } from "./accounts.ts";
+import { settleUse } from "./settle-use.ts";
 import { readyTask } from "../state/ready-task.ts";
+import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
+import { touchedAttempt } from "./touched.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
 
@@ -44,6 +46,12 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return finishLeaving(world, touchedAttempt(world, event.attemptId));
     case "gangGrown":
       return grow(world, event);
+    case "ranksLost":
+      return loseRanks(world, event);
+    case "workersReplaced":
+      return replaceWorkers(world, event);
+    case "workersJoined":
+      return joinWorkers(world, event);
     case "placePromised":
       return promise(world, event.promise);
     case "promiseWithdrawn": {
@@ -77,19 +85,6 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
     default:
       unreachable(event);
   }
-}
-
-function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
-  const attempt = activeAttempt(world, id);
-  invariant(attempt !== undefined, `no active attempt ${id}`);
-  attempt.revision = world.state.sequence;
-  return attempt;
-}
-
-/** What runs is about to change: what was used until now is written down. */
-function settleUse(world: World, workload: WorkloadEntity): void {
-  accrueLine(world, workload.spec.team);
-  recordPastUse(world, workload);
 }
 
 /** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */
@@ -255,6 +250,9 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   releaseAttempt(world, attempt);
   attempt.leaving = [...attempt.workers.slice(event.workers), ...(attempt.leaving ?? [])];
   attempt.workers = attempt.workers.slice(0, event.workers);
+  const joining = attempt.joining?.filter((rank) => rank < event.workers) ?? [];
+  if (joining.length > 0) attempt.joining = joining;
+  else delete attempt.joining;
   holdAttempt(world, attempt);
   world.teamUse.limitEpoch++;
   world.queue.setGrowth(workload, attempt.id, 0);

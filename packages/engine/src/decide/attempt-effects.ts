@@ -2,7 +2,7 @@
  * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
  * and for the restart that asks again.
  */
-import type { CheckpointGang, GrowGang, LaunchGang, ShrinkGang, StopGang } from "../effects.ts";
+import type { CheckpointGang, GrowGang, LaunchGang, ReplaceWorkers, ShrinkGang, StopGang } from "../effects.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
@@ -45,6 +45,16 @@ export function growthOf(world: World, attempt: Attempt, workers: readonly Worke
     workloadId: attempt.workloadId,
     firstRank: attempt.workers.length - workers.length,
     workers,
+  };
+}
+
+export function replaceOf(world: World, attempt: Attempt, ranks: readonly number[]): ReplaceWorkers {
+  return {
+    kind: "replaceWorkers",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    workers: ranks.map((rank) => ({ rank, worker: attempt.workers[rank] as WorkerAllocation })),
   };
 }
 

@@ -3,10 +3,14 @@ import type { Batch } from "../batch.ts";
 import type { Observation } from "../inputs.ts";
 import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
+import { ranksOf } from "../model/workload.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
-import { activeAttempt } from "../state/entities.ts";
+import { withdraw } from "../schedule/promises.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { canResize } from "../state/holdings.ts";
+import type { World } from "../state/world.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { isWaitingForCheckpoint, requestStop } from "./stop-attempt.ts";
@@ -20,6 +24,7 @@ export function decideObservation(batch: Batch, observation: Observation): void 
     case "attemptRunning":
     case "attemptExited":
     case "workersLeft":
+    case "workersJoined":
     case "attemptLost": {
       const attempt = activeAttempt(batch.world, observation.attemptId);
       if (attempt !== undefined) observeAttempt(batch, attempt, observation);
@@ -42,6 +47,10 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
     case "workersLeft":
       if (attempt.leaving !== undefined)
         batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+      return;
+    case "workersJoined":
+      if (attempt.joining !== undefined)
+        batch.emit({ kind: "workersJoined", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
       return;
     case "attemptLost":
       return endAttempt(batch, attempt, {
@@ -97,8 +106,9 @@ const isPromised = ({ promises }: ReadonlyState, id: NodeId): boolean =>
   promises.size > 0 && [...promises.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
- * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere is stopped first: its
- * accelerators stay taken until its executor reports that nothing of it runs.
+ * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere, and may have those that it
+ * lost replaced, asks for that in the round to come. Any other is stopped first: its accelerators stay taken until its
+ * executor reports that nothing of it runs.
  */
 function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   const { state, capacity } = batch.world;
@@ -116,6 +126,22 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
         exit: null,
         detail: `node ${nodeId} was lost: ${detail}`,
       });
+    else if (mayReplace(batch.world, attempt)) loseRanks(batch, attempt, nodeId);
     else requestStop(batch, attempt, "nodeLost");
   }
+}
+
+/** It said so, its workers are alike, it runs, and nothing else changes about it. */
+function mayReplace(world: World, attempt: Attempt): boolean {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
+  return spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canResize(world.state, attempt);
+}
+
+function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
+  const promise = batch.world.state.promises.get(attempt.id);
+  if (promise !== undefined) withdraw(batch, promise, "it has lost workers");
+  const ranks = ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
+  batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
+  batch.wound(attempt);
 }

@@ -3,7 +3,7 @@ import type { Effect } from "../effects.ts";
 import { workloadOf } from "../state/entities.ts";
 import { canResize } from "../state/holdings.ts";
 import type { AttemptEntity, World } from "../state/world.ts";
-import { checkpointOf, growthOf, launchOf, shrinkOf, stopOf } from "./attempt-effects.ts";
+import { checkpointOf, growthOf, launchOf, replaceOf, shrinkOf, stopOf } from "./attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {
   return [...world.state.attempts.values()]
@@ -18,7 +18,8 @@ function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
   if (stop === null && mayHaveGrown(world, attempt)) effects.push(growthOf(world, attempt, attempt.workers));
   if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
   else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));
-  else if (attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
+  else if (attempt.joining !== undefined) effects.push(replaceOf(world, attempt, attempt.joining));
+  if (stop === null && attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
   return effects;
 }
 

@@ -121,6 +121,8 @@ interface SpecCommon {
   readonly minRuntimeMs?: number;
   /** Work lost and time spent when it is evicted and starts again, beyond what its last checkpoint covers. */
   readonly restartCostMs?: number;
+  /** What becomes of a gang that runs when one of its nodes is lost; absent: `restart`. */
+  readonly onNodeLoss?: "replace" | "restart";
   readonly after?: readonly AfterSpec[];
   /** Not started until somebody releases it. */
   readonly hold?: true;
@@ -172,6 +174,12 @@ export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nod
  */
 export type EvictionReason = "preempted" | "reclaimed" | "moved" | "incomplete";
 
+/** The ranks of an attempt's workers, in the order of `workers`: all but those that are missing. */
+export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "missing">): readonly number[] {
+  const all = Array.from({ length: workers.length + missing.length }, (_, rank) => rank);
+  return missing.length === 0 ? all : all.filter((rank) => !missing.includes(rank));
+}
+
 /** That an attempt is to stop: since when it leaves its place, and why. */
 export interface AttemptStop {
   readonly reason: StopReason;
@@ -212,6 +220,10 @@ export interface Attempt {
   readonly utilization?: AttemptUtilization;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
   readonly leaving?: readonly WorkerAllocation[];
+  /** Ranks whose workers were lost with their nodes and have no new place: `workers` are the others, in rank order. Never beyond a batch unless it stops. */
+  readonly missing?: readonly number[];
+  /** Ranks that were given new places and have not joined the others yet; absent: none. */
+  readonly joining?: readonly number[];
   /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
   readonly opportunistic?: true;
 }

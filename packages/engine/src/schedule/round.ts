@@ -13,6 +13,7 @@ import { keepOffPeak } from "./keep-off-peak.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
 import { refill } from "./refill.ts";
+import { replaceLost } from "./replace-lost.ts";
 import { keepPromises } from "./promises.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
@@ -54,6 +55,7 @@ export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.past.nowMs = batch.nowMs;
   expire(batch);
+  replaceLost(batch);
   keepOffPeak(batch);
   keepPromises(batch);
   const { phases: named, eviction } = batch.world.rules;

@@ -120,6 +120,7 @@ export function growthOf(
 ): number {
   if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined)
     return 0;
+  if (attempt.missing !== undefined || attempt.joining !== undefined) return 0;
   if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;

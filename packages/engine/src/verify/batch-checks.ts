@@ -63,7 +63,7 @@ function givenBy(state: ReadonlyState, event: Event): Given | null {
     const { attemptId, acceleratorType: type, workers, workloadId } = event.promise;
     return of({ attemptId, type, workers, kind: "promise" }, workloadId);
   }
-  if (event.kind !== "gangGrown") return null;
+  if (event.kind !== "gangGrown" && event.kind !== "workersReplaced") return null;
   const attempt = state.attempts.get(event.attemptId);
   const { attemptId, workers } = event;
   return of({ attemptId, type: attempt?.acceleratorType ?? "", workers, kind: "growth" }, attempt?.workloadId);
@@ -132,6 +132,7 @@ function checkEffects(findings: Findings, { events, effects }: Ready): void {
   const decided = events.flatMap((event) => {
     if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "gangGrown") return [`grow ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "workersReplaced") return [`replace ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "gangShrinkRequested") return [`shrink ${event.attemptId} ${event.workers}`];
     if (event.kind === "checkpointRequested") return [`checkpoint ${event.attemptId} ${event.untilMs}`];
     if (event.kind === "checkpointWaitEnded") return [`stop ${event.attemptId} ${event.reason}`];
@@ -151,6 +152,8 @@ function effectText(effect: Effect): string {
       return `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
     case "growGang":
       return `grow ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "replaceWorkers":
+      return `replace ${effect.attemptId} ${JSON.stringify(effect.workers.map(({ worker }) => worker))}`;
     case "checkpointGang":
       return `checkpoint ${effect.attemptId} ${effect.untilMs}`;
     case "shrinkGang":

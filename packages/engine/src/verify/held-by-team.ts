@@ -81,7 +81,9 @@ const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has
 export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const workload = state.workloads.get(attempt.workloadId);
   if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
-  const isChanging = attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
+  const isRepaired = attempt.missing !== undefined || attempt.joining !== undefined;
+  const isChanging =
+    isRepaired || attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
   const { gang } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
   const { length } = attempt.workers;

@@ -106,9 +106,19 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
   const { gang, acceleratorTypes } = spec;
   const { workers, acceleratorType } = attempt;
   const isIncomplete = attempt.stop?.reason === "incomplete";
+  const { missing = [], joining = [] } = attempt;
+  const ranks = workers.length + missing.length;
   findings.expect(
-    isIncomplete || (workers.length >= (gang.minWorkers ?? gang.workers) && workers.length <= gang.workers),
+    isIncomplete || (ranks >= (gang.minWorkers ?? gang.workers) && ranks <= gang.workers),
     () => `${attempt.id} has ${workers.length} of ${gang.workers} workers`,
+  );
+  findings.expect(
+    missing.length === 0 || attempt.stop !== null,
+    () => `${attempt.id} runs on without its ranks ${missing.join(", ")}`,
+  );
+  findings.expect(
+    [...missing, ...joining].every((rank) => rank < ranks),
+    () => `${attempt.id} waits for ranks that it does not have: ${[...missing, ...joining].join(", ")}`,
   );
   const { leaving } = attempt;
   findings.expect(leaving === undefined || leaving.length > 0, () => `${attempt.id} waits for nobody to leave`);

@@ -36,6 +36,7 @@ export function recordLife(): RecordedLife {
   suffer(drive);
   govern(drive);
   plan(drive);
+  replace(drive);
   keepTime(drive);
   relabel(drive);
   save(drive);
@@ -220,6 +221,20 @@ function save(drive: Drive): void {
   drive.receive(command({ kind: "drainNode", nodeId: nodeId("n10"), running: "requeue" }));
   drive.receive({ kind: "checkpointReported", attemptId: saves.id, step: 7, path: "step-7" });
   drive.passTo(drive.nowMs + 61_000);
+}
+
+/** A gang loses a node and goes on with another in its place. */
+function replace(drive: Drive): void {
+  const nodes = ["r1", "r2", "r3"].map((id): Input => ({ kind: "nodeSeen", node: node(id, "R900") }));
+  drive.receive(applied({ pools: [pool("R900")] }), ...nodes);
+  drive.receive(
+    submit("replaces", { gang: { workers: 2, accelerators: 8 }, acceleratorTypes: ["R900"], onNodeLoss: "replace" }),
+  );
+  const found = [...drive.engine.state.attempts.values()].find(({ acceleratorType }) => acceleratorType === "R900");
+  if (found === undefined) throw new Error("nothing runs on R900");
+  drive.receive(running(found.id));
+  drive.receive({ kind: "nodeUnreachable", nodeId: found.workers[0]?.node ?? nodeId("r1"), detail: "power" });
+  drive.receive({ kind: "workersJoined", attemptId: found.id });
 }
 
 /** Windows come and go, schedules run, budgets are used up and renewed. */

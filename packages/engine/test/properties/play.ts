@@ -108,6 +108,8 @@ export class Story {
         return { kind: "attemptLost", attemptId: id, detail: "" };
       case "left":
         return { kind: "workersLeft", attemptId: id };
+      case "joined":
+        return { kind: "workersJoined", attemptId: id };
       case "progress":
         if (move.pick % 3 === 0) return used(id, move.pick);
         return {
@@ -160,6 +162,7 @@ export function obedience({ state }: Engine): readonly Input[] {
     if (attempt.stop?.checkpointUntilMs !== undefined)
       return [{ kind: "checkpointReported", attemptId: attempt.id, step: state.sequence, path: "asked for" }];
     if (attempt.stop !== null) return [{ kind: "attemptExited", attemptId: attempt.id, exits: [exit] }];
+    if (attempt.joining !== undefined) return [{ kind: "workersJoined", attemptId: attempt.id }];
     return attempt.leaving === undefined ? [] : [{ kind: "workersLeft", attemptId: attempt.id }];
   });
 }

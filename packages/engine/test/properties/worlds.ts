@@ -51,7 +51,7 @@ export type Move =
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
   | { readonly kind: "tick" };
 
-type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "left";
+type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "left" | "joined";
 
 export interface Step {
   readonly waitMs: number;
@@ -234,6 +234,7 @@ const wishes = fc
     preemptible: fc.constantFrom(undefined, undefined, true, true, false),
     minRuntimeMs: fc.constantFrom(undefined, undefined, 400, 2000),
     restartCostMs: fc.constantFrom(undefined, 1000),
+    onNodeLoss: fc.constantFrom(undefined, "restart" as const, "replace" as const, "replace" as const),
     checkpointOnRequest: fc.constantFrom(undefined, true as const),
     hold: fc.constantFrom<true | undefined>(undefined, undefined, undefined, undefined, undefined, undefined, true),
     notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
@@ -308,7 +309,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
   { weight: 8, arbitrary: ofAttempt("running") },
-  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "left") },
+  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "left", "joined") },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },

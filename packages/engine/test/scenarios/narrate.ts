@@ -69,6 +69,12 @@ export class Narrator {
         return `${this.#who(event.attemptId)} has shrunk`;
       case "gangGrown":
         return `${this.#who(event.attemptId)} grows by ${workersText(event.workers)}`;
+      case "ranksLost":
+        return `${this.#who(event.attemptId)} lost rank ${event.ranks.join(", ")} with ${event.nodeId}`;
+      case "workersReplaced":
+        return `${this.#who(event.attemptId)} goes on with ${workersText(event.workers)} in their place`;
+      case "workersJoined":
+        return `${this.#who(event.attemptId)} is whole again`;
       case "placePromised":
         this.#attempts.set(
           event.promise.attemptId,
@@ -139,6 +145,9 @@ type OtherEvent = Exclude<
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
+      | "ranksLost"
+      | "workersReplaced"
+      | "workersJoined"
       | "placePromised"
       | "promiseWithdrawn"
       | "evictionPlanned";

@@ -197,6 +197,7 @@ export class Stage {
       const words = wordsOf(rest);
       return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];
     },
+    joined: (rest) => [{ kind: "workersJoined", attemptId: this.#attempt(wordsOf(rest)) }],
     left: (rest) => [{ kind: "workersLeft", attemptId: this.#attempt(wordsOf(rest)) }],
     gone: (rest) => [{ kind: "attemptLost", attemptId: this.#attempt(wordsOf(rest)), detail: "never started" }],
     progress: (rest) => {

@@ -64,6 +64,7 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
     ...dataOf(fields),
     ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
     ...(fields.has("minRuntime") ? { minRuntimeMs: durationMs(fields.get("minRuntime") ?? "0") } : {}),
+    ...(fields.has("onLoss") ? { onNodeLoss: fields.get("onLoss") as "replace" | "restart" } : {}),
     ...(fields.get("saves") === "yes" ? { checkpointOnRequest: true as const } : {}),
     ...(fields.has("restartCost") ? { restartCostMs: durationMs(fields.get("restartCost") ?? "0") } : {}),
   };

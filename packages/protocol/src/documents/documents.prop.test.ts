@@ -54,6 +54,8 @@ const wishes = {
   preemptible: fc.boolean(),
   minRuntimeMs: fc.nat({ max: 1e9 }),
   restartCostMs: fc.nat({ max: 1e9 }),
+  onNodeLoss: fc.constantFrom("replace" as const, "restart" as const),
+  checkpointOnRequest: fc.constant(true as const),
   after: fc.array(
     fc.record({ workload: name, on: fc.constantFrom("ok" as const, "failed" as const, "any" as const) }),
     {
@@ -112,7 +114,7 @@ const anyGroups = fc.uniqueArray(
 );
 
 /** The same work in groups; a batch is not elastic, and slices are a group's own. */
-function inGroups({ fabric, ...spec }: WorkloadSpec, groups: readonly GangGroup[]): WorkloadSpec {
+function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: readonly GangGroup[]): WorkloadSpec {
   const { slices: _slices, ...together } = fabric ?? {};
   const whole = groups.map(({ minWorkers: _least, ...group }) => group);
   return {

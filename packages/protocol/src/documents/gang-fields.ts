@@ -166,6 +166,7 @@ function groupOf(group: Group): GangGroup {
 interface Written extends Placement {
   readonly gang: z.output<typeof gangFields>;
   readonly model?: unknown;
+  readonly onNodeLoss?: string | null;
 }
 
 export function gangOf(written: Written): WorkloadSpec["gang"] {
@@ -175,13 +176,14 @@ export function gangOf(written: Written): WorkloadSpec["gang"] {
 }
 
 /** What is wrong between the groups, and between them and what is said of all workers. */
-export function gangProblems({ gang, elastic, fabric, model }: Written): FieldProblem[] {
+export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Written): FieldProblem[] {
   const { groups } = gang;
   if (groups === undefined) return [];
   const problems: FieldProblem[] = [];
   const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
   for (const field of ["workers", "accelerators", "share", "cores", "memory"] as const)
     if (gang[field] !== null) say(["gang", field], "is said group by group where gang.groups is given");
+  if (onNodeLoss === "replace") say(["onNodeLoss"], "is not supported yet where gang.groups is given: leave it out");
   if (elastic !== undefined) say(["elastic"], "is said group by group, as min, where gang.groups is given");
   if (model !== undefined) say(["model"], "is checked for workers that are all alike: leave it out with gang.groups");
   if (fabric?.slices !== undefined)

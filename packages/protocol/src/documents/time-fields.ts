@@ -18,6 +18,8 @@ const outcomes = ["ok", "failed", "any"] as const;
 const readPredecessor = (value: unknown): Reading<string> =>
   readText(value, { lengthMax: limits.ID_CHARS_MAX, form: "a workload's name or id" });
 
+const nodeLossAnswers = ["replace", "restart"] as const;
+
 const afterFields = fields(
   {
     workload: leaf({ description: "Name of a workload of the same team, or an id.", type: "string" }, readPredecessor),
@@ -109,6 +111,16 @@ export const timeShape = {
     null,
     readSpan,
   ),
+  onNodeLoss: optionalLeaf(
+    {
+      description:
+        "When a node of its gang is lost: `replace` gives the lost workers new places while the others stay, as far as there is room at once; `restart` starts the whole gang again.",
+      enum: [...nodeLossAnswers],
+      default: "restart",
+    },
+    null,
+    (value): Reading<(typeof nodeLossAnswers)[number] | null> => readChoice(value, nodeLossAnswers),
+  ),
   after: z
     .array(afterFields, { error: "must be a list like [{ workload: tokenize, on: ok }]" })
     .max(limits.PREDECESSORS_MAX)
@@ -139,6 +151,7 @@ interface Terms {
   readonly preemptible?: z.output<typeof preemptibleField>;
   readonly minRuntime: number | null;
   readonly restartCost: number | null;
+  readonly onNodeLoss: "replace" | "restart" | null;
   readonly after?: readonly { readonly workload: string; readonly on: (typeof outcomes)[number] }[] | undefined;
   readonly notBefore: number | null;
   readonly deadline: number | null;
@@ -179,18 +192,19 @@ export function timeProblems(terms: Terms): FieldProblem[] {
 
 type TimeSpec = Pick<
   WorkloadSpec,
-  "preemptible" | "minRuntimeMs" | "restartCostMs" | "after" | "notBeforeMs" | "deadlineMs" | "offPeak"
+  "preemptible" | "minRuntimeMs" | "restartCostMs" | "onNodeLoss" | "after" | "notBeforeMs" | "deadlineMs" | "offPeak"
 >;
 
 /** Fields of the spec; what was left out is left out. */
 export function timesOf(terms: Terms): TimeSpec {
-  const { preemptible, restartCost, after, notBefore, deadline, offPeak } = terms;
+  const { preemptible, restartCost, onNodeLoss, after, notBefore, deadline, offPeak } = terms;
   const reading = minRuntimeOf(terms);
   const minRuntime = reading.ok ? reading.value : null;
   return {
     ...(preemptible === undefined ? {} : { preemptible: preemptible !== false }),
     ...(minRuntime === null ? {} : { minRuntimeMs: minRuntime }),
     ...(restartCost === null ? {} : { restartCostMs: restartCost }),
+    ...(onNodeLoss === null ? {} : { onNodeLoss }),
     ...(after === undefined || after.length === 0 ? {} : { after: [...after] }),
     ...(notBefore === null ? {} : { notBeforeMs: notBefore }),
     ...(deadline === null ? {} : { deadlineMs: deadline }),
@@ -207,6 +221,7 @@ export function timesText(spec: WorkloadSpec): Record<string, unknown> {
     text["preemptible"] = preemptible && minRuntime !== undefined ? { minRuntime } : preemptible;
   if (minRuntime !== undefined && preemptible !== true) text["minRuntime"] = minRuntime;
   if (restartCostMs !== undefined) text["restartCost"] = quantities.writeDuration(restartCostMs);
+  if (spec.onNodeLoss !== undefined) text["onNodeLoss"] = spec.onNodeLoss;
   if (after !== undefined && after.length > 0) text["after"] = after.map((each) => ({ ...each }));
   if (notBeforeMs !== undefined) text["notBefore"] = writeInstant(notBeforeMs);
   if (deadlineMs !== undefined) text["deadline"] = writeInstant(deadlineMs);

@@ -130,16 +130,39 @@ describe("the simulated executor", () => {
     const { executor, said } = bench();
     executor.perform([launch("a", ["n1", "n2"]), launch("b", ["n2"]), launch("c", ["n3"])], 0);
     said(10);
-    executor.loseNode(nodeId("n2"));
+    executor.loseNode(nodeId("n2"), 10);
     executor.perform([stop("a", 5)], 40);
     expect(said()).toEqual(["45 a attemptLost", "110 c exited 0"]);
     executor.returnNode(nodeId("n2"), 200);
     expect(said()).toEqual(["200 b attemptLost"]);
   });
 
+  it("goes on with a worker in a new place: all wait until it has started, and nothing that was done is lost", () => {
+    const { executor, said } = bench();
+    const replaced = { rank: 1, worker: { node: nodeId("n3"), accelerators: "0" } };
+    const replace = {
+      kind: "replaceWorkers",
+      executor: "simulated",
+      attemptId: attemptId("a"),
+      workloadId: workloadId("w1"),
+      workers: [replaced],
+    } as const;
+    executor.perform([launch("a", ["n1", "n2"])], 0);
+    said(10);
+    executor.loseNode(nodeId("n2"), 60);
+    executor.perform([replace], 80);
+    // Asked again after a crash, it says so again and starts nobody anew.
+    executor.perform([replace], 85);
+    expect(said(100)).toEqual(["90 workersJoined"]);
+    executor.perform([replace], 100);
+    expect(said()).toEqual(["100 workersJoined", "140 a exited 0,0"]);
+    executor.returnNode(nodeId("n2"), 200);
+    expect(said()).toEqual([]);
+  });
+
   it("loses what is launched on a dead machine", () => {
     const { executor, said } = bench();
-    executor.loseNode(nodeId("n1"));
+    executor.loseNode(nodeId("n1"), 0);
     executor.perform([launch("a")], 7);
     expect(said()).toEqual(["7 a attemptLost"]);
   });

@@ -13,9 +13,11 @@ import type {
   LaunchGang,
   NodeId,
   Observation,
+  ReplaceWorkers,
   ShrinkGang,
   Signal,
   StopGang,
+  WorkerAllocation,
   WorkerExit,
 } from "@headroom/engine";
 import { ranks, type EventQueue } from "../clock/event-queue.ts";
@@ -58,7 +60,7 @@ export interface SimulatedExecutorOptions {
 }
 
 /** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
-export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6 } as const;
+export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
 /** The low bits of a payload, and how far what it is about lies above them. */
 export const ENTRY_BITS = 3;
 export const ENTRY_MASK = 7;
@@ -78,6 +80,10 @@ interface SimulatedAttempt {
   awaitsLeaving: number;
   /** The queue entry at which the checkpoint that was asked for is written; 0: none. */
   awaitsCheckpoint: number;
+  /** The queue entry at which workers in new places have joined the others; 0: none. */
+  awaitsJoining: number;
+  /** When it lost a node, while it is broken. */
+  brokenAtMs: number;
   /** Meaningful while the attempt runs. */
   startedAtMs: number;
   /** When the entry is due; meaningful while the attempt runs. */
@@ -123,6 +129,9 @@ export class SimulatedExecutor {
         case "checkpointGang":
           this.#checkpoint(effect, nowMs);
           break;
+        case "replaceWorkers":
+          this.#replace(effect, nowMs);
+          break;
         case "growGang":
           this.#grow(effect, nowMs);
           break;
@@ -143,6 +152,11 @@ export class SimulatedExecutor {
       if (attempt.awaitsLeaving !== this.#queue.nextSequence) return null;
       attempt.awaitsLeaving = 0;
       return { kind: "workersLeft", attemptId };
+    }
+    if ((payload & ENTRY_MASK) === attemptEntry.joins) {
+      if (attempt.awaitsJoining !== this.#queue.nextSequence) return null;
+      attempt.awaitsJoining = 0;
+      return { kind: "workersJoined", attemptId };
     }
     if ((payload & ENTRY_MASK) === attemptEntry.saves) {
       if (attempt.awaitsCheckpoint !== this.#queue.nextSequence) return null;
@@ -168,13 +182,15 @@ export class SimulatedExecutor {
   }
 
   /** The machine dies, with everything on it. Nobody reports exits from there. */
-  loseNode(nodeId: NodeId): void {
+  loseNode(nodeId: NodeId, nowMs: number): void {
     this.#downNodes.add(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
       const attempt = this.#slots[slot]!;
       if (!holdsNode(attempt, nodeId) || attempt.exit === "lost") continue;
       attempt.exit = "lost";
       attempt.awaitsCheckpoint = 0;
+      attempt.awaitsJoining = 0;
+      attempt.brokenAtMs = nowMs;
       // A stop in progress still ends when it would have; a run that nobody stops waits for the stop or the node.
       if (attempt.phase !== "stopping") {
         attempt.phase = "broken";
@@ -240,6 +256,8 @@ export class SimulatedExecutor {
       awaits: 0,
       awaitsLeaving: 0,
       awaitsCheckpoint: 0,
+      awaitsJoining: 0,
+      brokenAtMs: 0,
       startedAtMs: 0,
       endsAtMs: Number.POSITIVE_INFINITY,
       exit: "planned",
@@ -310,6 +328,7 @@ export class SimulatedExecutor {
     const stopsAtMs = nowMs + (obeys ? this.#options.stopMs : stop.graceTimeoutMs);
     attempt.phase = "stopping";
     attempt.awaitsCheckpoint = 0;
+    attempt.awaitsJoining = 0;
     // What ends by itself before the stop takes hold has ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
@@ -335,6 +354,35 @@ export class SimulatedExecutor {
     const known = this.#slots[slot]!.workers;
     const lacking = workers.slice(Math.max(0, known.length - firstRank));
     if (lacking.length > 0) this.#resize(slot, [...known, ...lacking], nowMs);
+  }
+
+  /**
+   * The others wait until the workers in new places have started, and all go on from where they were. A gang of which other machines
+   * are down, too, stays broken until it is told of them.
+   */
+  #replace({ attemptId, workers }: ReplaceWorkers, nowMs: number): void {
+    const slot = this.#slotByAttempt.get(attemptId);
+    if (slot === undefined) return;
+    const attempt = this.#slots[slot]!;
+    if (attempt.phase === "stopping" || attempt.phase === "starting") return;
+    // Asked again after a crash, they may be on their way.
+    const isKnown = workers.every(({ rank, worker }) => isSame(attempt.workers[rank], worker));
+    if (isKnown && attempt.awaitsJoining !== 0) return;
+    const placed = attempt.workers.slice();
+    for (const { rank, worker } of workers) placed[rank] = worker;
+    attempt.workers = placed;
+    if (attempt.workers.some(({ node }) => this.#downNodes.has(node))) return;
+    const startupMs = isKnown && attempt.phase === "running" ? 0 : this.#options.startupMs;
+    attempt.awaitsJoining = this.#queue.push(
+      nowMs + startupMs,
+      ranks.observation,
+      (slot << ENTRY_BITS) | attemptEntry.joins,
+    );
+    attempt.endsAtMs += startupMs + (attempt.phase === "broken" ? nowMs - attempt.brokenAtMs : 0);
+    attempt.phase = "running";
+    attempt.exit = "planned";
+    attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+    if (attempt.checkpoints !== null) this.#pushCheckpoint(slot, attempt);
   }
 
   #shrink({ attemptId, workers, graceTimeoutMs }: ShrinkGang, nowMs: number): void {
@@ -370,6 +418,9 @@ export class SimulatedExecutor {
 
 const paceOf = ({ curve }: SimulatedAttempt, workers: number): number =>
   curve === undefined ? workers : (curve[workers - 1] ?? 0);
+
+const isSame = (left: WorkerAllocation | undefined, right: WorkerAllocation): boolean =>
+  left?.node === right.node && left.accelerators === right.accelerators;
 
 function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
   return workers.some(({ node }) => node === nodeId);

@@ -33,6 +33,7 @@ function isFromOutside(input: Input): boolean {
     case "attemptExited":
     case "attemptLost":
     case "workersLeft":
+    case "workersJoined":
     case "progressReported":
     case "checkpointReported":
     case "utilizationReported":

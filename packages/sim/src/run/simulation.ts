@@ -194,7 +194,7 @@ export class Simulation<Observer extends SimulationObserver> {
 
   /** The machine dies with all that runs on it. Nobody tells the engine. */
   loseMachine(nodeId: NodeId): void {
-    this.#executor.loseNode(nodeId);
+    this.#executor.loseNode(nodeId, this.#nowMs);
   }
 
   /** The machine is there again, empty. Nobody tells the engine. */
@@ -271,7 +271,7 @@ export class Simulation<Observer extends SimulationObserver> {
 
   /** A script may also tell of nodes; then the machines share the fate of what is said of them. */
   #scripted(input: Input): Input {
-    if (input.kind === "nodeUnreachable") this.#executor.loseNode(input.nodeId);
+    if (input.kind === "nodeUnreachable") this.#executor.loseNode(input.nodeId, this.#nowMs);
     else if (input.kind === "nodeSeen") this.#executor.returnNode(input.node.id, this.#nowMs);
     return input;
   }
@@ -295,7 +295,7 @@ export class Simulation<Observer extends SimulationObserver> {
   #loseNode(index: number): Observation {
     const { id } = this.#nodes[index]!;
     this.#downCount++;
-    this.#executor.loseNode(id);
+    this.#executor.loseNode(id, this.#nowMs);
     const downMs = this.#options.nodeFaults!.downMs(index, this.#lossCounts[index]!);
     this.#queue.push(this.#nowMs + downMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.returns);
     return { kind: "nodeUnreachable", nodeId: id, detail: "simulated loss" };
@@ -335,7 +335,8 @@ export function resumeSimulation<Observer extends SimulationObserver>(
 ): Simulation<Observer> {
   const queue = new EventQueue();
   const executor = new SimulatedExecutor(options.executor, queue);
-  for (const { id, health } of engine.state.nodes.values()) if (health === "lost") executor.loseNode(id);
+  for (const { id, health } of engine.state.nodes.values())
+    if (health === "lost") executor.loseNode(id, options.startAtMs);
   for (const each of adopted) executor.adopt(each, options.startAtMs);
   return new Simulation(options, { engine, queue, executor }, options.observer);
 }

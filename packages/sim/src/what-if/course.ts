@@ -132,6 +132,7 @@ class CoursePlay {
     }
     // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
     if (effect.kind === "growGang" || effect.kind === "checkpointGang") return [];
+    if (effect.kind === "replaceWorkers") return [{ kind: "workersJoined", attemptId }];
     if (effect.kind === "shrinkGang" || EVICTIONS.has(effect.reason)) this.#evictions++;
     this.#at(atMs + effect.graceTimeoutMs, { kind: effect.kind === "stopGang" ? "end" : "left", attemptId });
     return [];

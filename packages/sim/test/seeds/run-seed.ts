@@ -43,7 +43,8 @@ export type Feature =
   | "defragmentation"
   | "nodeLoss"
   | "shrink"
-  | "checkpoint";
+  | "checkpoint"
+  | "replacement";
 
 export interface SeedRun {
   readonly features: ReadonlySet<Feature>;
@@ -144,6 +145,7 @@ class Watch extends Checkers {
 
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
+    if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "checkpointWaitEnded" && event.outcome === "saved") this.features.add("checkpoint");
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");

@@ -156,6 +156,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
     graceTimeoutMs: luck.pick([0, 10, 2000]),
     checkpointDir: null,
     ...randomWishes(luck, world),
+    ...(luck.aside(`losses of ${unlabelled(name)}`).chance(80) ? { onNodeLoss: "replace" as const } : {}),
     ...(luck.aside(`checkpoints of ${unlabelled(name)}`).chance(40) ? { checkpointOnRequest: true as const } : {}),
   };
   return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };

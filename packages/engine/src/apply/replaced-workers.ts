@@ -1,0 +1,48 @@
+/** Workers that are lost with a node while their gang goes on, and those in their places. */
+import type { AttemptEvent } from "../events.ts";
+import { ranksOf } from "../model/workload.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
+import { workloadOf } from "../state/entities.ts";
+import { growthOf, holdAttempt, releaseAttempt } from "../state/holdings.ts";
+import { waitForWindows } from "../state/world.ts";
+import type { World } from "../state/world.ts";
+import { wakeForBudgets } from "./accounts.ts";
+import { settleUse } from "./settle-use.ts";
+import { touchedAttempt } from "./touched.ts";
+
+/** What lay on the lost node is held no more; the others keep their places and their ranks. */
+export function loseRanks(world: World, event: AttemptEvent & { readonly kind: "ranksLost" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  const ranks = ranksOf(attempt);
+  settleUse(world, workload);
+  releaseAttempt(world, attempt);
+  attempt.workers = attempt.workers.filter((_, index) => !event.ranks.includes(ranks[index] as number));
+  attempt.missing = [...(attempt.missing ?? []), ...event.ranks].sort((left, right) => left - right);
+  holdAttempt(world, attempt);
+  world.queue.setGrowth(workload, attempt.id, 0);
+}
+
+export function replaceWorkers(world: World, event: AttemptEvent & { readonly kind: "workersReplaced" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  const { missing = [] } = attempt;
+  settleUse(world, workload);
+  releaseAttempt(world, attempt);
+  const workers = [...attempt.workers];
+  // In ascending order each goes where its rank will be, since all before it are there.
+  missing.forEach((rank, index) => workers.splice(rank, 0, event.workers[index] as WorkerAllocation));
+  attempt.workers = workers;
+  attempt.joining = [...new Set([...(attempt.joining ?? []), ...missing])].sort((left, right) => left - right);
+  delete attempt.missing;
+  holdAttempt(world, attempt);
+  wakeForBudgets(world, workload.spec.team);
+  waitForWindows(world, attempt);
+}
+
+export function joinWorkers(world: World, { attemptId }: AttemptEvent & { readonly kind: "workersJoined" }): void {
+  const attempt = touchedAttempt(world, attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  delete attempt.joining;
+  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+}

@@ -1,0 +1,9 @@
+import type { World, WorkloadEntity } from "../state/world.ts";
+import { accrueLine } from "./accounts.ts";
+import { recordPastUse } from "./past-use.ts";
+
+/** What runs is about to change: what was used until now is written down. */
+export function settleUse(world: World, workload: WorkloadEntity): void {
+  accrueLine(world, workload.spec.team);
+  recordPastUse(world, workload);
+}
