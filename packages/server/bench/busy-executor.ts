@@ -3,11 +3,10 @@ import { draw, nodeId, poolName, siteName } from "@headroom/engine";
 import type { AttemptId, Effect } from "@headroom/engine";
 import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
 
-const NODES = 64;
 const ACCELERATORS_PER_NODE = 8;
 /** Whole nodes, 64 of them, each held for 200 to 400 ms: about 200 gangs end and start every second. */
 const RUN_MIN_MS = 200;
-const RUN_SPREAD_MS = 200;
+const BUSY_NODES = 64;
 
 export class BusyExecutor implements Executor {
   readonly kind = "simulated";
@@ -15,6 +14,14 @@ export class BusyExecutor implements Executor {
   readonly #timers = new Set<NodeJS.Timeout>();
   #listener: (input: ExecutorInput) => void = () => undefined;
   #launched = 0;
+  readonly #nodes: number;
+  readonly #runMinMs: number;
+
+  /** What is placed runs for this long, up to twice as long. */
+  constructor(nodes: number = BUSY_NODES, runMinMs: number = RUN_MIN_MS) {
+    this.#nodes = nodes;
+    this.#runMinMs = runMinMs;
+  }
 
   inventory(): Promise<Inventory> {
     const site = { name: siteName("bench"), fabricLevels: [] };
@@ -25,7 +32,7 @@ export class BusyExecutor implements Executor {
       acceleratorType: "H100",
       priceMicroUsdPerHour: 0,
     } as const;
-    const nodes = Array.from({ length: NODES }, (_, index) => ({
+    const nodes = Array.from({ length: this.#nodes }, (_, index) => ({
       id: nodeId(`node-${index}`),
       pool: pool.name,
       fabric: [],
@@ -44,7 +51,7 @@ export class BusyExecutor implements Executor {
     if (effect.kind !== "launchGang") return;
     const { attemptId } = effect;
     setImmediate(() => this.#listener({ kind: "attemptRunning", attemptId }));
-    const runMs = RUN_MIN_MS + (draw(7, ++this.#launched, "run") % RUN_SPREAD_MS);
+    const runMs = this.#runMinMs + (draw(7, ++this.#launched, "run") % this.#runMinMs);
     const timer = setTimeout(() => this.#end(attemptId, timer), runMs);
     this.#timers.add(timer);
   }

@@ -31,10 +31,10 @@ const onFatal = (error: Error): void => {
 };
 
 const config = JSON.parse(process.argv[2] ?? "{}") as ControlPlaneConfig;
-const executor = new BusyExecutor();
+const executor = new BusyExecutor(config.fleet?.nodes, config.fleet?.runMinMs);
 const driver = await open(config);
 await registerMachine(driver, [executor]);
-await preload(driver, config.waitingCount);
+await preload(driver, config.waitingCount, config.waitingWorkers ?? 1);
 const plane = {
   driver,
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
@@ -93,9 +93,9 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
 }
 
 /** Fills the queue through the driver, as fast as it takes it. */
-async function preload(target: Driver, count: number): Promise<void> {
+async function preload(target: Driver, count: number, workers: number): Promise<void> {
   const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
-  const gang = { workers: 1, accelerators: 8, coresMilli: 0, memoryMib: 0 };
+  const gang = { workers, accelerators: 8, coresMilli: 0, memoryMib: 0 };
   const retries = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
   const rest = { priority: 0, retries, graceTimeoutMs: 1_000, checkpointDir: null };
   for (let first = 0; first < count; first += 2_000) {

@@ -6,6 +6,10 @@ export interface ControlPlaneConfig {
   readonly home: string;
   readonly journal: JournalKind;
   readonly waitingCount: number;
+  /** Workers of eight accelerators in each workload that is submitted at first; absent: one. */
+  readonly waitingWorkers?: number;
+  /** A fleet of so many nodes on which work runs this long; absent: a small one that is always busy. */
+  readonly fleet?: { readonly nodes: number; readonly runMinMs: number };
 }
 
 export interface ControlPlaneReady {

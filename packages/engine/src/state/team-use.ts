@@ -49,6 +49,8 @@ export class TeamUse {
   #ordinals = 0;
   /** Grows whenever a limit may have moved up, or an eviction made room below one; a release shows in `Capacity.freedEpoch`. */
   limitEpoch = 0;
+  /** Grows whenever what any team holds changes, tentatively or not. */
+  useEpoch = 0;
 
   /** What teams may borrow of each other; `null` while the policy knows no borrowing. */
   quota: QuotaIndex | null = null;
@@ -122,6 +124,7 @@ export class TeamUse {
   /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
   add(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
     const { team } = holder;
+    this.useEpoch++;
     this.quota?.add(team, amount, sign);
     if (this.users.isKept) this.addForUser(holder, amount, sign);
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
@@ -258,6 +261,7 @@ export class TeamUse {
 
   /** Takes over the teams as they are defined now; what they hold moves with those that moved. */
   refresh(): void {
+    this.useEpoch++;
     const own = new Map<TeamName, { used: number[]; fixed: number[] }>();
     for (const node of this.#nodes.values()) own.set(node.name, ownPart(node));
     for (const name of this.#nodes.keys()) if (!this.#teams.has(name)) this.#nodes.delete(name);

@@ -29,28 +29,71 @@ export const comparesRequests = (keys: readonly TeamOrderKey[]): boolean => keys
 export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
   return (left, right) => {
     for (const key of keys) {
-      const difference = comparisons[key](left, right);
+      const difference = compareRanks(rankOf[key](left), rankOf[key](right));
       if (difference !== 0) return difference;
     }
     return left.standing.node.ordinal - right.standing.node.ordinal;
   };
 }
 
+/** Where a team stands by one key: smaller goes first, of several numbers the first that differs. */
+type Rank = number | string | readonly number[];
+
+function compareRanks(left: Rank, right: Rank): number {
+  if (typeof left === "object" && typeof right === "object") {
+    const at = left.findIndex((value, index) => value !== right[index]);
+    return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
+  }
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** A team in a round, whose ranks are looked up once for as long as nothing of what they are of changes. */
+export class RankedTeam {
+  readonly #keys: readonly TeamOrderKey[];
+  #seen: Seen | null = null;
+  #useEpoch = -1;
+  readonly #ranks: Rank[] = [];
+
+  constructor(keys: readonly TeamOrderKey[]) {
+    this.#keys = keys;
+  }
+
+  /** Its best request is another. */
+  forget(): void {
+    this.#seen = null;
+  }
+
+  /** What the teams hold is as of `useEpoch` (`TeamUse`). */
+  see(seen: () => Seen, useEpoch: number): void {
+    if (this.#seen !== null && this.#useEpoch === useEpoch) return;
+    this.#seen = seen();
+    this.#useEpoch = useEpoch;
+    this.#ranks.length = 0;
+  }
+
+  /** Both have been seen. */
+  compare(other: RankedTeam): number {
+    for (let index = 0; index < this.#keys.length; index++) {
+      const difference = compareRanks(this.#rank(index), other.#rank(index));
+      if (difference !== 0) return difference;
+    }
+    return (this.#seen as Seen).standing.node.ordinal - (other.#seen as Seen).standing.node.ordinal;
+  }
+
+  #rank(index: number): Rank {
+    return (this.#ranks[index] ??= rankOf[this.#keys[index] as TeamOrderKey](this.#seen as Seen));
+  }
+}
+
 /** Teams for which a statement is true go before (or behind) the others. */
 const first =
-  (holds: (seen: Seen) => boolean): CompareTeams =>
-  (left, right) =>
-    Number(holds(right)) - Number(holds(left));
+  (holds: (seen: Seen) => boolean) =>
+  (seen: Seen): number =>
+    holds(seen) ? 0 : 1;
 const last =
-  (holds: (seen: Seen) => boolean): CompareTeams =>
-  (left, right) =>
-    Number(holds(left)) - Number(holds(right));
-const ascending =
-  (value: (seen: Seen) => number): CompareTeams =>
-  (left, right) => {
-    const [leftValue, rightValue] = [value(left), value(right)];
-    return leftValue < rightValue ? -1 : leftValue > rightValue ? 1 : 0;
-  };
+  (holds: (seen: Seen) => boolean) =>
+  (seen: Seen): number =>
+    holds(seen) ? 1 : 0;
 
 const usedAt = ({ node }: Standing, position: number): number => node.used[position] ?? 0;
 /** What past use leaves of the weight that the team states. */
@@ -65,7 +108,7 @@ export const guaranteeAt = ({ node }: Standing, position: number): number =>
 /** Accelerators before cores before memory. */
 const CLAIMS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
 
-const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
+const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   "above-share-last": last(({ standing }) =>
     COMPARED.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
   ),
@@ -74,20 +117,17 @@ const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
       (position) => usedAt(standing, position) + amountAt(request, position) <= guaranteeAt(standing, position),
     ),
   ),
-  priority: ascending(({ standing: { node } }) => -(node.team.priority ?? 0)),
+  priority: ({ standing: { node } }) => -(node.team.priority ?? 0),
   "without-claim-last": last(({ standing, request }) =>
     COMPARED.some(
       (position) => claimOf(standing, position) === 0 && usedAt(standing, position) + amountAt(request, position) > 0,
     ),
   ),
-  "share-with": ascending(({ standing, request, taken }) => dominantShare(standing, request, taken)),
-  share: ascending(({ standing }) => dominantShare(standing, null)),
-  claim: ({ standing: left }, { standing: right }) => {
-    // Whoever may claim no more of anything and less of something goes first in this order too.
-    const position = CLAIMS_COMPARED.find((at) => claimOf(left, at) !== claimOf(right, at));
-    return position === undefined ? 0 : claimOf(left, position) - claimOf(right, position);
-  },
-  "weighted-use": ascending(({ standing, request }) =>
+  "share-with": ({ standing, request, taken }) => dominantShare(standing, request, taken),
+  share: ({ standing }) => dominantShare(standing, null),
+  // Whoever may claim no more of anything and less of something goes first in this order too.
+  claim: ({ standing }) => CLAIMS_COMPARED.map((position) => claimOf(standing, position)),
+  "weighted-use": ({ standing, request }) =>
     Math.max(
       ...COMPARED.map(
         (position) =>
@@ -96,15 +136,12 @@ const comparisons: { readonly [Key in TeamOrderKey]: CompareTeams } = {
           weightAt(standing, position),
       ),
     ),
-  ),
-  "guarantee-ratio": ascending(({ standing }) =>
+  "guarantee-ratio": ({ standing }) =>
     Math.max(
       ...COMPARED.map((position) => {
         const guarantee = guaranteeAt(standing, position);
         return guarantee === 0 ? 0 : usedAt(standing, position) / guarantee;
       }),
     ),
-  ),
-  name: ({ standing: left }, { standing: right }) =>
-    left.node.name < right.node.name ? -1 : left.node.name > right.node.name ? 1 : 0,
+  name: ({ standing }) => standing.node.name,
 };

@@ -4,14 +4,15 @@
  */
 import { amountAsked } from "../request.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { TeamOrderKey } from "../../policy/policy.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 import { standingsOf } from "./standing.ts";
 import type { Standing, Standings } from "./standing.ts";
-import { teamComparison } from "./team-comparison.ts";
-import type { CompareTeams, Seen } from "./team-comparison.ts";
+import { RankedTeam } from "./team-comparison.ts";
+import type { Seen } from "./team-comparison.ts";
 
 /** A team with work in it that is to be looked at. */
 interface Entry {
@@ -22,20 +23,21 @@ interface Entry {
   readonly children: Entry[];
   /** The best class of all below, own ones included; `null`: nothing is left. */
   best: PlacementClass | null;
+  readonly ranked: RankedTeam;
 }
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
   /** Looked at when two teams are compared, and not where there is only one. */
   #standings: Standings | null = null;
-  readonly #compareTeams: CompareTeams;
+  readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
   readonly #entries = new Map<TeamNode, Entry>();
   readonly #top: Entry[] = [];
 
   constructor(world: World, classes: readonly PlacementClass[], compareHeads: CompareClasses) {
     this.#world = world;
-    this.#compareTeams = teamComparison(world.rules.teams.order);
+    this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
     for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
     // The best last: taking it away is all that happens to most of them.
@@ -47,7 +49,7 @@ export class TeamOrder implements RoundOrder {
     const known = this.#entries.get(node);
     if (known !== undefined) return known;
     const parent = node.parent === null ? null : this.#entry(node.parent);
-    const entry: Entry = { node, parent, classes: [], children: [], best: null };
+    const entry: Entry = { node, parent, classes: [], children: [], best: null, ranked: new RankedTeam(this.#keys) };
     this.#entries.set(node, entry);
     (parent?.children ?? this.#top).push(entry);
     return entry;
@@ -60,6 +62,7 @@ export class TeamOrder implements RoundOrder {
   }
 
   #chooseBest(entry: Entry): void {
+    entry.ranked.forget();
     const own = entry.classes.at(-1) ?? null;
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
@@ -125,7 +128,10 @@ export class TeamOrder implements RoundOrder {
   }
 
   #compareEntries(left: Entry, right: Entry): number {
-    return this.#compareTeams(this.#seen(left), this.#seen(right));
+    const { useEpoch } = this.#world.teamUse;
+    left.ranked.see(() => this.#seen(left), useEpoch);
+    right.ranked.see(() => this.#seen(right), useEpoch);
+    return left.ranked.compare(right.ranked);
   }
 
   #seen({ node, best }: Entry): Seen {
