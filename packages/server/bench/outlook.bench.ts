@@ -76,7 +76,11 @@ const config: ControlPlaneConfig = {
 const child = fork(path.join(import.meta.dirname, "control-plane-process.ts"), [JSON.stringify(config)]);
 try {
   const { port, token } = await next<ControlPlaneReady>(child);
-  const client = createHttpClient({ baseUrl: `http://127.0.0.1:${port}`, token, fetch });
+  const client = createHttpClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    token,
+    fetch: (url, request) => fetch(url, request as RequestInit),
+  });
   const stop = submitting(client);
   const { items } = await client.listWorkloads({ phase: "pending", limit: 1 });
   const id = items[0]?.id ?? "";

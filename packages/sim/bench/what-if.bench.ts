@@ -110,7 +110,7 @@ function liveState(): { readonly engine: Engine; readonly nowMs: number } {
     if (oldest !== undefined && index % 10 > 0)
       receive([{ kind: "attemptExited", attemptId: oldest, exits: [{ kind: "exited", worker: 0, code: 0 }] }]);
   }
-  for (const attemptId of [...engine.state.attempts.keys()])
+  for (const attemptId of engine.state.attempts.keys())
     receive([{ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] }]);
   for (let index = 0; index < WORKLOADS; index++) {
     nowMs += 10;

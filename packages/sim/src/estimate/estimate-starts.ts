@@ -32,9 +32,9 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
 /** Fewer say nothing of tenths; more change little. */
 const scenarioBounds = { min: 8, max: 32 } as const;
 
-/** Far below the width of any range: a start a day away is told to twenty minutes, and to forty where very much waits. */
+/** Far below the width of any range: a start a day away is told to twenty minutes, and to an hour where very much waits. */
 const grain = 1 / 64;
-const coarseGrain = 1 / 32;
+const coarseGrain = 1 / 24;
 
 /** Instants in ms; `null`: beyond the horizon, or never as things are. */
 export interface StartEstimate {
