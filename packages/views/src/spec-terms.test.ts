@@ -36,3 +36,25 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
     "Restart costs: 1 min 30 s beyond the work since its last checkpoint",
   ]);
 });
+
+it("says group by group what a gang of groups asks for, what it reads, and whom it keeps away from", () => {
+  const groups = [
+    { name: "prefill", workers: 4, min: 2, accelerators: 1, cores: 4 },
+    { name: "decode", accelerators: 8, memory: "64GiB", accelerator: "H200", fabric: { within: "leaf" } },
+  ];
+  expect(
+    termsOf({
+      gang: { groups },
+      data: { inputs: ["s3://corpus/v7"], rule: "restricted" },
+      apart: { sets: ["chat"], from: [{ set: "chat", over: "rack" }], exclusive: "node" },
+    }),
+  ).toEqual([
+    "Group prefill: 2 to 4 workers, each 1 accelerator, 4 cores",
+    "Group decode: 1 worker, each 8 H200 accelerators, 1 core, 64 GiB; all in one leaf",
+    "Elastic: runs with 3 workers, grows to 5",
+    "Sets: chat",
+    "Apart: from chat by rack, everybody on its nodes",
+    "Reads: s3://corpus/v7",
+    "Data rule: restricted: runs only where this rule is admitted",
+  ]);
+});

@@ -15,6 +15,19 @@ describe("amounts", () => {
     expect(spanText(3_725_900)).toBe("1 h 2 min");
   });
 
+  it("names the groups of a gang one by one", () => {
+    const shape = { coresMilli: 0, memoryMib: 0 };
+    const groups = [
+      { name: "trainer", workers: 2, accelerators: 8, ...shape },
+      { name: "rollout", workers: 4, minWorkers: 1, accelerators: 0, ...shape },
+    ];
+    const gang = { workers: 6, minWorkers: 3, accelerators: 8, groups, ...shape };
+    expect(gangText(gang)).toBe("2 × 8 + 1–4 × CPU");
+    expect(gangSentence(gang)).toBe(
+      "trainer: 2 workers with 8 accelerators each; rollout: 1 to 4 workers with no accelerators",
+    );
+  });
+
   it("says 100% only of the whole", () => {
     expect(percentText(999, 1000)).toBe("99%");
     expect(percentText(1000, 1000)).toBe("100%");

@@ -1,4 +1,5 @@
 /** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
+import { acceleratorsIn, wholeParts } from "../model/gang.ts";
 import { worldOf } from "../engine.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
@@ -69,7 +70,7 @@ export function waitingSummary(engine: Engine): {
     for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;
     tasks += classTasks;
-    accelerators += classTasks * gang.workers * gang.accelerators;
+    accelerators += classTasks * acceleratorsIn(wholeParts(gang));
   }
   return { workloads, tasks, accelerators };
 }

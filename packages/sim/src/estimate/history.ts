@@ -1,4 +1,5 @@
 /** What a state tells of the durations of work: its own records, in the order of submission, and nothing that lies ahead. */
+import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import type { WorkRecord } from "./durations.ts";
 
@@ -28,7 +29,7 @@ function recordOf({ spec, submittedAtMs, endedAttempts }: Workload): WorkRecord 
 }
 
 export function acceleratorsOf({ gang }: Workload["spec"]): number {
-  return gang.workers * gang.accelerators;
+  return acceleratorsIn(wholeParts(gang));
 }
 
 /** `sweep-lr0.1-17` and `sweep-lr0.3-18` are of one family: numbers tell the members of a sweep apart. */
