@@ -3,6 +3,7 @@ import {
   attemptId,
   commandId,
   nodeId,
+  rulesOf,
   workloadId,
   type Command,
   type Input,
@@ -76,7 +77,12 @@ export class Actions {
       (workload) => workload.held === true && workload.endedAtMs === null,
     );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
-    const inputs = [...seen, ...resumed, apply, ...released];
+    // What is guaranteed by shapes alone waits for ever where nobody owns any.
+    const { fabric: _cells, eviction: _search, ...policy } = state.policy;
+    const { shapes, ...rules } = rulesOf(policy).teams;
+    const plain: Input[] =
+      shapes === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy: { ...policy, teams: rules } }];
+    const inputs = [...seen, ...resumed, apply, ...plain, ...released];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 

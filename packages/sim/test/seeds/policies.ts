@@ -1,4 +1,5 @@
 /** Random policies: any combination of the knobs of a round. */
+import { rulesOf } from "@headroom/engine";
 import type {
   DefragmentRules,
   EvictionRules,
@@ -41,11 +42,12 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const defragment = randomDefragmentation(luck.aside("defragmentation"), named);
   const phases: readonly Phase[] = defragment === null ? named : [...named, "defragment"];
   const eviction = randomEviction(luck, heedsNames);
-  const policy: Policy = {
+  const placing = luck.aside(`placement ${luck.drawn}`);
+  const plain: Policy = {
     name: "random",
-    order: luck.chance(50) ? order.toReversed() : order,
+    order: restful(luck.chance(50) ? order.toReversed() : order, phases),
     whenHeadBlocked: luck.pick(["stop", "skip", "skip"]),
-    placement: luck.pick(["pack", "spread"]),
+    placement: randomPlacement(placing, luck.pick(["pack", "spread"])),
     exceedsFleet: luck.pick(["hold", "reject"]),
     phases,
     teams: randomTeamRules(luck, phases.includes("refill")),
@@ -66,8 +68,28 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     },
     ...(defragment === null ? {} : { defragment }),
   };
+  const shapes = luck.aside(`shapes ${luck.drawn}`);
+  const policy = heedsNames && !phases.includes("refill") && shapes.chance(15) ? shaped(plain, shapes) : plain;
   const waives = waivedBy(policy);
   return waives.length === 0 ? policy : { ...policy, waives };
+}
+
+/** Filling up anew comes to rest where what runs goes before what waits: else two that have one place take turns in it. */
+const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>
+  phases.includes("refill") ? ["running", ...order.filter((key) => key !== "running")] : order;
+
+const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placement"] =>
+  luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
+
+/** The same with teams that own shapes: work from some priority on holds their cells, everything else what is idle. */
+function shaped(policy: Policy, luck: Luck): Policy {
+  const { teams, fabric, eviction } = rulesOf(policy);
+  return {
+    ...policy,
+    teams: { ...teams, shapes: { fromPriority: luck.between(0, 2) } },
+    fabric: { ...fabric, choose: "cells" },
+    eviction: { ...eviction, search: "cells", lazy: luck.chance(50) },
+  };
 }
 
 /**

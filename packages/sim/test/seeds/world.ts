@@ -131,9 +131,23 @@ export function randomStanding(luck: Luck): Partial<Team> {
       : {}),
     ...(users.chance(20) ? { userLimit: { accelerators: users.between(1, 9) } } : {}),
     ...(luck.chance(30) ? { weight: luck.pick([0, 0.5, 2]) } : {}),
+    ...randomShapes(luck.aside(`shapes ${luck.drawn}`)),
     ...(luck.chance(20) ? { priority: luck.below(3) } : {}),
     ...(luck.chance(20) ? { lendingLimit: { accelerators: luck.below(6) } } : {}),
     ...(luck.chance(20) ? { borrowingLimit: { accelerators: luck.below(6) } } : {}),
+  };
+}
+
+/** Cells that a team owns; they count only under policies that know of shapes. */
+function randomShapes(luck: Luck): Pick<Team, "shapes"> {
+  if (!luck.chance(30)) return {};
+  const count = luck.between(1, 2);
+  return {
+    shapes: Array.from({ length: count }, () => ({
+      within: luck.pick(["spine", "leaf", "node", "node", "group"]),
+      accelerators: luck.pick([1, 2, 4, 8, 8, 16]),
+      count: luck.between(1, 2),
+    })),
   };
 }
 
