@@ -152,8 +152,37 @@ function findEvictions(batch: Batch, beneficiary: PlacementClass, given: readonl
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
     victims = all.filter(({ attempt }) => isThere(attempt) || goes(attempt)).map((victim) => ({ ...victim, keeps: 0 }));
   }
+  const missing = missingForQuota(world, { beneficiary, placement, victims, others: all });
+  if (missing === null) return null;
+  victims = [...victims, ...missing];
   const leaving = new Set(victims.filter(({ keeps }) => keeps === 0).map(({ attempt }) => attempt));
   return { beneficiary, placement, victims, relabelled: given.filter((attempt) => !leaving.has(attempt)) };
+}
+
+interface Wanting {
+  readonly beneficiary: PlacementClass;
+  readonly placement: Placement;
+  readonly victims: readonly Victim[];
+  /** Everybody who could go; with all of them gone the quotas allow the place. */
+  readonly others: readonly Victim[];
+}
+
+/** Who is not in the way and has to go all the same, since the quotas do not allow the place beside it; none that could stay. `null`: not even so. */
+function missingForQuota(world: World, { beneficiary, placement, victims, others }: Wanting): readonly Victim[] | null {
+  const isAllowed = (more: readonly Victim[]): boolean =>
+    withGone(world, [...victims, ...more], () => quotaReached(world, beneficiary, placement.acceleratorType) === null);
+  const known = new Set(victims.map(({ attempt }) => attempt));
+  let missing: Victim[] = [];
+  for (const victim of others) {
+    if (isAllowed(missing)) break;
+    if (!known.has(victim.attempt)) missing.push({ ...victim, keeps: 0 });
+  }
+  if (!isAllowed(missing)) return null;
+  for (const victim of missing.toReversed()) {
+    const without = missing.filter((other) => other !== victim);
+    if (isAllowed(without)) missing = without;
+  }
+  return missing;
 }
 
 /** Work on the same types that uses idle accelerators and may be evicted; never the beneficiary's own. */
