@@ -6,7 +6,6 @@ import { accrued, renewalMs, spentOf } from "../budget/account.ts";
 import { spentBudget } from "../budget/gate.ts";
 import { clockOf, worldOf } from "../engine.ts";
 import type { EventKind } from "../events.ts";
-import { admitsRule } from "../model/data.ts";
 import { groupAt, typesOfGroup } from "../model/gang.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
@@ -26,35 +25,15 @@ import { WHOLE_MILLI } from "../state/node-slot.ts";
 import { milliOfType } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
 import { explainShapes } from "./explain-shapes.ts";
-import { inTheWay, looksAround } from "../schedule/apart.ts";
 import { emptied } from "../schedule/emptied.ts";
 import { askOfRefused, placeGroups } from "../schedule/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../schedule/request.ts";
 import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
-
-/** Kinds of event that make the usable fleet larger, or other. */
-const FLEET_GROWS: readonly EventKind[] = ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"];
-/** Kinds of event after which something that did not fit may fit. */
-const FREEING: readonly EventKind[] = ["attemptEnded", "workersLeft", "promiseWithdrawn", "policySet", ...FLEET_GROWS];
-/** Kinds of event after which another may be the head of the queue, or the head may move. */
-const HEAD_MOVES: readonly EventKind[] = [
-  ...FREEING,
-  "workloadEnded",
-  "workloadStopRequested",
-  "teamDefined",
-  // A head that the smaller fleet could no longer hold waits aside, and so does one whose team has come to its limit.
-  "gangPlaced",
-  "nodeLost",
-  "nodeDrainStarted",
-];
-
-/** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */
-const QUOTA_MOVES: readonly EventKind[] = ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"];
-
-/** Kinds of event after which data may be worked on elsewhere. */
-const DATA_MOVES: readonly EventKind[] = ["siteDefined", "poolDefined"];
+import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
+import { placeableNow } from "./placeable-now.ts";
+import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
 
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
   kind: "blocked",
@@ -112,37 +91,6 @@ function explainWindow(world: World, found: PlacementClass): (Verdict & { readon
   return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
 }
 
-/** The rule that its data are under, if it is that which keeps it waiting: elsewhere there would be room. */
-function explainDataRule(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
-  const { data, ...spec } = found.spec;
-  const rule = data?.rule;
-  if (rule === undefined) return null;
-  const free = anew(found, { spec, fleetEpoch: -1 });
-  const neverThere = !couldEverFit(world, found) && couldEverFit(world, free);
-  if (!neverThere && findPlacement(world, free) === null) return null;
-  const { state } = world;
-  const pools = [...state.pools.values()].filter((pool) => admitsRule(rule, state.sites.get(pool.site), pool));
-  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
-  const reason = { kind: "dataRule", rule, pools: pools.map(({ name }) => name), workers: found.workers } as const;
-  const wakeOn = [...FREEING, ...QUOTA_MOVES, ...DATA_MOVES];
-  return { kind: "blocked", reasons: [{ ...reason, placeableWorkers }], wakeOn };
-}
-
-/** Others from whom it keeps away, or who keep away from it, if they keep it waiting. */
-function explainApart(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
-  if (!looksAround(world, found)) return null;
-  const placement = findPlacement(world, anew(found, { heedsNobody: true }));
-  if (placement === null) return null;
-  const workloadIds = inTheWay(world, found, placement);
-  if (workloadIds.length === 0) return null;
-  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
-  const reason = { kind: "apart", workloadIds, workers: found.workers, placeableWorkers } as const;
-  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, ...QUOTA_MOVES] };
-}
-
-const anew = (found: PlacementClass, changes: Partial<PlacementClass>): PlacementClass =>
-  Object.assign(Object.create(found) as PlacementClass, changes);
-
 /** What keeps it from being asked at all. */
 function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
   const { held, waitsFor, spec } = workload;
@@ -192,15 +140,6 @@ function explainBackoff(workload: Workload): Verdict {
     untilMs: next.notBeforeMs,
     failures: workload.failureCounts.get(next.task) ?? 0,
   });
-}
-
-/** Where work under a rule may run is declared: it may start when that is declared otherwise. */
-function heedingData<Answer extends Verdict & { readonly kind: "blocked" }>(
-  { spec }: PlacementClass,
-  verdict: Answer | null,
-): Answer | null {
-  if (verdict === null || spec.data?.rule === undefined) return verdict;
-  return { ...verdict, wakeOn: [...new Set([...verdict.wakeOn, ...DATA_MOVES])] };
 }
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
@@ -367,15 +306,6 @@ function workerShortfall(world: World, found: PlacementClass, types: readonly Ty
   if (without({ memoryMib: 0 }) > best.placeable)
     return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
   return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
-}
-
-/** The most workers of the request, fewer than asked for, that could be placed now as it wishes. */
-function placeableNow(world: World, found: PlacementClass): number {
-  for (let workers = found.workers - 1; workers > 0; workers--) {
-    const fewer = Object.assign(Object.create(found) as PlacementClass, { workers });
-    if (findPlacement(world, fewer) !== null) return workers;
-  }
-  return 0;
 }
 
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
