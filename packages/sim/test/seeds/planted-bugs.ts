@@ -255,6 +255,20 @@ export const plantedBugs: readonly PlantedBug[] = [
       ),
   },
   {
+    name: "a gang goes on without the workers that it lost",
+    found: /runs on without its ranks|of \d+ workers/,
+    bendState: (state) =>
+      withAttempts(state, (attempt) =>
+        attempt.joining === undefined || attempt.stop !== null
+          ? attempt
+          : {
+              ...attempt,
+              workers: attempt.workers.filter((_, rank) => !attempt.joining?.includes(rank)),
+              missing: attempt.joining,
+            },
+      ),
+  },
+  {
     name: "evictions leave no record of their right",
     found: /is evicted and no plan names it/,
     bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "evictionPlanned"),
