@@ -4,7 +4,7 @@
  */
 import type { AttemptId, WorkloadId } from "./model/ids.ts";
 import type { ExecutorKind } from "./model/fleet.ts";
-import type { StopReason, WorkerAllocation, WorkloadSpec } from "./model/workload.ts";
+import type { Artifact, StopReason, WorkerAllocation, WorkloadSpec } from "./model/workload.ts";
 
 export interface LaunchGang {
   readonly kind: "launchGang";
@@ -16,6 +16,8 @@ export interface LaunchGang {
   readonly spec: WorkloadSpec;
   /** In rank order. */
   readonly workers: readonly WorkerAllocation[];
+  /** What it waited for and was produced by others; absent: nothing. */
+  readonly artifacts?: readonly Artifact[];
   /** The journal sequence of the `gangPlaced` behind it; executors keep it with the attempt and give it back in `inventory`. */
   readonly sequence: number;
 }

@@ -170,6 +170,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "progressReported":
     case "checkpointReported":
     case "utilizationReported":
+    case "artifactReported":
       return decideSignal(batch, input);
     case "tick":
       return;

@@ -7,6 +7,7 @@ import type { UtilizationReport } from "./inputs.ts";
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
 import type {
+  Artifact,
   AttemptOutcome,
   EndReason,
   EvictionReason,
@@ -86,6 +87,8 @@ export type WorkloadEvent =
       readonly actor: string;
       /** What of `spec.after` had not ended yet, as it was resolved; absent: nothing. */
       readonly waitsFor?: readonly WaitsFor[];
+      /** What it waits for and was produced before; absent: nothing. */
+      readonly given?: readonly Artifact[];
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
@@ -163,6 +166,8 @@ export type AttemptEvent =
       readonly pairsGathered?: number;
     })
   | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
+  /** It has produced something that it declared. */
+  | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
 
 /** `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: something came up that does not wait. */
@@ -229,6 +234,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   loanRelabelled: 1,
   evictionPlanned: 1,
   progressRecorded: 1,
+  artifactRecorded: 1,
   checkpointRecorded: 1,
   utilizationRecorded: 1,
 };

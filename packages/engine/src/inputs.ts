@@ -5,7 +5,7 @@
 import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "./model/ids.ts";
 import type { NodeSpec, Pool, Site } from "./model/fleet.ts";
 import type { Team } from "./model/team.ts";
-import type { WorkerExit, WorkloadSpec } from "./model/workload.ts";
+import type { Artifact, WorkerExit, WorkloadSpec } from "./model/workload.ts";
 import type { Schedule } from "./model/schedule.ts";
 import type { CalendarEntry } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
@@ -46,7 +46,13 @@ export type Observation =
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
   /** All workers have ended: their exits in the order in which they happened. */
-  | { readonly kind: "attemptExited"; readonly attemptId: AttemptId; readonly exits: readonly WorkerExit[] }
+  | {
+      readonly kind: "attemptExited";
+      readonly attemptId: AttemptId;
+      readonly exits: readonly WorkerExit[];
+      /** What it produced, where nothing was reported while it ran; absent: nothing. */
+      readonly artifacts?: readonly Artifact[];
+    }
   /** Of a gang that was asked to shrink, the workers that were to leave have left. */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId }
   /** Of a gang that lost workers with a node, those in new places work with the others. */
@@ -75,6 +81,12 @@ export type Signal =
       readonly step: number;
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
+    }
+  | {
+      readonly kind: "artifactReported";
+      readonly attemptId: AttemptId;
+      readonly name: string;
+      readonly path: string;
     }
   | {
       readonly kind: "checkpointReported";

@@ -81,7 +81,9 @@ export type BlockedReason =
   | {
       readonly kind: "waitsFor";
       readonly workloadId: WorkloadId;
-      readonly on: "ok" | "failed" | "any";
+      readonly on: "ok" | "failed" | "any" | "artifact";
+      /** What of it, where it is something that it produces. */
+      readonly artifact?: string;
       readonly othersCount: number;
     }
   | { readonly kind: "notBefore"; readonly atMs: number }

@@ -39,6 +39,10 @@ export const progress = z
   })
   .meta({ id: "Progress" });
 
+export const artifact = z
+  .object({ name: z.string(), path: z.string().meta({ description: "Where it lies, as it was reported." }) })
+  .meta({ id: "Artifact" });
+
 export const checkpoint = z
   .object({ step: count, path: z.string(), atMs: instantMs, attemptId: z.string() })
   .meta({ id: "Checkpoint" });

@@ -1,7 +1,7 @@
 /** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
 import { z } from "zod";
 import { applyChange } from "./apply.ts";
-import { attemptOutcome, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { artifact, attemptOutcome, stopReason, workerAllocation, workerExit } from "./attempt.ts";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import { count, instantMs } from "./limits.ts";
@@ -100,7 +100,15 @@ export const event = z
       workloadId: z.string(),
       spec: workloadSpec,
       actor: z.string(),
-      waitsFor: z.array(z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) })).optional(),
+      waitsFor: z
+        .array(
+          z.union([
+            z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
+            z.object({ workloadId: z.string(), on: z.literal("artifact"), artifact: z.string() }),
+          ]),
+        )
+        .optional(),
+      given: z.array(artifact).optional(),
     }),
     fact("workloadHeld", { workloadId: z.string(), actor: z.string() }),
     fact("workloadReleased", { workloadId: z.string(), actor: z.string() }),
@@ -172,6 +180,7 @@ export const event = z
       peakMemoryMib: count.nullable(),
       capacityMib: count.nullable(),
     }),
+    fact("artifactRecorded", { attemptId: z.string(), name: z.string(), path: z.string() }),
     fact("checkpointRecorded", { attemptId: z.string(), step: count, path: z.string() }),
   ])
   .meta({ id: "Event" });

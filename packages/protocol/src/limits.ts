@@ -65,6 +65,7 @@ export const DATA_RULES_MAX = 64;
 export const MICRO_USD_PER_KWH_MAX = 100_000_000;
 /** Burning lignite gives off about 1,100. */
 export const GRAMS_PER_KWH_MAX = 100_000;
+export const ARTIFACTS_MAX = 64;
 export const PREDECESSORS_MAX = 64;
 /** Kinds of worker that a policy calls typical: the published lists have a few hundred. */
 export const TYPICAL_DEMAND_MAX = 2_000;

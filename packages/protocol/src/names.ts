@@ -118,3 +118,8 @@ const labelCount = (entries: Readonly<Record<string, string>>): boolean =>
 export const labels = z
   .record(labelName, labelValue)
   .refine(labelCount, { message: `must have at most ${limits.LABELS_MAX} entries` });
+
+/** What work produces; it becomes part of the name of an environment variable. */
+export const artifactName: z.ZodString = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, {
+  message: "must begin with a letter and have at most 63 letters, digits, - and _",
+});

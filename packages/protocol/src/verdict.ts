@@ -101,7 +101,8 @@ export const blockedReason = z
     z.object({
       kind: z.literal("waitsFor"),
       workloadId: z.string(),
-      on: z.enum(["ok", "failed", "any"]),
+      on: z.enum(["ok", "failed", "any", "artifact"]),
+      artifact: z.string().optional().meta({ description: "What of it, where it is something that it produces." }),
       othersCount: count.meta({ description: "How many more ends it waits for." }),
       sentence,
     }),

@@ -214,11 +214,26 @@ const specCommon = {
   }),
   after: z
     .array(
-      z.strictObject({ workload: z.string().min(1).max(limits.ID_CHARS_MAX), on: z.enum(["ok", "failed", "any"]) }),
+      z.union([
+        z.strictObject({ workload: z.string().min(1).max(limits.ID_CHARS_MAX), on: z.enum(["ok", "failed", "any"]) }),
+        z.strictObject({
+          artifact: names.artifactName,
+          workload: z.string().min(1).max(limits.ID_CHARS_MAX).optional(),
+        }),
+      ]),
     )
     .max(limits.PREDECESSORS_MAX)
     .optional()
-    .meta({ description: "What must have come to an end, and to which, before it may start." }),
+    .meta({
+      description: "What must have come to an end, and to which, or must have been produced, before it may start.",
+    }),
+  produces: z
+    .array(names.artifactName)
+    .min(1)
+    .max(limits.ARTIFACTS_MAX)
+    .refine((list) => new Set(list).size === list.length, { message: "must not name a thing twice" })
+    .optional()
+    .meta({ description: "What it reports when it has produced it, for others to wait for." }),
   hold: z.literal(true).optional().meta({ description: "Not started until somebody releases it." }),
   notBeforeMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Not started before this instant." }),
   deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),

@@ -1,6 +1,6 @@
 /** Workloads as they are listed and shown. */
 import { z } from "zod";
-import { attempt, checkpoint, progress, workerAllocation, workerExit } from "./attempt.ts";
+import { artifact, attempt, checkpoint, progress, workerAllocation, workerExit } from "./attempt.ts";
 import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
 import { gangSpec, workloadSpec } from "./workload-spec.ts";
@@ -18,7 +18,11 @@ export const endReason = z
     z.object({ kind: z.literal("retriesExhausted"), failures: count, exit: workerExit.nullable() }),
     z.object({ kind: z.literal("walltimeExceeded"), walltimeMs: count }),
     z.object({ kind: z.literal("cancelled") }),
-    z.object({ kind: z.literal("dependencyNotMet"), workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
+    z.object({
+      kind: z.literal("dependencyNotMet"),
+      workloadId: z.string(),
+      on: z.enum(["ok", "failed", "any", "artifact"]),
+    }),
   ])
   .meta({ id: "EndReason" });
 
@@ -83,6 +87,7 @@ export const workload = z
       )
       .meta({ description: "Places that are kept for it until those who hold them have left." }),
     checkpoint: checkpoint.nullable(),
+    artifacts: z.array(artifact).optional().meta({ description: "What it produced so far." }),
   })
   .meta({ id: "Workload" });
 

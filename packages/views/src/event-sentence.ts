@@ -127,6 +127,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} is at step ${stepText(event)}${metricsText(event.metrics)}.`;
     case "utilizationRecorded":
       return `Attempt ${event.attemptId} had ${event.busyAccelerators} of ${plural(event.accelerators, "accelerator")} busy.`;
+    case "artifactRecorded":
+      return `Attempt ${event.attemptId} has produced ${event.name}: ${event.path}.`;
     case "checkpointRecorded":
       return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
     default:

@@ -79,10 +79,14 @@ function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shap
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;
 
-function timeTerms({ after = [], notBeforeMs, deadlineMs, offPeak }: WorkloadSpec): SpecTerm[] {
+function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, offPeak }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
-  const waits = after.map(({ workload, on }) => `${workload} ${outcomeWords[on]}`);
+  const waits = after.map((each) => {
+    if (!("artifact" in each)) return `${each.workload} ${outcomeWords[each.on]}`;
+    return `${each.artifact} is produced${each.workload === undefined ? "" : ` by ${each.workload}`}`;
+  });
   if (waits.length > 0) terms.push({ name: "After", text: waits.join(", ") });
+  if (produces.length > 0) terms.push({ name: "Produces", text: produces.join(", ") });
   if (notBeforeMs !== undefined) terms.push({ name: "Not before", text: writeInstant(notBeforeMs) });
   if (deadlineMs !== undefined) terms.push({ name: "Deadline", text: writeInstant(deadlineMs) });
   if (offPeak !== undefined) {

@@ -150,8 +150,9 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
     case "held":
       return "It is held and starts after somebody releases it.";
     case "waitsFor": {
-      const others = reason.othersCount === 0 ? "" : `, and ${plural(reason.othersCount, "other end")}`;
-      return `It waits until ${nameIn(state, reason.workloadId)} ${endings[reason.on]}${others}.`;
+      const others = reason.othersCount === 0 ? "" : `, and ${plural(reason.othersCount, "other condition")}`;
+      const what = reason.on === "artifact" ? `has produced ${reason.artifact}` : endings[reason.on];
+      return `It waits until ${nameIn(state, reason.workloadId)} ${what}${others}.`;
     }
     case "notBefore":
       return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;

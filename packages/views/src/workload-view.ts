@@ -139,6 +139,7 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
       atMs,
     })),
     checkpoint: workload.checkpoint,
+    ...(workload.artifacts === undefined ? {} : { artifacts: workload.artifacts.map((each) => ({ ...each })) }),
   };
 }
 

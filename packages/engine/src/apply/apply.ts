@@ -48,6 +48,7 @@ export function applyEvent(world: World, event: Event): void {
     case "loanRelabelled":
     case "evictionPlanned":
     case "progressRecorded":
+    case "artifactRecorded":
     case "checkpointRecorded":
     case "utilizationRecorded":
       return applyAttemptEvent(world, event);

@@ -10,6 +10,7 @@ import { waitForMinRuntime, waitForRest, waitForWindows } from "../state/world.t
 import { invariant } from "../state/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
+import { recordArtifact } from "./artifacts.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
@@ -70,21 +71,26 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
     case "evictionPlanned":
       return event.pairsGathered === undefined ? undefined : remember(world, event.workloadId, event.atMs);
     case "progressRecorded": {
-      const attempt = touchedAttempt(world, event.attemptId);
-      attempt.progress = { atMs: event.atMs, step: event.step, totalSteps: event.totalSteps, metrics: event.metrics };
+      const { atMs, step, totalSteps, metrics } = event;
+      touchedAttempt(world, event.attemptId).progress = { atMs, step, totalSteps, metrics };
       return;
     }
     case "utilizationRecorded":
       return recordUtilization(touchedAttempt(world, event.attemptId), event);
-    case "checkpointRecorded": {
-      const workload = workloadOf(world, touchedAttempt(world, event.attemptId).workloadId);
-      workload.checkpoint = { step: event.step, path: event.path, atMs: event.atMs, attemptId: event.attemptId };
-      workload.revision = world.state.sequence;
-      return;
-    }
+    case "artifactRecorded":
+      return recordArtifact(world, workloadOf(world, touchedAttempt(world, event.attemptId).workloadId), event);
+    case "checkpointRecorded":
+      return recordCheckpoint(world, event);
     default:
       unreachable(event);
   }
+}
+
+function recordCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRecorded" }): void {
+  const { step, path, atMs, attemptId } = event;
+  const workload = workloadOf(world, touchedAttempt(world, attemptId).workloadId);
+  workload.checkpoint = { step, path, atMs, attemptId };
+  workload.revision = world.state.sequence;
 }
 
 /** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */

@@ -95,6 +95,7 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
   // Whether it may start at once is decided in the round, and recorded.
   if (event.spec.offPeak !== undefined) workload.waitsForOffPeak = true;
   world.offPeak.add(workload);
+  if (event.given !== undefined) workload.given = event.given;
   if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
   if (learnsDemand(world.rules)) (state.demand ??= new DemandMix()).count(event.spec);

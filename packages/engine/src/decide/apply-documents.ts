@@ -6,7 +6,7 @@ import type { Batch } from "../batch.ts";
 import type { Command } from "../inputs.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { Workload, WorkloadSpec } from "../model/workload.ts";
+import type { AfterSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
@@ -234,14 +234,25 @@ function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]):
 function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
   const newest = newestNamed(world, workloads);
-  for (const spec of workloads) {
+  for (const [index, spec] of workloads.entries()) {
     const last = newest.get(nameOf(spec));
     // What is there already is not taken in again, so nothing can be held against it.
     if (workActionOf(last, spec) === "unchanged") continue;
-    const objection = submissionObjection(world, spec, known);
+    const objection = submissionObjection(world, withoutEarlier(spec, workloads.slice(0, index)), known);
     if (objection !== null) return objection;
     if (last !== undefined && last.endedAtMs === null)
       return { code: "workloadActive", workloadId: last.id, name: spec.name };
   }
   return null;
+}
+
+/** What work waits for may come with it, before it in the set. */
+function withoutEarlier(spec: WorkloadSpec, earlier: readonly WorkloadSpec[]): WorkloadSpec {
+  if (spec.after === undefined || earlier.length === 0) return spec;
+  const isIn = (each: AfterSpec): boolean =>
+    earlier.some(({ team, name, produces }) => {
+      if (team !== spec.team || (each.workload ?? name) !== name) return false;
+      return !("artifact" in each) || produces?.includes(each.artifact) === true;
+    });
+  return { ...spec, after: spec.after.filter((each) => !isIn(each)) };
 }

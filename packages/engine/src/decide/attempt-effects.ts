@@ -10,6 +10,7 @@ import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
+  const { spec, given } = workloadOf(world, attempt.workloadId);
   return {
     kind: "launchGang",
     executor: executorOf(world, attempt),
@@ -17,8 +18,9 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     workloadId: attempt.workloadId,
     task: attempt.task,
     number: attempt.number,
-    spec: workloadOf(world, attempt.workloadId).spec,
+    spec,
     workers: attempt.workers,
+    ...(given === undefined ? {} : { artifacts: given }),
     sequence: attempt.placedSequence,
   };
 }

@@ -2,32 +2,59 @@
 import type { Batch } from "../batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
-import type { AfterSpec, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { AfterArtifact, Artifact, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../replies.ts";
 import type { World } from "../state/world.ts";
 
 export type Resolved =
-  | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[] }
+  | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-/** What of `after` has not ended yet; refused where something is unknown or has ended otherwise. */
+/** What of `after` has not come about yet; refused where something is unknown or has ended otherwise. */
 export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
   const waitsFor: WaitsFor[] = [];
-  for (const { workload: name, on } of after) {
-    const found = findNamed(world, team, name);
+  const given: Artifact[] = [];
+  for (const each of after) {
+    const isArtifact = "artifact" in each;
+    const found = isArtifact ? findProducer(world, team, each) : findNamed(world, team, each.workload);
+    const name = isArtifact ? (each.workload ?? each.artifact) : each.workload;
     if (found === null) return { kind: "refused", rejection: { code: "unknownDependency", name } };
-    if (found.endedAtMs === null) waitsFor.push({ workloadId: found.id, on });
+    const on = isArtifact ? "artifact" : each.on;
+    const made = isArtifact ? found.artifacts?.find((artifact) => artifact.name === each.artifact) : undefined;
+    if (made !== undefined) given.push(made);
+    else if (found.endedAtMs === null)
+      waitsFor.push(
+        isArtifact
+          ? { workloadId: found.id, on: "artifact", artifact: each.artifact }
+          : { workloadId: found.id, on: each.on },
+      );
     else if (!meets(on, found.phase))
       return {
         kind: "refused",
         rejection: { code: "dependencyNotMet", name, workloadId: found.id, on, phase: found.phase },
       };
   }
-  return { kind: "resolved", waitsFor };
+  return { kind: "resolved", waitsFor, given };
+}
+
+/** The workload that is named, if it declares such a thing; else the newest of the team that does. */
+function findProducer(
+  world: World,
+  team: WorkloadSpec["team"],
+  { artifact, workload }: AfterArtifact,
+): Workload | null {
+  const produces = ({ spec }: Workload): boolean => spec.produces?.includes(artifact) === true;
+  if (workload !== undefined) {
+    const named = findNamed(world, team, workload);
+    return named !== null && produces(named) ? named : null;
+  }
+  let newest: Workload | null = null;
+  for (const each of world.state.workloads.values()) if (each.spec.team === team && produces(each)) newest = each;
+  return newest;
 }
 
 /** By id, else the newest of the team that bears the name. */
-function findNamed({ state }: World, team: WorkloadSpec["team"], name: AfterSpec["workload"]): Workload | null {
+function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): Workload | null {
   const byId = state.workloads.get(name as WorkloadId);
   if (byId !== undefined) return byId;
   let newest: Workload | null = null;

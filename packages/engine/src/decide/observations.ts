@@ -13,6 +13,7 @@ import { canResize } from "../state/holdings.ts";
 import type { World } from "../state/world.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
+import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "./stop-attempt.ts";
 
 export function decideObservation(batch: Batch, observation: Observation): void {
@@ -43,6 +44,7 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
       if (attempt.startedAtMs === null) recordStart(batch, attempt);
       return;
     case "attemptExited":
+      if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
       return exitAttempt(batch, attempt, observation.exits);
     case "workersLeft":
       if (attempt.leaving !== undefined)

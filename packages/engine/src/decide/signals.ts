@@ -1,7 +1,7 @@
 /** What a workload's process says of itself. */
 import type { Batch } from "../batch.ts";
 import type { Signal } from "../inputs.ts";
-import type { Attempt } from "../model/workload.ts";
+import type { Artifact, Attempt } from "../model/workload.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { endCheckpointWait, isWaitingForCheckpoint } from "./stop-attempt.ts";
 
@@ -9,6 +9,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
   const attempt = activeAttempt(batch.world, signal.attemptId);
   if (attempt === undefined) return;
   if (signal.kind === "utilizationReported") return recordUtilization(batch, attempt, signal);
+  if (signal.kind === "artifactReported") return recordArtifacts(batch, attempt, [signal]);
   const { attemptId, step } = signal;
   const fact = { version: 1, atMs: batch.nowMs, attemptId, step } as const;
   if (signal.kind === "progressReported") {
@@ -32,6 +33,17 @@ function recordUtilization(
   const { nowMs: atMs } = batch;
   if (utilization === undefined || atMs >= utilization.atMs + UTILIZATION_EVERY_MS)
     batch.emit({ kind: "utilizationRecorded", version: 1, atMs, ...report });
+}
+
+/** What was declared and is not known to lie there already; executors tell again after a restart. */
+export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: readonly Artifact[]): void {
+  const { spec, artifacts: known } = workloadOf(batch.world, attempt.workloadId);
+  const said = new Map(known?.map(({ name, path }) => [name, path]));
+  for (const { name, path } of artifacts) {
+    if (spec.produces?.includes(name) !== true || said.get(name) === path) continue;
+    said.set(name, path);
+    batch.emit({ kind: "artifactRecorded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, name, path });
+  }
 }
 
 /** After a restart an executor tells the last checkpoint again: that is none which was asked for meanwhile. */

@@ -27,11 +27,18 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
   const event = { kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
   const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
-  if (resolved?.kind === "resolved" && resolved.waitsFor.length > 0)
-    batch.emit({ ...event, waitsFor: resolved.waitsFor });
+  const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : NOTHING;
+  if (waitsFor.length > 0 || given.length > 0)
+    batch.emit({
+      ...event,
+      ...(waitsFor.length === 0 ? {} : { waitsFor }),
+      ...(given.length === 0 ? {} : { given }),
+    });
   else batch.emit(event);
   return id;
 }
+
+const NOTHING = { waitsFor: [], given: [] } as const;
 
 /** Why a spec cannot be taken in under these teams; `null` if it can. */
 export function submissionObjection(

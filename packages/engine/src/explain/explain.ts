@@ -97,7 +97,11 @@ function explainTime(world: World, workload: Workload, nowMs: number): Verdict |
   if (held === true) return blocked(["workloadReleased"], { kind: "held" });
   const [wait] = waitsFor ?? [];
   if (wait !== undefined)
-    return blocked(["workloadEnded"], { kind: "waitsFor", ...wait, othersCount: (waitsFor?.length ?? 1) - 1 });
+    return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
+      kind: "waitsFor",
+      ...wait,
+      othersCount: (waitsFor?.length ?? 1) - 1,
+    });
   const { notBeforeMs } = spec;
   if (notBeforeMs !== undefined && notBeforeMs > nowMs) return blocked([], { kind: "notBefore", atMs: notBeforeMs });
   return workload.waitsForOffPeak === true && spec.offPeak !== undefined

@@ -66,10 +66,25 @@ export interface SpreadSpec {
 }
 
 /** Work that must have come to an end, and to which, before this one may start. */
-export interface AfterSpec {
+export type AfterSpec = AfterEnd | AfterArtifact;
+
+export interface AfterEnd {
   /** Name of a workload of the same team, or its id. */
   readonly workload: string;
   readonly on: "ok" | "failed" | "any";
+}
+
+/** Something that other work says it produces: it may start as soon as that has reported it, and finds it by its environment. */
+export interface AfterArtifact {
+  readonly artifact: string;
+  /** Name of a workload of the same team, or its id; absent: the newest of the team that produces such a thing. */
+  readonly workload?: string;
+}
+
+/** Something that work has produced, and where it lies. */
+export interface Artifact {
+  readonly name: string;
+  readonly path: string;
 }
 
 /** It starts only while power is so cheap or so clean, or when it can wait no longer: at its latest start, or for its deadline. */
@@ -124,6 +139,8 @@ interface SpecCommon {
   /** What becomes of a gang that runs when one of its nodes is lost; absent: `restart`. */
   readonly onNodeLoss?: "replace" | "restart";
   readonly after?: readonly AfterSpec[];
+  /** Names of what it reports when it has produced it, for others to wait for. */
+  readonly produces?: readonly string[];
   /** Not started until somebody releases it. */
   readonly hold?: true;
   /** Not started before this instant. */
@@ -274,15 +291,14 @@ export interface EndedAttempt {
   readonly stopReason: StopReason | null;
 }
 
-/** An end that is waited for: of which workload, and how it must have come out. */
-export interface WaitsFor {
-  readonly workloadId: WorkloadId;
-  readonly on: AfterSpec["on"];
-}
+/** What is waited for, and of which workload: an end, and how it must have come out, or something that it produces. */
+export type WaitsFor =
+  | { readonly workloadId: WorkloadId; readonly on: AfterEnd["on"] }
+  | { readonly workloadId: WorkloadId; readonly on: "artifact"; readonly artifact: string };
 
 /** Whether work that ended this way meets the condition. */
-export const meets = (on: AfterSpec["on"], phase: WorkloadPhase): boolean =>
-  on === "any" || (on === "ok") === (phase === "succeeded");
+export const meets = (on: WaitsFor["on"], phase: WorkloadPhase): boolean =>
+  on === "any" || (on !== "artifact" && (on === "ok") === (phase === "succeeded"));
 
 /** A task that failed or was lost and waits for its next attempt. */
 export interface TaskRetry {
@@ -325,6 +341,10 @@ export interface Workload {
   readonly waitsForOffPeak?: true;
   /** Ends that it still waits for; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
+  /** What it produced so far, each thing as it was reported last; absent: nothing. */
+  readonly artifacts?: readonly Artifact[];
+  /** What it waited for and was produced by others; absent: nothing. */
+  readonly given?: readonly Artifact[];
 }
 
 export type EndReason =
@@ -335,7 +355,7 @@ export type EndReason =
   | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
   | { readonly kind: "cancelled" }
   /** What it waited for ended otherwise. */
-  | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: AfterSpec["on"] };
+  | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: WaitsFor["on"] };
 
 /** The order of submission. */
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;

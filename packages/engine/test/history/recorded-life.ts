@@ -283,7 +283,24 @@ function keepTime(drive: Drive): void {
   drive.passTo(drive.nowMs + 3 * hour);
   drive.receive(command({ kind: "removeSchedule", name: "hourly" }));
   waitForPower(drive, hour);
+  produce(drive);
   drive.passTo(drive.nowMs + 32 * 24 * hour);
+}
+
+/** One makes what another waits for and a third finds when it comes. */
+function produce(drive: Drive): void {
+  const gang = { accelerators: 0 };
+  drive.receive(
+    submit("maker", { gang, produces: ["model"] }),
+    submit("taker", { gang, after: [{ artifact: "model", workload: "maker" }] }),
+  );
+  const maker = [...drive.engine.state.attempts.values()].find(
+    ({ workloadId: id }) => drive.engine.state.workloads.get(id)?.spec.name === "maker",
+  );
+  if (maker === undefined) throw new Error("the maker does not run");
+  drive.receive({ kind: "artifactReported", attemptId: maker.id, name: "model", path: "/out/größe" });
+  drive.receive(submit("late taker", { gang, after: [{ artifact: "model" }] }));
+  drive.receive(exited(maker.id, code(0, 0)));
 }
 
 /** Cheap power comes, goes again before the work has started, and is waited for no longer than may be. */

@@ -119,6 +119,13 @@ export class Story {
           totalSteps: null,
           metrics: { loss: move.pick },
         };
+      case "artifact":
+        return {
+          kind: "artifactReported",
+          attemptId: id,
+          name: move.pick % 4 === 0 ? "other" : "model",
+          path: `${move.pick % 3}`,
+        };
       case "checkpoint":
         return { kind: "checkpointReported", attemptId: id, step: move.pick, path: `${move.pick}` };
       case "exit":

@@ -51,7 +51,7 @@ export type Move =
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
   | { readonly kind: "tick" };
 
-type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "left" | "joined";
+type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "artifact" | "left" | "joined";
 
 export interface Step {
   readonly waitMs: number;
@@ -239,6 +239,7 @@ const wishes = fc
     hold: fc.constantFrom<true | undefined>(undefined, undefined, undefined, undefined, undefined, undefined, true),
     notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
     deadlineMs: fc.constantFrom(undefined, undefined, 5000, 20_000),
+    produces: oneIn(4, fc.constant(["model"])),
     offPeak: oneIn(
       8,
       fc.constantFrom<NonNullable<WorkloadSpec["offPeak"]>>(
@@ -250,10 +251,13 @@ const wishes = fc
     after: oneIn(
       15,
       fc
-        .record({
-          workload: fc.constantFrom("a", "b", "w1", "w2"),
-          on: fc.constantFrom<"ok" | "failed" | "any">("ok", "failed", "any"),
-        })
+        .oneof(
+          fc.record({
+            workload: fc.constantFrom("a", "b", "w1", "w2"),
+            on: fc.constantFrom<"ok" | "failed" | "any">("ok", "failed", "any"),
+          }),
+          fc.constantFrom({ artifact: "model" }, { artifact: "model", workload: "a" }),
+        )
         .map((each) => [each]),
     ),
   })
@@ -309,7 +313,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
   { weight: 8, arbitrary: ofAttempt("running") },
-  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "left", "joined") },
+  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "artifact", "left", "joined") },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },

@@ -63,6 +63,8 @@ export class Narrator {
         return `${this.#attempts.get(event.attemptId)} has ${event.busyAccelerators} of ${event.accelerators} busy`;
       case "checkpointRecorded":
         return `${this.#attempts.get(event.attemptId)} has a checkpoint of step ${event.step} at ${event.path}`;
+      case "artifactRecorded":
+        return `${this.#attempts.get(event.attemptId)} has produced ${event.name} at ${event.path}`;
       case "gangShrinkRequested":
         return `${this.#who(event.attemptId)} is asked to go on with ${event.workers} workers: ${event.reason}`;
       case "workersLeft":
@@ -142,6 +144,7 @@ type OtherEvent = Exclude<
       | "progressRecorded"
       | "checkpointRecorded"
       | "utilizationRecorded"
+      | "artifactRecorded"
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"

@@ -67,6 +67,10 @@ export class Stage {
     at: (rest) => this.#drive.passTo(durationMs(rest)).flatMap((ready) => this.#narrate(ready)),
     why: (rest) => rest.split(/\s+/).map((name) => this.#why(name)),
     queue: () => [`queue: ${this.#queue().join(" ") || "empty"}`],
+    given: (rest) => {
+      const given = this.#workload(rest).given?.map(({ name, path }) => `${name}=${path}`) ?? [];
+      return [`${rest} was given ${given.join(" ") || "nothing"}`];
+    },
     show: (rest) => rest.split(/\s+/).map((name) => this.#show(this.#workload(name))),
     used: (rest) =>
       rest.split(/\s+/).map((name) => {
@@ -206,6 +210,11 @@ export class Stage {
       const totalSteps = words.fields.has("of") ? Number(words.fields.get("of")) : null;
       return [{ kind: "progressReported", attemptId: this.#attempt(words), step, totalSteps, metrics: {} }];
     },
+    artifact: (rest) => {
+      const words = wordsOf(rest);
+      const [name = "", path = ""] = (words.fields.get("made") ?? "").split(":");
+      return [{ kind: "artifactReported", attemptId: this.#attempt(words), name, path }];
+    },
     checkpoint: (rest) => {
       const words = wordsOf(rest);
       const step = Number(words.fields.get("step"));
@@ -310,6 +319,7 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
     ...wishesOf(fields),
     ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
+    ...(fields.has("produces") ? { produces: fields.get("produces")?.split(",") ?? [] } : {}),
     ...(fields.has("deadline") ? { deadlineMs: duration("deadline", "0") } : {}),
     ...offPeakOf(fields),
     ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
@@ -355,11 +365,14 @@ function tariffOf(text: string): CalendarEntry {
   };
 }
 
-/** `a,b:failed,c:any`: a name alone is to have succeeded. */
+/** `a,b:failed,c:any`: a name alone is to have succeeded; `model@train`, `model@`: what is produced. */
 function aftersOf(text: string): readonly AfterSpec[] {
   return text.split(",").map((each) => {
     const [workload = "", on = "ok"] = each.split(":");
-    return { workload, on: on as AfterSpec["on"] };
+    const [producer, artifact] = workload.split("@").toReversed();
+    if (workload.includes("@"))
+      return { artifact: artifact ?? "", ...(producer === undefined || producer === "" ? {} : { workload: producer }) };
+    return { workload, on: on as "ok" };
   });
 }
 

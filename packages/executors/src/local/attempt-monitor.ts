@@ -221,6 +221,8 @@ export class AttemptMonitor {
       watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
+      // Told again after a restart: the engine knows those that it has recorded.
+      for (const artifact of news.artifacts) this.#emit(artifact);
     }
     const nowMs = performance.now();
     this.#tellUtilization(watched, nowMs);

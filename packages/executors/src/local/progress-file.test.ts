@@ -13,7 +13,11 @@ let progress: ProgressFile;
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), "headroom-progress-"));
   file = progressFileOf(dir);
-  progress = new ProgressFile(dir, { attemptId: attemptId("a"), checkpointDir: "s3://bucket/run/" });
+  progress = new ProgressFile(dir, {
+    attemptId: attemptId("a"),
+    checkpointDir: "s3://bucket/run/",
+    workingDir: "/work",
+  });
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -40,6 +44,18 @@ describe("the progress file", () => {
       expect((await progress.read()).progress).toMatchObject({ step: 7, metrics: { größe: 1.5 } });
     }
     expect(progress.skippedCount).toBe(0);
+  });
+
+  it("tells what was produced, below the working directory where it is no path of its own", async () => {
+    const lines = [
+      `{"kind":"artifact","name":"model","path":"out/m"}`,
+      `{"kind":"artifact","name":"report","path":"s3://b/r"}`,
+    ];
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    expect((await progress.read()).artifacts).toEqual([
+      { kind: "artifactReported", attemptId: "a", name: "model", path: "/work/out/m" },
+      { kind: "artifactReported", attemptId: "a", name: "report", path: "s3://b/r" },
+    ]);
   });
 
   it("counts what it cannot read and goes on behind it", async () => {

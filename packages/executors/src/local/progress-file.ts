@@ -44,6 +44,11 @@ const progressLine = z.discriminatedUnion("kind", [
       .max(ACCELERATORS_MAX),
   }),
   z.object({ kind: z.literal("checkpoint"), step: count, path: z.string().min(1).max(TEXT_MAX) }),
+  z.object({
+    kind: z.literal("artifact"),
+    name: z.string().min(1).max(TEXT_MAX),
+    path: z.string().min(1).max(TEXT_MAX),
+  }),
 ]);
 
 export interface ProgressNews {
@@ -52,12 +57,22 @@ export interface ProgressNews {
   readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
   /** Of all workers together, each as it last reported; `null`: none reported anew. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
+  readonly artifacts: readonly Extract<Signal, { kind: "artifactReported" }>[];
+}
+
+interface Identity {
+  readonly attemptId: AttemptId;
+  /** Relative paths of checkpoints are below it. */
+  readonly checkpointDir: string;
+  /** Relative paths of other things are below it. */
+  readonly workingDir: string;
 }
 
 export class ProgressFile {
   readonly #file: string;
   readonly #attemptId: AttemptId;
   readonly #checkpointDir: string;
+  readonly #workingDir: string;
   #offset = 0;
   /** The end of the file up to `#offset`, after its last newline. */
   #unfinished: Buffer = Buffer.alloc(0);
@@ -66,10 +81,11 @@ export class ProgressFile {
   skippedCount = 0;
   readonly #utilization = new WorkerUtilization();
 
-  constructor(attemptDir: string, identity: { readonly attemptId: AttemptId; readonly checkpointDir: string }) {
+  constructor(attemptDir: string, identity: Identity) {
     this.#file = progressFileOf(attemptDir);
     this.#attemptId = identity.attemptId;
     this.#checkpointDir = identity.checkpointDir;
+    this.#workingDir = identity.workingDir;
   }
 
   /** Costs one call to the system, so that a thousand quiet attempts can be asked every second. */
@@ -142,6 +158,7 @@ export class ProgressFile {
     let progress: ProgressNews["progress"] = null;
     let hasUtilization = false;
     const checkpoints: Extract<Signal, { kind: "checkpointReported" }>[] = [];
+    const artifacts: Extract<Signal, { kind: "artifactReported" }>[] = [];
     const attemptId = this.#attemptId;
     for (const line of lines) {
       if (line.length === 0) continue;
@@ -160,6 +177,9 @@ export class ProgressFile {
       } else if (parsed.data.kind === "utilization") {
         this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
         hasUtilization = true;
+      } else if (parsed.data.kind === "artifact") {
+        const { name, path } = parsed.data;
+        artifacts.push({ kind: "artifactReported", attemptId, name, path: resolveIn(this.#workingDir, path) });
       } else {
         const { step, path } = parsed.data;
         checkpoints.push({ kind: "checkpointReported", attemptId, step, path: resolveIn(this.#checkpointDir, path) });
@@ -167,7 +187,7 @@ export class ProgressFile {
     }
     const report = this.#utilization.report();
     const utilization = hasUtilization ? ({ kind: "utilizationReported", attemptId, ...report } as const) : null;
-    return { progress, checkpoints, utilization };
+    return { progress, checkpoints, utilization, artifacts };
   }
 }
 

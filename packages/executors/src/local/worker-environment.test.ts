@@ -50,6 +50,11 @@ describe("the environment of workers", () => {
     expect(workerEnvironments(launch, place)[0]).not.toHaveProperty("HEADROOM_GROUP");
   });
 
+  it("tells where that lies which was waited for", () => {
+    const launch = { ...world.launch("true"), artifacts: [{ name: "best-model", path: "/ckpt/7" }] };
+    expect(workerEnvironments(launch, place)[0]).toMatchObject({ HEADROOM_ARTIFACT_BEST_MODEL: "/ckpt/7" });
+  });
+
   it("takes npm's tools out of the path and nothing else", () => {
     const session = {
       PATH: "/p/node_modules/.bin:/node_modules/.bin:/x/node-gyp-bin:/usr/bin:/opt/node_modules/.bin.old:/bin",

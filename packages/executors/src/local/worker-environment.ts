@@ -43,7 +43,14 @@ export function workerEnvironments(launch: LaunchGang, place: AttemptPlace): Env
     HEADROOM_CHECKPOINT_DIR: place.checkpointDir,
     HEADROOM_CHECKPOINT_REQUEST_FILE: place.checkpointRequestFile,
     HEADROOM_PROGRESS_FILE: place.progressFile,
+    ...artifactVariables(launch),
   }));
+}
+
+/** `HEADROOM_ARTIFACT_MODEL` is where that lies which was waited for under the name `model`. */
+function artifactVariables({ artifacts = [] }: LaunchGang): Environment {
+  const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+  return Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at]));
 }
 
 /** npm puts the tools of a package in front of the path for the scripts that it runs; a workload is no such script. */

@@ -57,12 +57,17 @@ const wishes = {
   onNodeLoss: fc.constantFrom("replace" as const, "restart" as const),
   checkpointOnRequest: fc.constant(true as const),
   after: fc.array(
-    fc.record({ workload: name, on: fc.constantFrom("ok" as const, "failed" as const, "any" as const) }),
+    fc.oneof(
+      fc.record({ workload: name, on: fc.constantFrom("ok" as const, "failed" as const, "any" as const) }),
+      fc.record({ artifact: fc.constantFrom("model", "Best-1_x") }),
+      fc.record({ artifact: fc.constantFrom("model", "Best-1_x"), workload: name }),
+    ),
     {
       minLength: 1,
       maxLength: 3,
     },
   ),
+  produces: fc.uniqueArray(fc.constantFrom("model", "report", "Best-1_x"), { minLength: 1 }),
   notBeforeMs: fc.nat({ max: 2 ** 40 }),
   deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
   offPeak: fc.oneof(

@@ -1,8 +1,9 @@
 /** When work may start, what it waits for, and under which terms it may be taken off its place again. */
 import { z } from "zod";
 import * as limits from "../limits.ts";
+import * as names from "../names.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
-import { fields, leaf, optionalLeaf, readChoice, readText } from "./field.ts";
+import { fields, optionalLeaf, readChoice, readName, readText } from "./field.ts";
 import { instantPattern, readInstant, writeInstant } from "./instants.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
@@ -14,22 +15,60 @@ const instant = { type: "string", pattern: instantPattern };
 const readSpan = (value: unknown): Reading<number | null> => quantities.readDuration(value, durationRange);
 const readMoment = (value: unknown): Reading<number | null> => readInstant(value);
 
+function readProduces(value: unknown): Reading<string[] | null> {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length === 0 || list.length > limits.ARTIFACTS_MAX)
+    return refuse(`must name 1 to ${limits.ARTIFACTS_MAX}, got ${shown(value)}`);
+  const found: string[] = [];
+  for (const each of list) {
+    const reading = readName(each, names.artifactName);
+    if (!reading.ok) return reading;
+    if (found.includes(reading.value)) return refuse(`names ${reading.value} twice`);
+    found.push(reading.value);
+  }
+  return read(found);
+}
+
 const outcomes = ["ok", "failed", "any"] as const;
 const readPredecessor = (value: unknown): Reading<string> =>
   readText(value, { lengthMax: limits.ID_CHARS_MAX, form: "a workload's name or id" });
 
 const nodeLossAnswers = ["replace", "restart"] as const;
+const readArtifact = (value: unknown): Reading<string | null> => readName(value, names.artifactName);
 
 const afterFields = fields(
   {
-    workload: leaf({ description: "Name of a workload of the same team, or an id.", type: "string" }, readPredecessor),
+    workload: optionalLeaf(
+      {
+        description:
+          "Name of a workload of the same team, or an id; beside an artifact it may be left out: then the newest that produces it.",
+        type: "string",
+      },
+      null,
+      (value): Reading<string | null> => readPredecessor(value),
+    ),
     on: optionalLeaf(
-      { description: "The end that it must have come to.", enum: [...outcomes], default: "ok" },
-      "ok" as const,
-      (value) => readChoice(value, outcomes),
+      { description: "The end that it must have come to; ok, if no artifact is named.", enum: [...outcomes] },
+      null,
+      (value): Reading<(typeof outcomes)[number] | null> => readChoice(value, outcomes),
+    ),
+    artifact: optionalLeaf(
+      { description: "Instead of an end: something that it produces.", type: "string", examples: ["model"] },
+      null,
+      readArtifact,
     ),
   },
-  { meant: { name: "workload", id: "workload", when: "on", status: "on", outcome: "on" } },
+  {
+    meant: {
+      output: "artifact",
+      produced: "artifact",
+      name: "workload",
+      id: "workload",
+      when: "on",
+      status: "on",
+      outcome: "on",
+    },
+  },
 );
 
 const preemptibleFields = fields(
@@ -126,6 +165,16 @@ export const timeShape = {
     .max(limits.PREDECESSORS_MAX)
     .optional()
     .meta({ description: "What must have come to an end, and to which, before it may start." }),
+  produces: optionalLeaf(
+    {
+      description: "What it reports when it has produced it, for others to wait for.",
+      type: "array",
+      items: { type: "string" },
+      examples: [["model"]],
+    },
+    null,
+    readProduces,
+  ),
   notBefore: optionalLeaf(
     { description: "Not started before this instant.", ...instant, examples: ["2027-03-01T08:00:00Z"] },
     null,
@@ -145,6 +194,7 @@ export const timeShape = {
   }),
 };
 
+type After = z.output<typeof afterFields>;
 type OffPeak = z.output<typeof offPeakFields>;
 
 interface Terms {
@@ -152,7 +202,8 @@ interface Terms {
   readonly minRuntime: number | null;
   readonly restartCost: number | null;
   readonly onNodeLoss: "replace" | "restart" | null;
-  readonly after?: readonly { readonly workload: string; readonly on: (typeof outcomes)[number] }[] | undefined;
+  readonly after?: readonly After[] | undefined;
+  readonly produces: readonly string[] | null;
   readonly notBefore: number | null;
   readonly deadline: number | null;
   readonly offPeak?: OffPeak | undefined;
@@ -179,10 +230,24 @@ function minRuntimeOf({ preemptible, minRuntime }: Terms): Reading<number | null
   return refuse(`says ${quantities.writeDuration(minRuntime)} and preemptible.minRuntime another: keep one of them`);
 }
 
+function afterOf({ workload, on, artifact }: After): NonNullable<WorkloadSpec["after"]>[number] {
+  if (artifact === null) return { workload: workload ?? "", on: on ?? "ok" };
+  return workload === null ? { artifact } : { artifact, workload };
+}
+
 export function timeProblems(terms: Terms): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const minRuntime = minRuntimeOf(terms);
   if (!minRuntime.ok) problems.push({ path: ["minRuntime"], message: minRuntime.message });
+  for (const [index, { workload, on, artifact }] of (terms.after ?? []).entries()) {
+    if (artifact === null && workload === null)
+      problems.push({ path: ["after", index], message: "must name a workload or an artifact" });
+    if (artifact !== null && on !== null)
+      problems.push({
+        path: ["after", index, "on"],
+        message: "must be left out beside an artifact: it is waited for, not the end",
+      });
+  }
   const { notBefore, deadline } = terms;
   if (notBefore !== null && deadline !== null && deadline <= notBefore) {
     problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeInstant(notBefore)}` });
@@ -192,12 +257,20 @@ export function timeProblems(terms: Terms): FieldProblem[] {
 
 type TimeSpec = Pick<
   WorkloadSpec,
-  "preemptible" | "minRuntimeMs" | "restartCostMs" | "onNodeLoss" | "after" | "notBeforeMs" | "deadlineMs" | "offPeak"
+  | "preemptible"
+  | "minRuntimeMs"
+  | "restartCostMs"
+  | "onNodeLoss"
+  | "after"
+  | "produces"
+  | "notBeforeMs"
+  | "deadlineMs"
+  | "offPeak"
 >;
 
 /** Fields of the spec; what was left out is left out. */
 export function timesOf(terms: Terms): TimeSpec {
-  const { preemptible, restartCost, onNodeLoss, after, notBefore, deadline, offPeak } = terms;
+  const { preemptible, restartCost, onNodeLoss, after, produces, notBefore, deadline, offPeak } = terms;
   const reading = minRuntimeOf(terms);
   const minRuntime = reading.ok ? reading.value : null;
   return {
@@ -205,7 +278,8 @@ export function timesOf(terms: Terms): TimeSpec {
     ...(minRuntime === null ? {} : { minRuntimeMs: minRuntime }),
     ...(restartCost === null ? {} : { restartCostMs: restartCost }),
     ...(onNodeLoss === null ? {} : { onNodeLoss }),
-    ...(after === undefined || after.length === 0 ? {} : { after: [...after] }),
+    ...(after === undefined || after.length === 0 ? {} : { after: after.map(afterOf) }),
+    ...(produces === null ? {} : { produces: [...produces] }),
     ...(notBefore === null ? {} : { notBeforeMs: notBefore }),
     ...(deadline === null ? {} : { deadlineMs: deadline }),
     ...(offPeak === undefined ? {} : { offPeak: offPeakOf(offPeak) }),
@@ -214,7 +288,7 @@ export function timesOf(terms: Terms): TimeSpec {
 
 /** The fields of the document that read back as the same terms. */
 export function timesText(spec: WorkloadSpec): Record<string, unknown> {
-  const { preemptible, minRuntimeMs, restartCostMs, after, notBeforeMs, deadlineMs, offPeak } = spec;
+  const { preemptible, minRuntimeMs, restartCostMs, after, produces, notBeforeMs, deadlineMs, offPeak } = spec;
   const text: Record<string, unknown> = {};
   const minRuntime = minRuntimeMs === undefined ? undefined : quantities.writeDuration(minRuntimeMs);
   if (preemptible !== undefined)
@@ -223,6 +297,7 @@ export function timesText(spec: WorkloadSpec): Record<string, unknown> {
   if (restartCostMs !== undefined) text["restartCost"] = quantities.writeDuration(restartCostMs);
   if (spec.onNodeLoss !== undefined) text["onNodeLoss"] = spec.onNodeLoss;
   if (after !== undefined && after.length > 0) text["after"] = after.map((each) => ({ ...each }));
+  if (produces !== undefined) text["produces"] = [...produces];
   if (notBeforeMs !== undefined) text["notBefore"] = writeInstant(notBeforeMs);
   if (deadlineMs !== undefined) text["deadline"] = writeInstant(deadlineMs);
   if (offPeak !== undefined) text["offPeak"] = offPeakText(offPeak);

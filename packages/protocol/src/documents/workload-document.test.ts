@@ -178,7 +178,7 @@ describe("workloads", () => {
       { after: [{ workload: "a", on: "okay" }] },
       'after[0].on: must be ok, failed or any, got "okay"; did you mean ok?',
     ],
-    [{ after: ["a"] }, 'after[0]: must be a mapping with the fields workload, on, got "a"'],
+    [{ after: ["a"] }, 'after[0]: must be a mapping with the fields workload, on, artifact, got "a"'],
     [
       { notBefore: "2027-03-01 08:00" },
       'notBefore: write an instant with its offset, like 2027-03-01T08:00:00Z or 2027-03-01T08:00:00+01:00, got "2027-03-01 08:00"',

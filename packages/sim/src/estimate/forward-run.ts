@@ -18,6 +18,7 @@ import {
   type WorkloadSpec,
 } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
+import { artifactsOf } from "../executor/artifacts-made.ts";
 
 export interface ForwardScenario {
   /** How long an attempt of this workload takes in all, given that it has run for so long. */
@@ -133,7 +134,12 @@ class ForwardRun {
       this.#queue.drop();
       // An attempt that was stopped has two entries; the later one is stale.
       if (!this.#live.delete(attemptId)) continue;
-      inputs.push({ kind: "attemptExited", attemptId, exits: [clean] });
+      inputs.push({
+        kind: "attemptExited",
+        attemptId,
+        exits: [clean],
+        ...artifactsOf(this.#options.engine.state, attemptId),
+      });
     }
     this.#endCount += inputs.length - reportCount;
     while (this.#arrival !== null && this.#arrival.atMs <= untilMs) {

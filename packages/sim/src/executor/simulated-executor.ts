@@ -9,6 +9,7 @@ import type {
   CheckpointGang,
   Effect,
   GangSpec,
+  WorkloadSpec,
   GrowGang,
   LaunchGang,
   NodeId,
@@ -21,6 +22,7 @@ import type {
   WorkerExit,
 } from "@headroom/engine";
 import { ranks, type EventQueue } from "../clock/event-queue.ts";
+import { artifactsMade } from "./artifacts-made.ts";
 
 /** How an attempt would run if nobody interfered. */
 export interface RunPlan {
@@ -67,6 +69,8 @@ export const ENTRY_MASK = 7;
 
 /** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
+  /** What it has produced when it ends well. */
+  produces: WorkloadSpec["produces"];
   readonly attemptId: AttemptId;
   workers: LaunchGang["workers"];
   readonly curve: GangSpec["throughputMilli"];
@@ -178,7 +182,13 @@ export class SimulatedExecutor {
     this.#freeSlots.push(slot);
     this.#slotByAttempt.delete(attemptId);
     if (attempt.exit === "lost") return { kind: "attemptLost", attemptId, detail: "a node of the gang was lost" };
-    return { kind: "attemptExited", attemptId, exits: exitsOf(attempt) };
+    const isWell = attempt.exit === "planned" && attempt.exitCode === 0;
+    return {
+      kind: "attemptExited",
+      attemptId,
+      exits: exitsOf(attempt),
+      ...(isWell ? artifactsMade(attempt) : {}),
+    };
   }
 
   /** The machine dies, with everything on it. Nobody reports exits from there. */
@@ -229,6 +239,7 @@ export class SimulatedExecutor {
       throughputMilli: launch.spec.gang.throughputMilli,
       ...this.#options.plan(launch),
     });
+    attempt.produces = launch.spec.produces;
     if (this.#downNodes.size > 0 && launch.workers.some(({ node }) => this.#downNodes.has(node))) {
       attempt.exit = "lost";
       attempt.phase = "stopping";
@@ -247,6 +258,7 @@ export class SimulatedExecutor {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     const attempt: SimulatedAttempt = {
       attemptId,
+      produces: undefined,
       workers,
       curve,
       durationMs,

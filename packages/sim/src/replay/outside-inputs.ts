@@ -37,6 +37,7 @@ function isFromOutside(input: Input): boolean {
     case "progressReported":
     case "checkpointReported":
     case "utilizationReported":
+    case "artifactReported":
     case "tick":
       return false;
     default:
@@ -77,7 +78,10 @@ export function changedInput(
 /** What it waits for may be named by its id. */
 function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
   if (spec.after === undefined) return spec;
-  return { ...spec, after: spec.after.map((each) => ({ ...each, workload: idOf(each.workload) ?? each.workload })) };
+  const after = spec.after.map((each) =>
+    each.workload === undefined ? each : { ...each, workload: idOf(each.workload) ?? each.workload },
+  );
+  return { ...spec, after };
 }
 
 export const CHANGE_COMMAND: CommandId = commandId("replay");

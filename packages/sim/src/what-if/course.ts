@@ -5,6 +5,7 @@
 import { forkEngine, stoppedByMs, teamHolds, waitingSummary } from "@headroom/engine";
 import type { AttemptId, Effect, Engine, Input, WorkerExit, WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
+import { artifactsOf } from "../executor/artifacts-made.ts";
 
 export interface CourseSample {
   readonly atMs: number;
@@ -106,7 +107,9 @@ class CoursePlay {
       this.#queue.drop();
       // An attempt that was stopped has two entries; the engine takes the later one for old news.
       inputs.push(
-        kind === "end" ? { kind: "attemptExited", attemptId, exits: [clean] } : { kind: "workersLeft", attemptId },
+        kind === "end"
+          ? { kind: "attemptExited", attemptId, exits: [clean], ...artifactsOf(this.#engine.state, attemptId) }
+          : { kind: "workersLeft", attemptId },
       );
     }
     return inputs.length === 0 ? [{ kind: "tick" }] : inputs;

@@ -1,0 +1,16 @@
+/** What simulated work has produced when it ends well: everything that it declares, nowhere in particular. */
+import type { Artifact, AttemptId, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+
+interface Made {
+  readonly artifacts?: readonly Artifact[];
+}
+
+export const artifactsMade = ({ produces }: { readonly produces?: WorkloadSpec["produces"] | undefined }): Made =>
+  produces === undefined ? {} : { artifacts: produces.map((name) => ({ name, path: `simulated/${name}` })) };
+
+/** The same of an attempt that is known to the engine. */
+export function artifactsOf(state: ReadonlyState, id: AttemptId): Made {
+  const attempt = state.attempts.get(id);
+  const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
+  return workload === undefined ? {} : artifactsMade(workload.spec);
+}
