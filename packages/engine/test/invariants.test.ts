@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { attemptId, checkBatch, checkInvariants, nodeId, teamName, workloadId } from "../src/index.ts";
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine.ts";
+import { openingOf } from "../src/schedule/order/round-order.ts";
 import type { PlacementClass } from "../src/state/queue.ts";
 import type { World } from "../src/state/world.ts";
 import { Drive } from "./lab/drive.ts";
@@ -109,7 +110,10 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ["the count of the queue off", (world) => void world.queue.readyCount++, /the queue says/],
   [
     "a class that is still closed after something came free",
-    (world) => world.state.attempts.clear(),
+    (world) => {
+      for (const found of classes(world)) found.closedAt = openingOf(world);
+      world.state.attempts.clear();
+    },
     /the class of 1x8 \[\] of sub is closed and fits/,
   ],
   [
