@@ -22,6 +22,9 @@ export class Batch {
   readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;
   /** Nothing that the round would still do is asked for. */
   isOver = false;
+  /** By now work may be taken for others that could not be before. */
+  freesVictims = false;
+  readonly #queueChanges: number;
 
   constructor(
     world: World,
@@ -31,6 +34,12 @@ export class Batch {
     this.world = world;
     this.nowMs = nowMs;
     this.#tells = tells;
+    this.#queueChanges = world.queue.changes;
+  }
+
+  /** Whether anything is otherwise than before the batch: a wake-up for what is no longer so changes nothing. */
+  get changesAnything(): boolean {
+    return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
   }
 
   /** A class was asked whether its head starts. */

@@ -1,7 +1,7 @@
 /** The first phase of a round: what time alone brings about. */
 import type { Batch } from "../batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../decide/stop-attempt.ts";
-import type { WorkloadId } from "../model/ids.ts";
+import type { Timer } from "../state/timers.ts";
 import type { Attempt } from "../model/workload.ts";
 import { activeAttempt } from "../state/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
@@ -19,7 +19,7 @@ export function expire(batch: Batch): void {
   let isBudgetDue = false;
   let isScheduleDue = false;
   for (let timer = timers.takeDue(batch.nowMs); timer !== null; timer = timers.takeDue(batch.nowMs)) {
-    if (timer.kind === "retry") requeue(batch, timer.workloadId);
+    if (timer.kind === "retry") requeue(batch, timer);
     else if (timer.kind === "calendar") isCalendarDue = true;
     else if (timer.kind === "budget") isBudgetDue = true;
     else if (timer.kind === "schedule") isScheduleDue = true;
@@ -41,8 +41,14 @@ export function expire(batch: Batch): void {
   if (isScheduleDue) keepSchedules(batch);
 }
 
-function requeue({ world, nowMs }: Batch, id: WorkloadId): void {
-  const workload = world.state.workloads.get(id);
-  if (workload === undefined || workload.endedAtMs !== null || readyTask(workload, nowMs) === null) return;
-  if (!world.queue.has(workload)) world.queue.add(workload);
+function requeue(batch: Batch, { workloadId, atMs }: Timer & { readonly kind: "retry" }): void {
+  const { world, nowMs } = batch;
+  const workload = world.state.workloads.get(workloadId);
+  if (workload === undefined || workload.endedAtMs !== null) return;
+  const { minRuntimeMs } = workload.spec;
+  if (minRuntimeMs !== undefined)
+    batch.freesVictims ||= workload.activeAttempts.some(
+      (id) => (activeAttempt(world, id)?.placedAtMs ?? atMs) + minRuntimeMs === atMs,
+    );
+  if (readyTask(workload, nowMs) !== null && !world.queue.has(workload)) world.queue.add(workload);
 }

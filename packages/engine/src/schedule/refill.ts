@@ -1,6 +1,8 @@
 /**
  * Filling up anew: all work that may be evicted of teams above their fair share leaves tentatively; then everybody is served in
  * fair order, those who left at their own places alone. Who did not get its place back is evicted for those who did.
+ * Filling up again at once may take from whom it has just served. So it is done only where something is otherwise than before,
+ * and after an eviction not before those who were asked to leave have left.
  */
 import type { Batch } from "../batch.ts";
 import type { Attempt } from "../model/workload.ts";
@@ -26,6 +28,7 @@ import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
 
 export function refill(batch: Batch): void {
+  if (!batch.changesAnything) return;
   const { world } = batch;
   const waiting = [...world.queue.classes()].filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
   if (waiting.length === 0) return;

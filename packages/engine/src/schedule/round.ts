@@ -38,8 +38,11 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
   for (let turn = 0; turn < TURNS_MAX && idleCount < named.length && !batch.isOver; turn++) {
     const { length } = batch.events;
-    phases[named[turn % named.length] as Phase](batch);
+    const phase = named[turn % named.length] as Phase;
+    phases[phase](batch);
     idleCount = batch.events.length === length ? idleCount + 1 : 0;
+    // Who leaves will be heard of.
+    if (phase === "refill" && batch.events.slice(length).some(({ kind }) => kind === "evictionPlanned")) return;
   }
 }
 
