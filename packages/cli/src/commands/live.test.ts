@@ -267,7 +267,7 @@ describe("looking", () => {
     writeFileSync(path.join(folder, "bad.yaml"), "name: bad\n");
     expect(await headroom(["replay", "--policy", "bad.yaml"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("bad.yaml: "),
+      stderr: expect.stringContaining("bad.yaml:1:1: order: is required"),
     });
   });
 
