@@ -84,6 +84,8 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
     elastic: { grow: "in-order" },
+    // Promises that are forgotten let victims take their places back, and lists grow past what is needed.
+    waives: [5, 6, 7, 8],
   },
   /** Volcano's capacity plugin: deserved and capability, allocate then reclaim. */
   {
@@ -132,6 +134,8 @@ const presetList = [
       lazy: false,
       checkpointTimeoutMs: 0,
     },
+    // All that is evicted at once is recorded for the first who is served.
+    waives: [6, 7],
   },
   /** Kueue with fair sharing: quotas that are lent and borrowed, victims by dominant share. */
   {

@@ -36,11 +36,12 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const { capacity } = world;
-  capacity.take(attempt.id, gang, attempt.workers);
+  // That somebody leaves is known before it is booked: what it holds may be promised to others already.
   if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
+  capacity.take(attempt.id, gang, attempt.workers);
   if (attempt.leaving !== undefined) {
-    capacity.take(attempt.id, gang, attempt.leaving);
     capacity.leave(gang, attempt.leaving, 1);
+    capacity.take(attempt.id, gang, attempt.leaving);
   }
   if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
   fileEvictable(world, attempt, workload.spec);

@@ -90,7 +90,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
     }
     checkWishes(findings, state, given);
-    if (promisedBefore.has(attemptId)) continue;
+    if (promisedBefore.has(attemptId) || movesAlike(state, event)) continue;
     const { team, gang } = workload.spec;
     const asked = gang.groups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
     // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
@@ -103,6 +103,12 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
       () => `${attemptId} was started ahead of ${head?.id}, which the policy puts first`,
     );
   }
+}
+
+/** Who moves holds as much of the same type as before: a limit that was lowered below that does not hold it where it is. */
+function movesAlike(state: ReadonlyState, event: Event): boolean {
+  if (event.kind !== "placePromised" || event.promise.afterAttempt === undefined) return false;
+  return state.attempts.get(event.promise.afterAttempt)?.acceleratorType === event.promise.acceleratorType;
 }
 
 /** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */

@@ -5,11 +5,13 @@
 import {
   createEngine,
   restoreEngine,
+  workloadId,
   type Attempt,
   type Effect,
   type Engine,
   type Event,
   type Input,
+  type PromisedPlace,
   type Ready,
   type ReadonlyState,
   type WorkloadSpec,
@@ -116,6 +118,30 @@ function withRoomyNodes(state: ReadonlyState): ReadonlyState {
     return [id, { ...node, acceleratorCount, coresMilli: 10 ** 9, memoryMib: 10 ** 9 }] as const;
   });
   return view(state, { nodes: new Map(nodes) });
+}
+
+/** For the first plan of a batch one in which its victim takes from its beneficiary. */
+function turnedRound(events: readonly Event[]): readonly Event[] {
+  for (const plan of events) {
+    if (plan.kind !== "evictionPlanned" || plan.reason === "moved") continue;
+    const given = events.flatMap((event): Pick<PromisedPlace, "attemptId" | "workloadId">[] => {
+      if (event.kind === "gangPlaced") return [event];
+      return event.kind === "placePromised" && !event.promise.growth ? [event.promise] : [];
+    });
+    const taker = given.find(({ workloadId }) => workloadId === plan.workloadId)?.attemptId;
+    const [victim] = plan.victims;
+    if (taker === undefined || victim === undefined) continue;
+    const [id, task, number] = victim.attemptId.split(".");
+    return [
+      {
+        ...plan,
+        workloadId: workloadId(id as string),
+        task: number === undefined ? 0 : Number(task),
+        victims: [{ ...victim, attemptId: taker }],
+      },
+    ];
+  }
+  return [];
 }
 
 export const plantedBugs: readonly PlantedBug[] = [
@@ -335,6 +361,21 @@ export const plantedBugs: readonly PlantedBug[] = [
       view(state, {
         workloads: new Map([...state.workloads].map(([id, { held: _held, ...workload }]) => [id, workload])),
       }),
+  },
+  {
+    name: "two take from each other",
+    found: /evict each other/,
+    bendReady: (ready) => ({ ...ready, events: [...ready.events, ...turnedRound(ready.events)] }),
+  },
+  {
+    name: "work is evicted a second time",
+    found: /is evicted twice before rest|is a victim twice in one batch/,
+    bendReady: (ready) => ({
+      ...ready,
+      events: ready.events.flatMap((event) =>
+        event.kind === "evictionPlanned" && event.reason !== "moved" ? [event, event] : [event],
+      ),
+    }),
   },
   {
     name: "more is taken than is needed",

@@ -156,7 +156,14 @@ function placeWithout(world: World, { beneficiary, type, victims }: Without): Pl
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
-    if (isInGroups(beneficiary)) return placeGroups(world, beneficiary, { layer: "coming", heedsQuotas: false });
+    if (isInGroups(beneficiary)) {
+      const placed = placeGroups(world, beneficiary, { layer: "coming", heedsQuotas: false });
+      // Which types its groups get is known only now.
+      const isWithin =
+        placed !== null &&
+        teamUse.limitReached(beneficiary, amountHeld(world, beneficiary.gang, placed), freed) === null;
+      return isWithin ? placed : null;
+    }
     const found = world.capacity.type(type);
     const workers = found === undefined ? null : placeOnType(world, beneficiary, { type: found, layer: "coming" });
     return workers === null ? null : { acceleratorType: type, workers };
