@@ -2,6 +2,7 @@
  * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
  * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
+import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -102,7 +103,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups ?? gang.apart;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
-  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${spec.walltimeMs ?? ""}`;
+  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${plannedDurationMs({ rules }, spec)}`;
   // Beside windows of the calendar also its grace, and whose it is where something is kept for users.
   const lasts = hasWindows
     ? `${lastsAlone}|${spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`

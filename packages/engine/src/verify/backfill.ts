@@ -3,6 +3,7 @@ import { attemptId } from "../model/ids.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { PromisedPlace, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
+import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import type { World } from "../state/world.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
@@ -30,7 +31,7 @@ function withReserved(
   workload: Workload,
   nowMs: number,
 ): ReadonlyMap<AttemptId, PromisedPlace> {
-  const lastsMs = workload.spec.walltimeMs ?? rulesOf(state.policy).backfill.assumedWalltimeMs;
+  const lastsMs = plannedDurationMs({ rules: rulesOf(state.policy) }, workload.spec);
   const places = new Map(state.promises);
   for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {
     if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;

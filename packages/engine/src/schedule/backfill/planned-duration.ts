@@ -1,0 +1,43 @@
+/**
+ * How long waiting work is planned to last: its walltime, in steps that grow with it. Work whose walltimes differ by less than a
+ * step stands or falls together, so that a round looks at a few hundred durations however many there are (Slurm's
+ * `bf_resolution` does the same with one step for all). Rounding up keeps every protected start.
+ */
+import type { WorkloadSpec } from "../../model/workload.ts";
+import type { World } from "../../state/world.ts";
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** From each duration on its step, longest first; each step divides the duration from which the next one holds. At most 9% are added. */
+const STEPS: readonly (readonly [fromMs: number, stepMs: number])[] = [
+  [32 * DAY_MS, 2 * DAY_MS],
+  [8 * DAY_MS, 12 * HOUR_MS],
+  [2 * DAY_MS, 3 * HOUR_MS],
+  [12 * HOUR_MS, HOUR_MS],
+  [3 * HOUR_MS, 15 * MINUTE_MS],
+  [HOUR_MS, 5 * MINUTE_MS],
+  [12 * MINUTE_MS, MINUTE_MS],
+  [MINUTE_MS, 5 * SECOND_MS],
+  [0, 1],
+];
+
+const stepOf = (durationMs: number): number => (STEPS.find(([fromMs]) => durationMs > fromMs) ?? [0, 1])[1];
+
+/** The least planned duration that is not shorter. */
+export const roundedUpMs = (durationMs: number): number => {
+  const stepMs = stepOf(durationMs);
+  return Math.ceil(durationMs / stepMs) * stepMs;
+};
+
+/** The longest duration that is planned as itself and is not longer. */
+export const roundedDownMs = (durationMs: number): number => {
+  const stepMs = stepOf(durationMs);
+  return Math.floor(durationMs / stepMs) * stepMs;
+};
+
+/** Work without a walltime is taken to last as long as the policy assumes. */
+export const plannedDurationMs = ({ rules }: Pick<World, "rules">, { walltimeMs }: WorkloadSpec): number =>
+  walltimeMs === null ? rules.backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
