@@ -10,7 +10,7 @@ import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
-import { specOf } from "./held-by-team.ts";
+import { specOf, withAncestors } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
@@ -46,11 +46,14 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
   return only !== undefined && second === undefined && only.of === plan.workloadId ? only.id : null;
 }
 
-function canBeTold(state: ReadonlyState, { victims }: Planned, { fabric, spread, gang }: WorkloadSpec): boolean {
+function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
   if (fabric !== undefined || spread !== undefined || gang.groups !== undefined || state.calendar.size > 0)
     return false;
   // By a right of borrowing, who fits is a matter of the shares too.
   if (victims.some(({ right }) => right !== undefined)) return false;
+  // Where what leaves counts for the beneficiary's team too, it may take more of it until nobody has the right to take it back.
+  const isFewest = rulesOf(state.policy).eviction.search === "fewest";
+  if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
   const planned = new Set(victims.map(({ attemptId }) => attemptId));
   return [...state.attempts.values()].every(
     ({ id, stop, leaving }) => planned.has(id) || (stop === null && leaving === undefined),
