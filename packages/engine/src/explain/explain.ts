@@ -13,7 +13,6 @@ import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
 import { figuresAt } from "../off-peak/tariffs.ts";
 import type { Engine } from "../ready.ts";
-import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import { findPlacement } from "../schedule/place.ts";
 import { emptyFleetWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
 import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
@@ -127,7 +126,7 @@ function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): Blocke
 
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
 function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
-  const expectedEndMs = nowMs + plannedDurationMs(world, found.spec);
+  const expectedEndMs = nowMs + found.durationMs;
   const other = world.reservations.find(
     ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
   );

@@ -108,7 +108,7 @@ const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
-  const durationMs = plannedDurationMs(world, spec);
+  const durationMs = plannedDurationMs(world.rules, spec);
   const thresholds = new Set(world.reservations.map(({ startMs }) => roundedDownMs(startMs - nowMs)));
   if (world.rules.order.includes("walltime"))
     for (const { walltimeMs } of waitingSpecs(world)) if (walltimeMs !== null) thresholds.add(walltimeMs - 1);

@@ -5,7 +5,6 @@
  */
 import type { Batch } from "../batch.ts";
 import type { EvictionReason } from "../model/workload.ts";
-import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { couldEverFit } from "../schedule/could-ever.ts";
 import { mayFind, searches } from "../schedule/evict/searches.ts";
@@ -34,7 +33,7 @@ export function couldStart(batch: Batch, found: PlacementClass, reservations: re
 
 /** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
 function fitsBeside({ world, nowMs }: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
-  const endMs = nowMs + plannedDurationMs(world, found.spec);
+  const endMs = nowMs + found.durationMs;
   const self = found.waiting.first();
   const ledger = new Ledger(world);
   try {

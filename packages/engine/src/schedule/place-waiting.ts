@@ -8,7 +8,6 @@ import type { AttemptId } from "../model/ids.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { heedsHead } from "../policy/rules.ts";
-import { plannedDurationMs } from "./backfill/planned-duration.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import { comparesRequests } from "./order/team-comparison.ts";
 import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
@@ -93,7 +92,7 @@ function leastOf(world: World, classes: readonly PlacementClass[]): Least | null
   let durationMs = Number.POSITIVE_INFINITY;
   for (const found of classes) {
     accelerators = Math.min(accelerators, wholeNeeded(found));
-    durationMs = Math.min(durationMs, plannedDurationMs(world, found.spec));
+    durationMs = Math.min(durationMs, found.durationMs);
   }
   return { accelerators, durationMs };
 }

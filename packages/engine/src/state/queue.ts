@@ -41,6 +41,8 @@ export class PlacementClass {
   /** How many workers are asked for at once, all or none. */
   readonly workers: number;
   readonly isPreemptible: boolean;
+  /** How long each of its workloads is planned to last. */
+  readonly durationMs: number;
   /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
   readonly holds: Attempt | null;
   /** The group that further workers are for; `null`: whichever of its gang's lacks most, or the gang has no groups. */
@@ -85,6 +87,7 @@ export class PlacementClass {
         : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
     this.isPreemptible = isPreemptible(rules, spec);
+    this.durationMs = plannedDurationMs(rules, spec);
     this.waiting = waiting;
   }
 }
@@ -103,7 +106,7 @@ function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: 
   const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups ?? gang.apart;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
-  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${plannedDurationMs({ rules }, spec)}`;
+  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${plannedDurationMs(rules, spec)}`;
   // Beside windows of the calendar also its grace, and whose it is where something is kept for users.
   const lasts = hasWindows
     ? `${lastsAlone}|${spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`

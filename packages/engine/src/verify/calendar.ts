@@ -10,7 +10,7 @@ import { withAncestors } from "./held-by-team.ts";
 /** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
 export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
   const { spec } = workload;
-  const untilMs = nowMs + plannedDurationMs({ rules: rulesOf(state.policy) }, spec) + spec.graceTimeoutMs;
+  const untilMs = nowMs + plannedDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
   for (const item of state.calendar.values()) {
     if (item.entry.kind === "tariff") continue;
     const { startMs, endMs, name } = item.entry;

@@ -4,7 +4,7 @@
  * `bf_resolution` does the same with one step for all). Rounding up keeps every protected start.
  */
 import type { WorkloadSpec } from "../../model/workload.ts";
-import type { World } from "../../state/world.ts";
+import type { Rules } from "../../policy/rules.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -39,5 +39,5 @@ export const roundedDownMs = (durationMs: number): number => {
 };
 
 /** Work without a walltime is taken to last as long as the policy assumes. */
-export const plannedDurationMs = ({ rules }: Pick<World, "rules">, { walltimeMs }: WorkloadSpec): number =>
-  walltimeMs === null ? rules.backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
+export const plannedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
+  walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);

@@ -11,7 +11,6 @@ import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
-import { plannedDurationMs } from "./planned-duration.ts";
 import { ExpectedEnds } from "./expected-ends.ts";
 import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
@@ -85,13 +84,13 @@ export class Reservations {
     const { idle, indexes } = this.#look();
     const needed = wholeNeeded(found);
     if (!acceptableTypes(world, found).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
-    indexes.stand(this.#nowMs, this.#nowMs + plannedDurationMs(world, found.spec), this.#list);
+    indexes.stand(this.#nowMs, this.#nowMs + found.durationMs, this.#list);
     return findPlacement(world, found);
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
   concern(found: PlacementClass): boolean {
-    const endMs = this.#nowMs + plannedDurationMs(this.#world, found.spec);
+    const endMs = this.#nowMs + found.durationMs;
     const [first] = this.#list;
     return first !== undefined && first.startMs < endMs;
   }
@@ -129,7 +128,7 @@ export class Reservations {
     const known = lookedFor[position];
     const isKnown = known?.bookedSequence === bookedSequence && known.nowMs === nowMs;
     if (isKnown && known.found === found && known.head === head) return known.reservation;
-    const durationMs = plannedDurationMs(this.#world, found.spec);
+    const { durationMs } = found;
     const start = this.#earliestStart(found, durationMs);
     const reservation =
       start === null ? null : { ...start, workloadId: head.id, found, endMs: start.startMs + durationMs };

@@ -3,7 +3,6 @@ import type { NodeId } from "../../model/ids.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
-import { plannedDurationMs } from "../backfill/planned-duration.ts";
 
 /** Windows that the request would run into if it started now. Growth is taken to last as long as a start. */
 export function windowsInTheWay(world: World, found: PlacementClass): readonly IndexedWindow[] {
@@ -12,8 +11,8 @@ export function windowsInTheWay(world: World, found: PlacementClass): readonly I
 }
 
 /** When the request would be gone for sure if it started now: its time, and the grace that it has after that. */
-export const calendarEndMs = (world: World, { spec }: PlacementClass): number =>
-  world.calendar.nowMs + plannedDurationMs(world, spec) + spec.graceTimeoutMs;
+export const calendarEndMs = ({ calendar }: World, { spec, durationMs }: PlacementClass): number =>
+  calendar.nowMs + durationMs + spec.graceTimeoutMs;
 
 export const isClosedBy = (windows: readonly IndexedWindow[], node: NodeId): boolean =>
   windows.some(({ nodes }) => nodes.has(node));
