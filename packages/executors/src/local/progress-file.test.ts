@@ -16,7 +16,7 @@ beforeEach(() => {
   progress = new ProgressFile(dir, {
     attemptId: attemptId("a"),
     checkpointDir: "s3://bucket/run/",
-    workingDir: "/work",
+    workingDir: "/shelf",
   });
 });
 afterEach(() => rmSync(dir, { recursive: true }));
@@ -53,7 +53,7 @@ describe("the progress file", () => {
     ];
     writeFileSync(file, `${lines.join("\n")}\n`);
     expect((await progress.read()).artifacts).toEqual([
-      { kind: "artifactReported", attemptId: "a", name: "model", path: "/work/out/m" },
+      { kind: "artifactReported", attemptId: "a", name: "model", path: "/shelf/out/m" },
       { kind: "artifactReported", attemptId: "a", name: "report", path: "s3://b/r" },
     ]);
   });
