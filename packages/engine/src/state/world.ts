@@ -106,6 +106,8 @@ export interface World {
   readonly leaving: Set<Attempt>;
   /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
   standings: { readonly key: string; readonly value: Standings } | null;
+  /** The shares by which the phase that is under way decides; `null`: none is. */
+  standingsHeld: Standings | null;
   /** What may be evicted, summed up (`schedule/evict/evictable-sums.ts`). */
   evictableSums: { readonly bookedSequence: number; readonly value: EvictableSums } | null;
   /** Everything that the usable fleet could hold if nothing ran, as of a `Capacity.fleetEpoch`; made when it is first asked for. */
@@ -185,6 +187,7 @@ export function indexState(state: State): World {
     evictable: new Map(),
     leaving: new Set(),
     standings: null,
+    standingsHeld: null,
     evictableSums: null,
     emptied: null,
     reservations: [],

@@ -11,6 +11,7 @@ import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { spentBudget } from "../../budget/gate.ts";
 import { roundOrder } from "../order/round-order.ts";
+import { byStandingsOfNow } from "../order/standing.ts";
 import { couldEverFit } from "../could-ever.ts";
 import { askForMore } from "../place-waiting.ts";
 import { carryOut } from "./carry-out.ts";
@@ -22,6 +23,11 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
   if (world.evictable.size === 0 && world.state.promises.size === 0) return;
   const waiting = classesToHelp(world);
   if (!waiting.some((found) => mayFind(batch, found, reason))) return;
+  byStandingsOfNow(world, () => planFor(batch, waiting, reason));
+}
+
+function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: EvictionReason): void {
+  const { world } = batch;
   const search = searches[world.rules.eviction.search];
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);

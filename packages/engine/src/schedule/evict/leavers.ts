@@ -84,7 +84,7 @@ function spareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: Vic
 
 /** How many workers leave only together: all, where the gang cannot be smaller. */
 function coreOf({ world }: Batch, { spec }: Workload, attempt: Attempt): number {
-  return canResize(world.state, attempt)
-    ? Math.min(attempt.workers.length, minWorkersOf(spec.gang))
-    : attempt.workers.length;
+  const { length } = attempt.workers;
+  const least = minWorkersOf(spec.gang);
+  return least < length && canResize(world.state, attempt) ? least : length;
 }

@@ -5,9 +5,11 @@ import type { Attempt, AttemptProgress, Workload } from "../../model/workload.ts
 export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number): number | null {
   const { walltimeMs } = workload.spec;
   const startedAtMs = attempt.startedAtMs ?? nowMs;
-  const ends = [walltimeMs === null ? null : startedAtMs + walltimeMs, endByProgressMs(workload, attempt)];
-  const known = ends.filter((atMs) => atMs !== null);
-  return known.length === 0 ? null : Math.max(0, Math.min(...known) - nowMs);
+  const byWalltimeMs = walltimeMs === null ? null : startedAtMs + walltimeMs;
+  const byProgressMs = endByProgressMs(workload, attempt);
+  if (byWalltimeMs === null && byProgressMs === null) return null;
+  const endMs = Math.min(byWalltimeMs ?? Number.POSITIVE_INFINITY, byProgressMs ?? Number.POSITIVE_INFINITY);
+  return Math.max(0, endMs - nowMs);
 }
 
 function endByProgressMs(workload: Workload, attempt: Attempt): number | null {

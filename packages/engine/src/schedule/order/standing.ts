@@ -31,12 +31,26 @@ export type Standings = ReadonlyMap<TeamNode, Standing>;
 
 /** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
 export function standingsOf(world: World): Standings {
+  if (world.standingsHeld !== null) return world.standingsHeld;
   // Work also joins the queue without an event, when its time has come.
   const key = `${world.state.sequence} ${world.queue.changes} ${world.past.step}`;
   if (world.standings?.key === key) return world.standings.value;
   const value = computeStandings(world);
   world.standings = { key, value };
   return value;
+}
+
+/**
+ * Does something by the shares as they are when it begins: what it decides moves none of them (`demand.ts`), and adding them up
+ * anew after each of thousands of plans is what those would cost.
+ */
+export function byStandingsOfNow(world: World, act: () => void): void {
+  world.standingsHeld = standingsOf(world);
+  try {
+    act();
+  } finally {
+    world.standingsHeld = null;
+  }
 }
 
 function computeStandings(world: World): Standings {
