@@ -59,7 +59,9 @@ export function nextLook({ state, budgets }: World, team: TeamName, nowMs: numbe
   if (account === undefined || budget === undefined) return null;
   const percent = account.crossed === undefined ? BUDGET_WARNING_PERCENT : BUDGET_SPENT_PERCENT;
   const isSpent = account.crossed?.percent === BUDGET_SPENT_PERCENT;
-  const reaches = isSpent ? null : reachesMs(account, budget, { rate: budgets.rate(team), percent });
+  // What was used up in a period that is over counts no more, whether or not anything was recorded at its end.
+  const rate = budgets.rate(team);
+  const reaches = isSpent ? null : reachesMs(accrued(account, budget, { rate, nowMs }), budget, { rate, percent });
   const renewed = renewalMs(budget, nowMs);
   return reaches === null || (renewed !== null && renewed < reaches) ? renewed : reaches;
 }

@@ -60,7 +60,7 @@ export function reachesMs(
   { rate, percent }: { readonly rate: Rate; readonly percent: number },
 ): number | null {
   const left = (limit: number | undefined, spent: number, perMs: number): number => {
-    if (limit === undefined) return Number.POSITIVE_INFINITY;
+    if (limit === undefined || perMs === 0) return Number.POSITIVE_INFINITY;
     const missing = (limit * WHOLE_MILLI * HOUR_MS * percent) / 100 - spent;
     return missing <= 0 ? 0 : missing / perMs;
   };

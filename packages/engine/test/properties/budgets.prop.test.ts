@@ -14,6 +14,8 @@ const PARENTS: Readonly<Record<string, string | null>> = { lab: null, "lab/a": "
 const NAMES = Object.keys(PARENTS);
 /** Micro-dollars for an hour of an accelerator. */
 const PRICE = 2_500_000;
+/** Far more often than budgets of four teams could ask to be looked at within twenty days. */
+const WAKES_MAX = 1000;
 
 const budget = fc
   .record({
@@ -130,7 +132,8 @@ class Play {
   }
 
   #pass(untilMs: number): void {
-    for (;;) {
+    for (let turns = 0; ; turns++) {
+      expect(turns, `woken without end at ${this.drive.nowMs}`).toBeLessThan(WAKES_MAX);
       const wake = this.drive.engine.nextWakeAtMs();
       this.drive.nowMs = Math.max(this.drive.nowMs, Math.min(wake ?? untilMs, untilMs));
       this.#receive({ kind: "tick" });
