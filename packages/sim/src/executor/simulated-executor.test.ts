@@ -27,6 +27,17 @@ function stop(id: string, graceTimeoutMs: number) {
   } as const;
 }
 
+/** The second of an attempt's workers is to go on elsewhere. */
+function replaceSecond(id: string, node: string) {
+  return {
+    kind: "replaceWorkers",
+    executor: "simulated",
+    attemptId: attemptId(id),
+    workloadId: workloadId("w1"),
+    workers: [{ rank: 1, worker: { node: nodeId(node), accelerators: "0" } }],
+  } as const;
+}
+
 /** An executor whose attempts take 100 ms, and a clock that runs until nothing is due. */
 function bench(options: Partial<SimulatedExecutorOptions> = {}) {
   const queue = new EventQueue();
@@ -139,14 +150,7 @@ describe("the simulated executor", () => {
 
   it("goes on with a worker in a new place: all wait until it has started, and nothing that was done is lost", () => {
     const { executor, said } = bench();
-    const replaced = { rank: 1, worker: { node: nodeId("n3"), accelerators: "0" } };
-    const replace = {
-      kind: "replaceWorkers",
-      executor: "simulated",
-      attemptId: attemptId("a"),
-      workloadId: workloadId("w1"),
-      workers: [replaced],
-    } as const;
+    const replace = replaceSecond("a", "n3");
     executor.perform([launch("a", ["n1", "n2"])], 0);
     said(10);
     executor.loseNode(nodeId("n2"), 60);
@@ -158,6 +162,18 @@ describe("the simulated executor", () => {
     expect(said()).toEqual(["100 workersJoined", "140 a exited 0,0"]);
     executor.returnNode(nodeId("n2"), 200);
     expect(said()).toEqual([]);
+  });
+
+  it("starts a gang whose worker is replaced before it ran anew as a whole", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("a", ["n1", "n2"]), launch("b", ["n1", "n4"])], 0);
+    executor.loseNode(nodeId("n2"), 4);
+    // Somebody took both to run already.
+    executor.perform([replaceSecond("a", "n3")], 6);
+    executor.perform([replaceSecond("b", "n3")], 7);
+    expect(said(100)).toEqual(["16 workersJoined", "16 a attemptRunning", "17 workersJoined", "17 b attemptRunning"]);
+    expect(said()).toEqual(["116 a exited 0,0", "117 b exited 0,0"]);
+    expect(executor.liveCount).toBe(0);
   });
 
   it("loses what is launched on a dead machine", () => {

@@ -90,7 +90,7 @@ interface SimulatedAttempt {
   brokenAtMs: number;
   /** Meaningful while the attempt runs. */
   startedAtMs: number;
-  /** When the entry is due; meaningful while the attempt runs. */
+  /** When the entry is due; meaningful while the attempt runs. `Infinity`: it has not run yet. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
   /** What it is still to report, if it reports any, and the queue entry of the next. */
@@ -245,8 +245,7 @@ export class SimulatedExecutor {
       attempt.phase = "stopping";
       attempt.awaits = this.#pushExit(slot, nowMs);
     } else {
-      const payload = (slot << ENTRY_BITS) | attemptEntry.starts;
-      attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
+      attempt.awaits = this.#pushStart(slot, nowMs);
     }
   }
 
@@ -299,8 +298,7 @@ export class SimulatedExecutor {
       attempt.exit = "terminated";
       attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
     } else if (startedAtMs === null) {
-      const payload = (slot << ENTRY_BITS) | attemptEntry.starts;
-      attempt.awaits = this.#queue.push(nowMs + this.#options.startupMs, ranks.observation, payload);
+      attempt.awaits = this.#pushStart(slot, nowMs);
     } else {
       attempt.phase = "running";
       attempt.startedAtMs = startedAtMs;
@@ -369,14 +367,14 @@ export class SimulatedExecutor {
   }
 
   /**
-   * The others wait until the workers in new places have started, and all go on from where they were. A gang of which other machines
-   * are down, too, stays broken until it is told of them.
+   * The others wait until the workers in new places have started, and all go on from where they were: from the beginning if none of
+   * them had started yet, whatever anybody was told. A gang of which other machines are down, too, stays broken until it is told of them.
    */
   #replace({ attemptId, workers }: ReplaceWorkers, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
-    if (attempt.phase === "stopping" || attempt.phase === "starting") return;
+    if (attempt.phase === "stopping") return;
     // Asked again after a crash, they may be on their way.
     const isKnown = workers.every(({ rank, worker }) => isSame(attempt.workers[rank], worker));
     if (isKnown && attempt.awaitsJoining !== 0) return;
@@ -390,9 +388,14 @@ export class SimulatedExecutor {
       ranks.observation,
       (slot << ENTRY_BITS) | attemptEntry.joins,
     );
+    attempt.exit = "planned";
+    if (attempt.endsAtMs === Number.POSITIVE_INFINITY) {
+      attempt.phase = "starting";
+      attempt.awaits = this.#pushStart(slot, nowMs);
+      return;
+    }
     attempt.endsAtMs += startupMs + (attempt.phase === "broken" ? nowMs - attempt.brokenAtMs : 0);
     attempt.phase = "running";
-    attempt.exit = "planned";
     attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
     if (attempt.checkpoints !== null) this.#pushCheckpoint(slot, attempt);
   }
@@ -421,6 +424,14 @@ export class SimulatedExecutor {
       attempt.endsAtMs = nowMs + Math.ceil(((attempt.endsAtMs - nowMs) * before) / after);
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
     }
+  }
+
+  #pushStart(slot: number, nowMs: number): number {
+    return this.#queue.push(
+      nowMs + this.#options.startupMs,
+      ranks.observation,
+      (slot << ENTRY_BITS) | attemptEntry.starts,
+    );
   }
 
   #pushExit(slot: number, atMs: number): number {
