@@ -27,7 +27,7 @@ describe("ranges that are held against what comes", () => {
   it.each([
     ["far too narrow", 0.3, 0],
     ["right", 0.8, 0],
-    ["far too wide", 3, 0],
+    ["far too wide", 2, 0],
     ["too early", 0.5, 40],
     ["too late", 0.5, -40],
   ])("miss a tenth on either side after a while: forecasts that are %s", (_, belief, bias) => {

@@ -30,9 +30,9 @@ export interface CalibrationRules {
 
 export const usualCalibrationRules: CalibrationRules = {
   missShare: 0.1,
-  step: 0.015,
-  firstStretch: 1.3,
-  stretchMax: 4,
+  step: 0.01,
+  firstStretch: 1.1,
+  stretchMax: 3,
   distanceMinShare: 0.2,
   distanceMinMs: 60_000,
 };

@@ -30,7 +30,7 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
 };
 
 /** Fewer say nothing of tenths; more change little. */
-const scenarioBounds = { min: 8, max: 32 } as const;
+const scenarioBounds = { min: 8, max: 64 } as const;
 
 /** Far below the width of any range: a start a day away is told to twenty minutes, and to an hour where very much waits. */
 const grain = 1 / 64;
@@ -129,8 +129,10 @@ function rangeOf(
   { nowMs, calibration }: EstimateOptions,
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
+  // Of n draws the k-th smallest lies at k/(n + 1) of the distribution on average (Weibull's plotting position); the usual
+  // interpolation from smallest to largest would hold too little of it when n is small.
   const quantile = (tenths: number): number => {
-    const place = (tenths * (scenarioCount - 1)) / 10;
+    const place = Math.min(scenarioCount - 1, Math.max(0, (tenths * (scenarioCount + 1)) / 10 - 1));
     const low = Math.floor(place);
     const share = place - low;
     return share === 0 ? waitMs(low) : waitMs(low) * (1 - share) + waitMs(low + 1) * share;
