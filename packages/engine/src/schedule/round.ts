@@ -5,6 +5,7 @@
  */
 import type { Batch } from "../batch.ts";
 import type { Phase } from "../policy/policy.ts";
+import type { Reservation } from "./backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "./drop-incomplete.ts";
 import { evictFor } from "./evict/evict.ts";
@@ -38,12 +39,31 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
   for (let turn = 0; turn < TURNS_MAX && idleCount < named.length && !batch.isOver; turn++) {
     const { length } = batch.events;
+    const { reservations } = batch.world;
     const phase = named[turn % named.length] as Phase;
     phases[phase](batch);
-    idleCount = batch.events.length === length ? idleCount + 1 : 0;
+    if (batch.events.length > length) idleCount = 0;
+    // Who stayed out of the way of other protected starts may have room beside these.
+    else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
     if (phase === "refill" && batch.events.slice(length).some(({ kind }) => kind === "evictionPlanned")) return;
   }
+}
+
+const areAlike = (before: readonly Reservation[], after: readonly Reservation[]): boolean =>
+  before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation));
+
+/** The same start in the same place; remembered ones are the same record. */
+function isLike(left: Reservation, right: Reservation): boolean {
+  if (left === right) return true;
+  const [ours, theirs] = [left.placement.workers, right.placement.workers];
+  return (
+    left.workloadId === right.workloadId &&
+    left.startMs === right.startMs &&
+    left.endMs === right.endMs &&
+    ours.length === theirs.length &&
+    ours.every(({ node, accelerators }, at) => node === theirs[at]?.node && accelerators === theirs[at]?.accelerators)
+  );
 }
 
 /** Where promises are forgotten after a round, every phase has one turn; what is evicted stops counting for its team at once. */
