@@ -129,7 +129,9 @@ function applyIn(home: string, checkpoints: string): void {
   copyFileSync(corpus, path.join(checkpoints, "corpus.txt"));
   const text = readFileSync(path.join(example, "train.yaml"), "utf8");
   const env = `env: { QUICKSTART_SAVE_EVERY: ${SAVE_EVERY} }`;
-  const lines = [text.trimEnd(), `dir: ${example}`, `checkpoint: { dir: ${checkpoints} }`, env, ""];
+  const elsewhere = text.trimEnd().replace(/^checkpoint: \{ /m, `checkpoint: { dir: ${checkpoints}, `);
+  expect(elsewhere).toContain(checkpoints);
+  const lines = [elsewhere, `dir: ${example}`, env, ""];
   writeFileSync(path.join(home, "train.yaml"), lines.join("\n"));
 }
 
