@@ -35,6 +35,7 @@ export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";
 export { createEngine, forkEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
+export { nodeLike } from "./explain/node-like.ts";
 export { smallestChanges } from "./explain/smallest-change.ts";
 export { beforeSubmitting } from "./explain/before-submitting.ts";
 export type { SubmissionForecast } from "./explain/before-submitting.ts";

@@ -1,7 +1,5 @@
 /** Changes that others make, or that time brings: for each kind the values to try, the smallest change first, and what they are. */
 import type { Input } from "../inputs.ts";
-import type { NodeSpec } from "../model/fleet.ts";
-import { nodeId } from "../model/ids.ts";
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS } from "../model/team.ts";
 import type { Team } from "../model/team.ts";
@@ -21,6 +19,7 @@ import type { TeamNode } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Change } from "./change.ts";
 import type { OtherHope } from "./other-hope.ts";
+import { nodeLike } from "./node-like.ts";
 import { trialCommand } from "./trials.ts";
 import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
@@ -77,24 +76,6 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
   attemptId: id,
   exits: workers.map((_, worker) => ({ kind: "exited", worker, code: 0 })),
 });
-
-/** A node that is not there yet, in every way like one that is. */
-function nodeLike({ state }: World, like: NodeSpec["id"], index: number): NodeSpec {
-  const known = state.nodes.get(like);
-  invariant(known !== undefined, `no node ${like}`);
-  const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = known;
-  return {
-    id: nodeId(`${like}+${index + 1}`),
-    pool,
-    fabric,
-    acceleratorCount,
-    coresMilli,
-    memoryMib,
-    ...(labels === undefined ? {} : { labels }),
-    ...(workersMax === undefined ? {} : { workersMax }),
-    ...(acceleratorGroups === undefined ? {} : { acceleratorGroups }),
-  };
-}
 
 interface Ending {
   readonly attempt: Attempt;
@@ -242,7 +223,7 @@ export function moreNodes(world: World, found: PlacementClass): readonly OtherLi
     const inputs = (change: OtherChange): readonly Input[] =>
       Array.from({ length: "count" in change ? change.count : 0 }, (_, index) => ({
         kind: "nodeSeen",
-        node: nodeLike(world, like.node.id, index),
+        node: nodeLike(like.node, index),
       }));
     return [{ values, inputs, firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1) }];
   });

@@ -2,8 +2,8 @@
  * What would become of the next hours if nodes came or went, or a team or the policy were another: two courses on forks of one
  * state, in which every task lasts the same, so that what differs between them comes of the change alone.
  */
-import { commandId, nodeId } from "@headroom/engine";
-import type { Command, Engine, Input, NodeSpec, Policy, Team, WorkloadId } from "@headroom/engine";
+import { commandId, nodeId, nodeLike } from "@headroom/engine";
+import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { workHistory } from "../estimate/history.ts";
 import { playCourse } from "./course.ts";
@@ -91,19 +91,5 @@ function inputsOf(engine: Engine, { loseNodes, addNodes, teams, policy }: WhatIf
 function nodesLike({ state }: Engine, like: string, count: number): readonly Input[] {
   const known = state.nodes.get(nodeId(like));
   if (known === undefined) return [];
-  const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = known;
-  return Array.from({ length: count }, (_, index): Input => {
-    const node: NodeSpec = {
-      id: nodeId(`${like}+${index + 1}`),
-      pool,
-      fabric,
-      acceleratorCount,
-      coresMilli,
-      memoryMib,
-      ...(labels === undefined ? {} : { labels }),
-      ...(workersMax === undefined ? {} : { workersMax }),
-      ...(acceleratorGroups === undefined ? {} : { acceleratorGroups }),
-    };
-    return { kind: "nodeSeen", node };
-  });
+  return Array.from({ length: count }, (_, index): Input => ({ kind: "nodeSeen", node: nodeLike(known, index) }));
 }
