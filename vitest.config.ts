@@ -25,8 +25,8 @@ export default defineConfig({
           include: [`${roots}/*.test.{ts,tsx}`],
           exclude: [...exclude, ...named.map((suite) => `**/*.${suite}.test.{ts,tsx}`)],
           expect: expectOptions,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 150_000,
+          hookTimeout: 150_000,
         },
       },
       {
@@ -37,8 +37,8 @@ export default defineConfig({
           globalSetup: ["./tools/chromium-setup.ts"],
           fileParallelism: false,
           expect: expectOptions,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       ...asked.map((suite) => ({

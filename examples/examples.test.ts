@@ -11,7 +11,7 @@ const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf
 
 describe("the examples' workload files", () => {
   it("are all here", () => {
-    expect(files).toEqual(["quickstart/train.yaml", "torchrun/train.yaml", "vllm/serve.yaml"]);
+    expect(files).toEqual(["quickstart/train.yaml", "torchrun/elastic.yaml", "torchrun/train.yaml", "vllm/serve.yaml"]);
   });
 
   it.each(files)("%s reads without a problem", (file) => {

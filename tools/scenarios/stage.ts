@@ -212,3 +212,9 @@ export function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
     team: teamName(team),
   };
 }
+
+/** The accelerators of a node from `first` on, as a set's text; none: empty. */
+export function acceleratorsFrom(first: number, count: number): string {
+  if (count === 0) return "";
+  return count === 1 ? `${first}` : `${first}-${first + count - 1}`;
+}

@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { HeadroomClient, Workload } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
-import { isHopeless } from "./commands/why.ts";
 import { writeLogs } from "./output/log-lines.ts";
 import { printable } from "./terminal.ts";
 
@@ -81,6 +80,7 @@ async function stateLine(client: HeadroomClient, workload: Workload): Promise<st
   }
   const verdict = await client.explainWorkload(workload.id);
   if (verdict.kind !== "blocked") return `${name} is starting`;
+  const { isHopeless } = await import("@headroom/protocol");
   return `${name} waits${isHopeless(verdict) ? " and can never start on this fleet" : ""}: ${printable(verdict.sentence)}`;
 }
 

@@ -5,6 +5,9 @@ import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
+/** A busy machine plays the time to come slowly. */
+const PATIENCE_MS = 100_000;
+
 /** By address: what is there only once that page is, with its content. */
 const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/": (page) => page.getByRole("application", { name: "Fleet map" }),
@@ -98,6 +101,13 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await rowsOf(page, "Queue").getByRole("link").click();
       await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
+      await page.getByRole("button", { name: "When will it start, and what would start it now?" }).click();
+      await page.getByText(/^It starts in /).waitFor({ timeout: PATIENCE_MS });
+      await page
+        .getByRole("region", { name: "What would start it now" })
+        .getByText(/starts it now/)
+        .waitFor({ timeout: PATIENCE_MS });
+      await check("when it will start");
       await openOneByOne(page, check);
       expect(found).toEqual({});
       // Nothing is wider than the window: nobody has to scroll sideways to read.
@@ -214,7 +224,8 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await expectShown(page.getByRole("heading", { level: 1, name }));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await expectShown(page.getByRole("alertdialog"));
+      // The page's own button has the same name until the question has taken the focus.
+      await expectShown(page.getByRole("alertdialog").locator(":focus"));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await expectShown(page.getByText("Cancelled", { exact: true }).first());

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, consoleDir, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
+/** A busy machine plays the time to come slowly. */
+const PATIENCE_MS = 100_000;
+
 describe.skipIf(chromiumPath === null)("the demo", () => {
   let server: StaticServer;
   let browser: OpenBrowser;
@@ -96,6 +99,19 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await expectShown(page.getByRole("heading", { level: 1, name: "everything-at-once" }));
     const waits = page.getByRole("region", { name: "Why it waits" });
     await waits.getByText(/^It needs .*; even with nothing else running/).waitFor();
+    const ask = waits.getByRole("button");
+    expect(await ask.textContent()).toBe("When will it start, and what would start it now?");
+    await ask.click();
+    const estimate = waits.getByRole("region", { name: "When it will start" });
+    await estimate
+      .getByText(/^It starts in 0 of \d+ scenarios within the horizon: no time can be given\.$/)
+      .waitFor({ timeout: PATIENCE_MS });
+    await expectShown(estimate.getByText("nine in ten before", { exact: true }));
+    expect(await estimate.getByText("beyond the horizon", { exact: true }).count()).toBe(3);
+    const changes = waits.getByRole("region", { name: "What would start it now" });
+    await changes.getByText("Any one of these starts it now; each was tried:").waitFor({ timeout: PATIENCE_MS });
+    await expectShown(changes.getByText(/^Ask for \d+ workers? instead of 64\.$/));
+    await expectShown(waits.getByRole("button", { name: "Ask again" }));
 
     await page
       .getByRole("link", { name: /^Queue/ })

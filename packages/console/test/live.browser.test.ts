@@ -1,5 +1,6 @@
 /** The console on a real control plane: real processes through the local executor, over HTTP, behind its sign-in. */
-import type { Page } from "playwright-core";
+import { problemOf } from "@headroom/protocol";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
@@ -101,6 +102,31 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.getByText("It needs 4 accelerators; 2 of 4 are free.").waitFor();
     await goTo("Queue");
     await expectShown(page.getByRole("row", { name: /needs-all.*4 \/ 2.*2 of 4 are free/ }));
+  });
+
+  it("says when it will start and what would start it now once somebody asks, each without the other", async () => {
+    await page
+      .getByRole("row", { name: /needs-all/ })
+      .getByRole("link")
+      .click();
+    const waits = page.getByRole("region", { name: "Why it waits" });
+    const held: Route[] = [];
+    await page.route("**/estimate", (route) => void held.push(route));
+    await waits.getByRole("button", { name: "When will it start, and what would start it now?" }).click();
+    await expectShown(waits.getByText("Ask for 2 accelerators per worker instead of 4."));
+    await expectShown(waits.getByRole("status", { name: "Loading: When it will start" }));
+    await expectShown(waits.getByRole("button", { name: "Asking the scheduler" }));
+    const json = problemOf("unknownWorkload", "It was here a moment ago.");
+    expect(held.length).toBe(1);
+    await held[0]?.fulfill({ status: json.status, json, contentType: "application/problem+json" });
+    await expectShown(waits.getByRole("alert").getByText("It was here a moment ago."));
+    await page.unroute("**/estimate");
+    await waits.getByRole("button", { name: "Ask again" }).click();
+    await expectShown(waits.getByText(/^It starts in /));
+    await expectShown(waits.getByText("half before", { exact: true }));
+    await waits.getByRole("alert").waitFor({ state: "detached" });
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await goTo("Queue");
   });
 
   it("pages through a long queue and filters all of it", async () => {

@@ -5,6 +5,7 @@ import type { Event } from "./events.ts";
 import type { Attempt } from "./model/workload.ts";
 import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
+import type { Leavers } from "./schedule/evict/leavers.ts";
 import { Ledger } from "./state/ledger.ts";
 import type { PlacementClass } from "./state/queue.ts";
 import type { World } from "./state/world.ts";
@@ -17,11 +18,15 @@ export class Batch {
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
+  /** Who was found last to be asked to leave for somebody (`schedule/evict/leavers.ts`). */
+  leavers: Leavers | null = null;
   #ledger: Ledger | null = null;
   /** In a trial: whether the round has told what it is about, now that a class was asked. */
   readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;
   /** Nothing that the round would still do is asked for. */
   isOver = false;
+  /** In a trial: told of every event before it is applied. */
+  note: ((event: Event) => void) | null = null;
   /** By now work may be taken for others that could not be before. */
   freesVictims = false;
   readonly #queueChanges: number;
@@ -59,6 +64,7 @@ export class Batch {
   }
 
   emit(event: Event): void {
+    this.note?.(event);
     applyEvent(this.world, event);
     this.events = appended(this.events, event);
   }

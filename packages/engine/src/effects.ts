@@ -47,6 +47,8 @@ export interface GrowGang {
   readonly workloadId: WorkloadId;
   readonly firstRank: number;
   readonly workers: readonly WorkerAllocation[];
+  /** As the gang would be launched at its new size: what the further workers are to find is told from it. */
+  readonly launch: LaunchGang;
 }
 
 /** The gang goes on with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
@@ -56,6 +58,8 @@ export interface ShrinkGang {
   readonly attemptId: AttemptId;
   readonly workers: number;
   readonly graceTimeoutMs: number;
+  /** The gang is asked for a checkpoint first, and the others are told to leave when it has reported one, or after this time; absent: at once. */
+  readonly checkpointTimeoutMs?: number;
 }
 
 export interface ReplacedWorker {
@@ -64,8 +68,9 @@ export interface ReplacedWorker {
 }
 
 /**
- * Workers were lost with their node: these start in their places, with the same ranks, while the others wait for them or go on. What
- * still runs of the lost ones, where the node is only cut off, must not come back: the executor sees to that.
+ * Workers were lost with their node, or leave it before it goes: these start in their places, with the same ranks, while the others
+ * wait for them or go on. What still runs of the old ones is stopped first, and where the node is only cut off it must not come
+ * back: the executor sees to that.
  */
 export interface ReplaceWorkers {
   readonly kind: "replaceWorkers";

@@ -1,6 +1,7 @@
 /** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
 import { Batch } from "./batch.ts";
 import { applyEvent } from "./apply/apply.ts";
+import { RoundTakenBack } from "./apply/take-back.ts";
 import { decideCommand } from "./decide/commands.ts";
 import { decideObservation } from "./decide/observations.ts";
 import { decideSignal } from "./decide/signals.ts";
@@ -11,6 +12,8 @@ import type { WorkloadId } from "./model/ids.ts";
 import { outstandingEffects } from "./decide/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "./schedule/defragment.ts";
+import { findPlacement } from "./schedule/place.ts";
+import { isInGroups } from "./schedule/request.ts";
 import { runRound } from "./schedule/round.ts";
 import { copyLiveState } from "./state/copy.ts";
 import { learnOutcomes } from "./schedule/learn-outcomes.ts";
@@ -19,6 +22,7 @@ import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "./state/hash.ts"
 import type { Lanes } from "./state/hash.ts";
 import { InvariantError, invariant } from "./state/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
+import type { PlacementClass } from "./state/queue.ts";
 import type { ReadonlyState } from "./state/state.ts";
 import { unreachable } from "./state/unreachable.ts";
 import { emptyState, indexState } from "./state/world.ts";
@@ -56,7 +60,6 @@ class EngineCore implements Engine {
 
   receive(inputs: readonly Input[], nowMs: number): Ready {
     invariant(!this.#awaitingAdvance, "receive before advance: the last batch is not known to be durable");
-    // Not `invariant`: its message would be put together in every round.
     if (!Number.isSafeInteger(nowMs) || nowMs < 0)
       throw new InvariantError(`${nowMs} is not an instant in whole milliseconds`);
     this.#clockMs = Math.max(this.#clockMs, nowMs);
@@ -161,10 +164,12 @@ function takeIn(batch: Batch, input: Input): void {
       return decideCommand(batch, input);
     case "nodeSeen":
     case "nodeUnreachable":
+    case "nodeNotice":
     case "attemptRunning":
     case "attemptExited":
     case "workersLeft":
     case "workersJoined":
+    case "joinFailed":
     case "attemptLost":
       return decideObservation(batch, input);
     case "progressReported":
@@ -243,30 +248,56 @@ export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number)
   return batch;
 }
 
+/** A round that was tried for the sake of one workload. */
+export interface Tried {
+  /** Of the inputs, which stay. */
+  readonly taken: readonly Event[];
+  /** Of the inputs and of the round. */
+  readonly events: readonly Event[];
+  /** Takes back what the round recorded; false: more than can be taken back. */
+  takeBack(): boolean;
+}
+
 /**
  * The same for the sake of one workload alone, `null`: of the one that the inputs submit. The round ends as soon as it is known
  * whether that starts.
  */
-export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Tried {
   const world = worldOf(fork);
-  const { state, rules } = world;
   let target = sought;
   const batch: Batch = new Batch(world, nowMs, (found, started) => {
     const last = started ? batch.events.at(-1) : undefined;
-    if (last !== undefined) return last.kind === "gangPlaced" && last.workloadId === target;
-    // It is not asked again: nobody can be asked to leave for it, and no protected start moves.
-    const isFinal =
-      rules.phases[0] === "place" &&
-      rules.backfill.reserve === "none" &&
-      world.evictable.size === 0 &&
-      state.promises.size === 0;
-    return isFinal && target !== null && found === state.workloads.get(target)?.placementClass;
+    if (last?.kind === "gangPlaced" && last.workloadId === target) return true;
+    const own = target === null ? null : (world.state.workloads.get(target)?.placementClass ?? null);
+    return own !== null && isOutOfReach(world, own, { found, started });
   });
   for (const input of inputs) takeIn(batch, input);
-  const submitted = batch.events.findLast((event) => event.kind === "workloadSubmitted");
-  target ??= submitted?.workloadId ?? null;
+  const taken = [...batch.events];
+  target ??= taken.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
+  const round = new RoundTakenBack(world);
+  batch.note = (event) => round.note(event);
   runRound(batch);
-  return batch;
+  return { taken, events: batch.events, takeBack: () => round.takeBack() };
+}
+
+/**
+ * Whether what waits cannot start any more in a round in which nobody can be asked to leave and nothing is promised: it finds no
+ * room, not even when those have left who leave anyway, and from here on others only take more. What may be evicted later in the
+ * round has started in that room, and gives no more of it back.
+ */
+function isOutOfReach(
+  world: World,
+  own: PlacementClass,
+  { found, started }: { readonly found: PlacementClass; readonly started: boolean },
+): boolean {
+  const { rules, evictable, state } = world;
+  // Loans of cells may come to be evictable later in the round.
+  if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
+  if (evictable.size > 0 || state.promises.size > 0) return false;
+  // While a class is asked that does not start, protected starts may be booked that stand in the way for now.
+  if (!started && (rules.backfill.reserve !== "none" || found !== own)) return false;
+  // What groups find is put together group by group: others may leave room by taking some.
+  return !isInGroups(own) && findPlacement(world, own, "coming") === null;
 }
 
 /**

@@ -12,6 +12,7 @@ import type {
   EndReason,
   EvictionReason,
   EvictionRight,
+  Prediction,
   PromisedPlace,
   StopReason,
   WaitsFor,
@@ -38,7 +39,18 @@ export type FleetEvent =
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
-  | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string });
+  | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** From now on the node is kept for work that loses nodes. */
+  | (Fact<"spareKept"> & { readonly nodeId: NodeId })
+  /** It is a node like any other again. `workloadId`: for whom, where it was taken. */
+  | (Fact<"spareReleased"> & {
+      readonly nodeId: NodeId;
+      readonly reason: SpareEnd;
+      readonly workloadId: WorkloadId | null;
+    });
+
+/** `taken` by work that lost a node; the node itself was lost or drained, or the `calendar` has it; its pool wants `fewer`. */
+export type SpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
   | (Fact<"teamDefined", 2> & { readonly team: Team })
@@ -111,8 +123,12 @@ export type AttemptEvent =
       readonly number: number;
       readonly acceleratorType: string;
       readonly workers: readonly WorkerAllocation[];
+      /** Absent: it is taken to run as long as its walltime says. */
+      readonly prediction?: Prediction;
     })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
+  /** It has run longer than was predicted: from now on it is taken to run that long in all, and protected starts may move back. */
+  | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
   | (Fact<"attemptStopRequested", 2> & { readonly attemptId: AttemptId; readonly reason: StopReason })
   /** What is to stop is asked for a checkpoint first, and may take until then. */
   | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
@@ -145,13 +161,21 @@ export type AttemptEvent =
   /** The workers that were asked to leave have left. */
   | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
   /** Workers of a gang that goes on without them were lost with their node. */
-  | (Fact<"ranksLost"> & { readonly attemptId: AttemptId; readonly nodeId: NodeId; readonly ranks: readonly number[] })
+  | (Fact<"ranksLost"> & {
+      readonly attemptId: AttemptId;
+      readonly nodeId: NodeId;
+      readonly ranks: readonly number[];
+      /** They are given up before the node is away, since others take their places; absent: it is gone. */
+      readonly ahead?: true;
+    })
   /** New places for all ranks that were lost, in their order. */
   | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   /** The workers in new places have joined the others. */
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
   /** Further workers for a gang that runs, behind those it has. */
   | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  /** Further workers did not come: it goes on with its first `workers` workers, and asks for no more. */
+  | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
   | (Fact<"placePromised"> & { readonly promise: PromisedPlace })
   /** It goes on where it is, as a loan of what is idle: the cells of its team are given to this workload. */
   | (Fact<"loanRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
@@ -162,6 +186,8 @@ export type AttemptEvent =
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
+      /** How the team for which it is stands, without the place and with it; journals from before this was recorded do not say. */
+      readonly beneficiary?: TeamStanding;
       /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
       readonly pairsGathered?: number;
     })
@@ -173,7 +199,14 @@ export type AttemptEvent =
 /** `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: something came up that does not wait. */
 export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
-/** What a plan takes from one attempt, and how its team and the beneficiary's stood, as parts of their claims in thousandths. */
+/** A team's dominant share before and after, as parts of what it may claim, in thousandths. */
+export interface TeamStanding {
+  readonly team: TeamName;
+  readonly shareBeforeMilli: number;
+  readonly shareAfterMilli: number;
+}
+
+/** What a plan takes from one attempt, and how its team stood, as parts of its claim in thousandths. */
 export interface PlannedVictim {
   readonly attemptId: AttemptId;
   /** Workers that it keeps; 0: it is evicted whole. */
@@ -197,6 +230,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   nodeReturned: 1,
   nodeDrainStarted: 1,
   nodeResumed: 1,
+  spareKept: 1,
+  spareReleased: 1,
   teamDefined: 2,
   teamRemoved: 1,
   policySet: 2,
@@ -219,6 +254,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   workloadEnded: 1,
   gangPlaced: 1,
   attemptStarted: 1,
+  predictionCorrected: 1,
   attemptStopRequested: 2,
   checkpointRequested: 1,
   checkpointWaitEnded: 1,
@@ -226,6 +262,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   gangShrinkRequested: 1,
   workersLeft: 1,
   gangGrown: 1,
+  joinFailed: 1,
   ranksLost: 1,
   workersReplaced: 1,
   workersJoined: 1,

@@ -7,6 +7,8 @@
 export * from "./model/ids.ts";
 export * from "./model/accelerator-set.ts";
 export * from "./model/fleet.ts";
+export { MIG_DEVICES, MIG_PROFILES, migTable, profileMilli } from "./model/mig.ts";
+export type { MigDevice, MigPart, MigPlace, MigTable } from "./model/mig.ts";
 export * from "./model/team.ts";
 export * from "./model/calendar.ts";
 export * from "./model/budget.ts";
@@ -30,6 +32,7 @@ export * from "./ready.ts";
 export * from "./policy/policy.ts";
 export * from "./policy/presets.ts";
 export { presetPurposes } from "./policy/preset-purposes.ts";
+export { predictedRun } from "./past/run-times.ts";
 export { rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";

@@ -44,6 +44,8 @@ export type Command =
 export type Observation =
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
+  /** Whoever lends the node takes it away at this instant; told again, the latest word counts. */
+  | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
   /** All workers have ended: their exits in the order in which they happened. */
   | {
@@ -53,10 +55,23 @@ export type Observation =
       /** What it produced, where nothing was reported while it ran; absent: nothing. */
       readonly artifacts?: readonly Artifact[];
     }
-  /** Of a gang that was asked to shrink, the workers that were to leave have left. */
-  | { readonly kind: "workersLeft"; readonly attemptId: AttemptId }
+  /**
+   * Of a gang that was asked to shrink, the workers that were to leave have left. `workers`: so many go on, so that an answer that
+   * crosses another request is known as such; absent: as many as were last asked for.
+   */
+  | { readonly kind: "workersLeft"; readonly attemptId: AttemptId; readonly workers?: number }
   /** Of a gang that lost workers with a node, those in new places work with the others. */
   | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
+  /**
+   * Of a gang that was to grow, a further worker could not be started or ended at once: the gang goes on with its first `workers`
+   * workers, and nothing runs of the others.
+   */
+  | {
+      readonly kind: "joinFailed";
+      readonly attemptId: AttemptId;
+      readonly workers: number;
+      readonly detail: string;
+    }
   /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
   | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
 

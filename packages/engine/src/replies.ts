@@ -36,6 +36,8 @@ export type Rejection =
   | { readonly code: "unknownSchedule"; readonly name: string }
   /** No day of the calendar is among its times. */
   | { readonly code: "neverDue"; readonly name: string }
+  /** The window ended before it was declared. */
+  | { readonly code: "windowOver"; readonly name: string; readonly endMs: number; readonly nowMs: number }
   /** Fewer accelerators than asked for are on nodes that nothing else is planned for in that time. */
   | {
       readonly code: "reservationTooLarge";
@@ -51,7 +53,13 @@ export type Rejection =
       readonly acceleratorsPerWorker: number;
     }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
-  | { readonly code: "unknownDependency"; readonly name: string }
+  /** `artifact`: what it waits for is produced by nobody; `cycle`: the names of work in one set that waits for each other. */
+  | {
+      readonly code: "unknownDependency";
+      readonly name: string;
+      readonly artifact?: string;
+      readonly cycle?: readonly string[];
+    }
   | {
       readonly code: "dependencyNotMet";
       readonly name: string;

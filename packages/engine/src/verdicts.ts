@@ -3,6 +3,7 @@
  * event that could change the answer; until one of them happens, asking again gives the same.
  */
 import type { WorkloadId } from "./model/ids.ts";
+import type { Prediction } from "./model/workload.ts";
 import type { EventKind } from "./events.ts";
 import type { QuotaBound } from "./state/team-use.ts";
 
@@ -36,6 +37,19 @@ export type BlockedReason =
       readonly binding: "accelerators" | "cores" | "memory";
       readonly neededPerWorker: number;
       readonly freeCount: number;
+    }
+  /**
+   * Too few accelerators of one type have memory slices left where a part of this profile may begin. `sliceCount`: slices that it
+   * takes; `misalignedCount`: accelerators that have as many left, and not where it may begin.
+   */
+  | {
+      readonly kind: "partShortfall";
+      readonly group?: string;
+      readonly profile: string;
+      readonly sliceCount: number;
+      readonly workers: number;
+      readonly placeableWorkers: number;
+      readonly misalignedCount: number;
     }
   /** There would be room, but not far enough from others. `workloadIds`: whom it would lie too near to, the first of them. */
   | {
@@ -97,6 +111,8 @@ export type BlockedReason =
       readonly microUsdPerKwhMax: number | null;
       readonly gramsPerKwh: number | null;
       readonly gramsPerKwhMax: number | null;
+      readonly cheapestMs?: number;
+      readonly cleanestMs?: number;
       readonly opensAtMs: number | null;
       readonly anywayAtMs: number | null;
     }
@@ -106,6 +122,8 @@ export type BlockedReason =
       readonly workloadId: WorkloadId;
       readonly startMs: number;
       readonly expectedEndMs: number;
+      /** Why it is expected to end by then; absent: its walltime says so. */
+      readonly prediction?: Prediction;
     }
   /** The budget of its team or of one above it is used up. Money in micro-dollars. */
   | {
@@ -125,6 +143,8 @@ export type BlockedReason =
       readonly endMs: number;
       readonly expectedEndMs: number;
     }
+  /** It would fit if these nodes were not kept as spares for work that loses nodes. */
+  | { readonly kind: "sparesKept"; readonly acceleratorTypes: readonly string[]; readonly nodes: number }
   /** It has a place as soon as those who were asked to leave have left. */
   | { readonly kind: "promised"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
+import { submissionForecast } from "./outlook.ts";
 import { schedule } from "./schedule.ts";
 import { teamSpec, type TeamSpec } from "./team.ts";
 import { workloadSpec } from "./workload-spec.ts";
@@ -50,14 +51,30 @@ export const applyChange = z
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "For workloads; null where a dry run would create one." }),
+    forecast: submissionForecast.optional().meta({
+      description:
+        "With `forecast`, of work that would be created: what would become of it, after what comes before it.",
+    }),
   })
   .meta({ id: "ApplyChange" });
 
+export const quotaWarning = z
+  .object({ team: z.string(), message: z.string() })
+  .meta({ id: "QuotaWarning", description: "Quotas that contradict each other or name what no pool has." });
+
 export const applyPlan = z
-  .object({ dryRun: z.boolean(), changes: z.array(applyChange) })
+  .object({
+    dryRun: z.boolean(),
+    changes: z.array(applyChange),
+    warnings: z
+      .array(quotaWarning)
+      .optional()
+      .meta({ description: "Taken as declared, but odd; left out: nothing is." }),
+  })
   .meta({ id: "ApplyPlan", description: "What was done, or, with `dryRun`, what would be." });
 
 export type ApplyRequest = z.output<typeof applyRequest>;
 export type ApplyRequestInput = z.input<typeof applyRequest>;
 export type ApplyChange = z.output<typeof applyChange>;
+export type QuotaWarning = z.output<typeof quotaWarning>;
 export type ApplyPlan = z.output<typeof applyPlan>;

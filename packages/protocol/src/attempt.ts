@@ -6,6 +6,9 @@ export const workerAllocation = z
   .object({
     node: z.string(),
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }),
+    slice: count
+      .optional()
+      .meta({ description: "The memory slice at which its part of the accelerator begins; left out: it has none." }),
     group: count.optional().meta({ description: "Position among the groups of its gang; left out: it has none." }),
   })
   .meta({ id: "WorkerAllocation" });
@@ -47,6 +50,14 @@ export const checkpoint = z
   .object({ step: count, path: z.string(), atMs: instantMs, attemptId: z.string() })
   .meta({ id: "Checkpoint" });
 
+export const prediction = z
+  .object({
+    durationMs: count,
+    runs: count.meta({ description: "From how many of its kind that ran before." }),
+    corrections: count.optional().meta({ description: "How often it ran longer than that, and was predicted anew." }),
+  })
+  .meta({ id: "Prediction", description: "How long it is taken to run, for plans; it is stopped at its walltime." });
+
 const attemptCommon = {
   id: z.string(),
   workloadId: z.string(),
@@ -74,6 +85,7 @@ const activeFields = {
     })
     .optional()
     .meta({ description: "Absent: its work tells nothing of the use of its accelerators." }),
+  prediction: prediction.optional().meta({ description: "Absent: it is taken to run as long as its walltime says." }),
   stop: z
     .object({
       reason: stopReason,
@@ -90,6 +102,10 @@ const activeFields = {
   joining: z.array(count).optional().meta({
     description: "Ranks that were lost with a node, were given new places, and have not joined the others yet.",
   }),
+  joinFailure: z
+    .object({ atMs: instantMs, detail: z.string() })
+    .optional()
+    .meta({ description: "A further worker did not come when it was last to grow: it asks for none any more." }),
 };
 
 export const attempt = z

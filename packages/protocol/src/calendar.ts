@@ -54,12 +54,30 @@ export const advanceReservation = z
   })
   .meta({ id: "AdvanceReservation", description: "Nodes kept for a team or users in this time; others end before." });
 
+const microUsdPerKwh = integer(0, limits.MICRO_USD_PER_KWH_MAX);
+const gramsPerKwh = integer(0, limits.GRAMS_PER_KWH_MAX);
+
 const tariffTimes = z
   .discriminatedUnion("kind", [
     z
       .strictObject({ kind: z.literal("once"), startMs: instant, endMs: instant })
       .refine(endsLater, mustEndLater)
       .meta({ description: "Then it leaves the calendar." }),
+    z
+      .strictObject({
+        kind: z.literal("series"),
+        startMs: instant,
+        stepMs: integer(limits.SERIES_STEP_MS_MIN, limits.DURATION_MS_MAX),
+        microUsdPerKwh: z.array(microUsdPerKwh).min(1).max(limits.SERIES_STEPS_MAX).optional(),
+        gramsPerKwh: z.array(gramsPerKwh).min(1).max(limits.SERIES_STEPS_MAX).optional(),
+      })
+      .refine((when) => when.microUsdPerKwh !== undefined || when.gramsPerKwh !== undefined, {
+        message: "must state prices, carbon or both",
+      })
+      .meta({
+        description:
+          "A forecast: one figure after another, each for `stepMs`; then it leaves the calendar. It counts before other tariffs.",
+      }),
     z
       .strictObject({
         kind: z.literal("recurring"),
@@ -76,16 +94,16 @@ export const tariff = z
     name: names.calendarName,
     site: names.siteName.optional().meta({ description: "Only there; left out: where no tariff of the site holds." }),
     when: tariffTimes,
-    microUsdPerKwh: integer(0, limits.MICRO_USD_PER_KWH_MAX)
-      .optional()
-      .meta({ description: "Micro-dollars for a kilowatt-hour." }),
-    gramsPerKwh: integer(0, limits.GRAMS_PER_KWH_MAX)
-      .optional()
-      .meta({ description: "Grams of carbon dioxide in a kilowatt-hour." }),
+    microUsdPerKwh: microUsdPerKwh.optional().meta({ description: "Micro-dollars for a kilowatt-hour." }),
+    gramsPerKwh: gramsPerKwh.optional().meta({ description: "Grams of carbon dioxide in a kilowatt-hour." }),
   })
-  .refine(({ microUsdPerKwh, gramsPerKwh }) => microUsdPerKwh !== undefined || gramsPerKwh !== undefined, {
-    message: "must state a price, carbon or both",
-  })
+  .refine(
+    ({ when, ...stated }) =>
+      (when.kind === "series") === (stated.microUsdPerKwh === undefined && stated.gramsPerKwh === undefined),
+    {
+      message: "must state a price, carbon or both, once for all or step by step in a series",
+    },
+  )
   .meta({
     id: "Tariff",
     description:

@@ -45,8 +45,7 @@ export interface CommandOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface WorkloadQuery extends PageRequest {
-  readonly phase?: WorkloadPhase | undefined;
+export interface QueueQuery extends PageRequest {
   /** The team and all teams below it. */
   readonly team?: string | undefined;
   readonly kind?: WorkloadKind | undefined;
@@ -54,6 +53,10 @@ export interface WorkloadQuery extends PageRequest {
   readonly name?: string | undefined;
   /** Part of the name or the id, case ignored. */
   readonly search?: string | undefined;
+}
+
+export interface WorkloadQuery extends QueueQuery {
+  readonly phase?: WorkloadPhase | undefined;
   /** Default `newest`. */
   readonly order?: "newest" | "oldest" | undefined;
 }
@@ -92,8 +95,12 @@ export interface HeadroomClient {
   replay(id: string, options?: CallOptions): Promise<Replay>;
   cancelReplay(id: string, options?: CommandOptions): Promise<ReplayAccepted>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
-  queue(page?: PageRequest, options?: CallOptions): Promise<QueuePage>;
-  apply(request: ApplyRequestInput, options?: CommandOptions & { readonly dryRun?: boolean }): Promise<ApplyPlan>;
+  queue(query?: QueueQuery, options?: CallOptions): Promise<QueuePage>;
+  /** `forecast`, with `dryRun`: what would become of the first workloads that it would create. */
+  apply(
+    request: ApplyRequestInput,
+    options?: CommandOptions & { readonly dryRun?: boolean; readonly forecast?: boolean },
+  ): Promise<ApplyPlan>;
   /** What is held or asked for and not used, as far as was told; of one workload where its id is given. */
   waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
   /** What would be moved now to gather idle accelerators; nothing is. */

@@ -1,7 +1,7 @@
 /** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
 import { z } from "zod";
 import { applyChange } from "./apply.ts";
-import { artifact, attemptOutcome, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { artifact, attemptOutcome, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import { count, instantMs } from "./limits.ts";
@@ -74,6 +74,12 @@ export const event = z
     fact("nodeReturned", { nodeId: z.string() }),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
+    fact("spareKept", { nodeId: z.string() }),
+    fact("spareReleased", {
+      nodeId: z.string(),
+      reason: z.enum(["taken", "lost", "drained", "calendar", "fewer"]),
+      workloadId: z.string().nullable().meta({ description: "For whom it was taken." }),
+    }),
     fact("teamDefined", { team: teamSpec }),
     fact("teamRemoved", { team: z.string() }),
     fact("policySet", { policy }),
@@ -125,8 +131,10 @@ export const event = z
       number: count,
       acceleratorType: z.string(),
       workers: z.array(workerAllocation),
+      prediction: prediction.optional(),
     }),
     fact("attemptStarted", { attemptId: z.string() }),
+    fact("predictionCorrected", { attemptId: z.string(), prediction }),
     fact("attemptStopRequested", { attemptId: z.string(), reason: stopReason }),
     fact("checkpointRequested", { attemptId: z.string(), untilMs: instantMs }),
     fact("checkpointWaitEnded", {
@@ -144,7 +152,13 @@ export const event = z
     fact("gangShrinkRequested", { attemptId: z.string(), workers: count, reason: evictionReason }),
     fact("workersLeft", { attemptId: z.string() }),
     fact("gangGrown", { attemptId: z.string(), workers: z.array(workerAllocation) }),
-    fact("ranksLost", { attemptId: z.string(), nodeId: z.string(), ranks: z.array(count) }),
+    fact("joinFailed", { attemptId: z.string(), workers: count, detail: z.string() }),
+    fact("ranksLost", {
+      attemptId: z.string(),
+      nodeId: z.string(),
+      ranks: z.array(count),
+      ahead: z.literal(true).optional(),
+    }),
     fact("workersReplaced", { attemptId: z.string(), workers: z.array(workerAllocation) }),
     fact("workersJoined", { attemptId: z.string() }),
     fact("placePromised", { promise: promisedPlace }),
@@ -164,6 +178,7 @@ export const event = z
           right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
         }),
       ),
+      beneficiary: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
       pairsGathered: count.optional(),
     }),
     fact("progressRecorded", {

@@ -32,6 +32,9 @@ export const site = z
   })
   .meta({ id: "Site" });
 
+/** Devices whose division into parts is known. */
+export const migDevice = z.enum(["A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H200-141GB", "B200-180GB"]);
+
 export const executorKind = z.enum(["local", "simulated"]);
 
 export const pool = z
@@ -42,6 +45,9 @@ export const pool = z
     acceleratorType: z
       .union([names.acceleratorType, z.literal("")])
       .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
+    mig: migDevice.optional().meta({
+      description: "The device as which its accelerators may be divided by profiles; left out: they are not.",
+    }),
     priceMicroUsdPerHour: integer(0, limits.PRICE_MICRO_USD_MAX).default(0),
     labels: names.labels.optional().meta({ description: "Labels of all of its nodes." }),
     nodeLabels: z
@@ -52,6 +58,9 @@ export const pool = z
       .optional()
       .meta({ description: "Labels of single nodes, by id; they win over those of the pool." }),
     data: dataPlace.optional(),
+    spares: integer(1, limits.SPARES_MAX).optional().meta({
+      description: "So many empty nodes are kept for work that loses some of its own; of fewer, all that are empty.",
+    }),
   })
   .meta({ id: "Pool" });
 
@@ -60,14 +69,22 @@ const acceleratorCounts = z
     total: count,
     held: count.meta({ description: "Allocated to attempts." }),
     free: count.meta({ description: "Free on nodes that take work now." }),
-    unavailable: count.meta({ description: "Free, but on nodes that are lost or draining." }),
+    unavailable: count.meta({ description: "Free, but on nodes that are lost, draining or kept as spares." }),
   })
   .meta({ id: "AcceleratorCounts" });
 
 export const fleet = z
   .object({
     sites: z.array(site),
-    pools: z.array(pool.extend({ nodes: count, accelerators: acceleratorCounts }).meta({ id: "PoolUse" })),
+    pools: z.array(
+      pool
+        .extend({
+          nodes: count,
+          accelerators: acceleratorCounts,
+          sparesKept: count.optional().meta({ description: "Nodes that are spares now; absent: none." }),
+        })
+        .meta({ id: "PoolUse" }),
+    ),
     acceleratorTypes: z.array(z.object({ type: z.string(), accelerators: acceleratorCounts })),
     nodes: z.object({ total: count, up: count, lost: count, draining: count }),
     accelerators: acceleratorCounts,
@@ -77,6 +94,10 @@ export const fleet = z
 export const nodeHolder = z
   .object({
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6"; empty for a worker without any.' }),
+    slice: count
+      .optional()
+      .meta({ description: "The memory slice at which its part of the accelerator begins; left out: it has none." }),
+    profile: z.string().optional().meta({ description: "Which part that is." }),
     attemptId: z.string(),
     worker: count.meta({ description: "Rank." }),
     workloadId: z.string(),
@@ -101,6 +122,7 @@ export const node = z
     memoryFreeMib: z.int(),
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
+    spare: z.literal(true).optional().meta({ description: "Kept for work that loses nodes; absent: it is not." }),
     joinedAtMs: instantMs,
     labels: z.record(z.string(), z.string()).meta({ description: "What workloads select by and spread over." }),
     holders: z.array(nodeHolder),

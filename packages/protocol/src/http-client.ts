@@ -180,8 +180,9 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     startReplay: (body, options) => http.call(o.startReplay, { body, options }),
     replay: (id, options) => http.call(o.replay, { params: { id }, options }),
     cancelReplay: (id, options) => http.call(o.cancelReplay, { params: { id }, options }),
-    queue: (page, options) => http.call(o.queue, { query: { ...page }, options }),
-    apply: (body, options) => http.call(o.apply, { body, query: { dryRun: options?.dryRun }, options }),
+    queue: (query, options) => http.call(o.queue, { query: { ...query }, options }),
+    apply: (body, options) =>
+      http.call(o.apply, { body, query: { dryRun: options?.dryRun, forecast: options?.forecast }, options }),
     waste: (query, options) => http.call(o.waste, { query: { ...query }, options }),
     defragmentation: (options) => http.call(o.defragmentation, { options }),
     fleet: (options) => http.call(o.fleet, { options }),

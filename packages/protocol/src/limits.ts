@@ -31,6 +31,8 @@ export const RETRIES_MAX = 1_000;
 /** Shorter than this nothing is remembered that a round would not see anyway. */
 export const HALF_LIFE_MS_MIN = 60_000;
 export const DURATION_MS_MAX = 315_360_000_000;
+/** Of each kind of work so many runs are remembered. */
+export const PREDICT_FROM_MAX = 8;
 export const GRACE_MS_MAX = 86_400_000;
 export const COMMAND_CHARS_MAX = 65_536;
 export const PATH_CHARS_MAX = 4_096;
@@ -48,6 +50,8 @@ export const TEAM_SHAPES_MAX = 64;
 export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
 /** Nodes of a pool that have labels of their own. */
+/** Nodes of one pool that may be kept as spares: as many as a pool may have. */
+export const SPARES_MAX = 100_000;
 export const LABELLED_NODES_MAX = 20_000;
 /** Labels of one node, or one selector. */
 export const LABELS_MAX = 64;
@@ -65,6 +69,10 @@ export const DATA_RULES_MAX = 64;
 export const MICRO_USD_PER_KWH_MAX = 100_000_000;
 /** Burning lignite gives off about 1,100. */
 export const GRAMS_PER_KWH_MAX = 100_000;
+/** Steps of a series of prices or carbon: a month by the hour. */
+export const SERIES_STEPS_MAX = 744;
+/** Markets go by the quarter of an hour, or by five minutes. */
+export const SERIES_STEP_MS_MIN = 60_000;
 export const ARTIFACTS_MAX = 64;
 export const PREDECESSORS_MAX = 64;
 /** Kinds of worker that a policy calls typical: the published lists have a few hundred. */

@@ -123,3 +123,11 @@ export const labels = z
 export const artifactName: z.ZodString = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, {
   message: "must begin with a letter and have at most 63 letters, digits, - and _",
 });
+
+/** As NVIDIA names parts of a divided accelerator: sevenths of its compute, and memory. */
+export const migProfile = z
+  .string()
+  .regex(
+    /^[12347]g\.[1-9][0-9]{0,2}gb$/,
+    "must be the name of a part of a divided accelerator, e.g. 1g.10gb or 3g.40gb",
+  );

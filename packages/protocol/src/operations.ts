@@ -50,12 +50,15 @@ const nothing = z.strictObject({});
 const byId = z.strictObject({ id: names.opaqueId });
 const byTeam = z.strictObject({ name: names.teamName });
 
-const workloadQuery = pageQuery.extend({
-  phase: workloadPhase.optional(),
+const queueQuery = pageQuery.extend({
   team: names.teamName.optional(),
   kind: z.enum(workloadKinds).optional(),
   name: names.workloadName.optional(),
   search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional(),
+});
+
+const workloadQuery = queueQuery.extend({
+  phase: workloadPhase.optional(),
   order: z.enum(["newest", "oldest"]).optional(),
 });
 
@@ -121,7 +124,7 @@ function operation<Response extends z.ZodType, Given extends Shape>(
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
 const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
-const planning = ["unknownPool", "unknownNode", "reservationTooLarge", "neverDue"] as const;
+const planning = ["unknownPool", "unknownNode", "windowOver", "reservationTooLarge", "neverDue"] as const;
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),
@@ -180,12 +183,17 @@ export const operations = {
     problems: ["unknownWorkload"],
   }),
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
-    query: pageQuery,
+    query: queueQuery,
   }),
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
-    query: z.strictObject({ dryRun: queryBoolean.optional() }),
+    query: z.strictObject({
+      dryRun: queryBoolean.optional(),
+      forecast: queryBoolean
+        .optional()
+        .meta({ description: "With `dryRun`: say what would become of the first workloads that it would create." }),
+    }),
     body: applyRequest,
-    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", ...planning, ...commandProblems],
+    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", "overloaded", ...planning, ...commandProblems],
   }),
   whatIf: operation(
     "POST /v1/what-if",

@@ -91,13 +91,6 @@ export const startingChanges = z
   })
   .meta({ id: "StartingChanges" });
 
-export const submissionForecast = z
-  .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("starts"), start: wouldStart, sentence }),
-    z.object({ kind: z.literal("waits"), verdict, changes: z.array(startingChange), sentence }),
-  ])
-  .meta({ id: "SubmissionForecast" });
-
 export const startEstimate = z
   .object({
     workloadId: z.string(),
@@ -115,6 +108,22 @@ export const startEstimate = z
     sentence,
   })
   .meta({ id: "StartEstimate" });
+
+export const submissionForecast = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("starts"), start: wouldStart, sentence }),
+    z.object({
+      kind: z.literal("waits"),
+      verdict,
+      changes: z.array(startingChange),
+      estimate: startEstimate
+        .omit({ workloadId: true })
+        .nullable()
+        .meta({ description: "When it would start; null: the fleet could never hold it, or it was not asked." }),
+      sentence,
+    }),
+  ])
+  .meta({ id: "SubmissionForecast" });
 
 const HOUR_MS = 3_600_000;
 /** A week: beyond it what is submitted meanwhile matters more than what waits now. */

@@ -71,6 +71,10 @@ const backfillRules = z
     }),
     depth: integer(1, 10_000).meta({ description: "How many starts are protected at most." }),
     assumedWalltimeMs: durationMs.meta({ description: "How long work without a walltime is taken to last." }),
+    predictFrom: integer(1, limits.PREDICT_FROM_MAX).optional().meta({
+      description:
+        "Beside protected starts work is taken to last as long as the last so many of its kind took on average: of its user in its team, of the same name and number of accelerators, or else of anything of that user. What outlives that is predicted anew, longer each time, and a protected start may move back by it. Nothing is stopped before its walltime, and windows of the calendar go by that. Left out: as walltimes say.",
+    }),
   })
   .meta({ id: "BackfillRules" });
 
@@ -185,7 +189,7 @@ export const policy = z
       .optional()
       .meta({
         description:
-          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share. `defragment`: while nobody waits for room, moves work that may move to gather what is idle, within the bounds of `defragment`. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
+          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share and guarantee. `defragment`: while nobody waits for room, moves work that may move to gather what is idle, within the bounds of `defragment`. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
       }),
     teams: teamRules.optional(),
     backfill: backfillRules.optional(),

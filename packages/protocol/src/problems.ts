@@ -41,6 +41,7 @@ export const problemKinds = {
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),
   neverDue: kind(422, usage, "The schedule is never due"),
+  windowOver: kind(422, usage, "The window is over already"),
   reservationTooLarge: kind(422, unsatisfied, "Not enough is free to be reserved then"),
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),

@@ -1,5 +1,6 @@
 /** Why something waits: the engine's numbers, and a sentence made of them for people. */
 import { z } from "zod";
+import { prediction } from "./attempt.ts";
 import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
 import { workloadSummary } from "./workload.ts";
@@ -50,6 +51,20 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
+    z
+      .object({
+        kind: z.literal("partShortfall"),
+        group,
+        profile: z.string(),
+        sliceCount: count.meta({ description: "Memory slices that a part of the profile takes." }),
+        workers: count,
+        placeableWorkers: count,
+        misalignedCount: count.meta({
+          description: "Accelerators with as many slices left, and not where the part may begin.",
+        }),
+        sentence,
+      })
+      .meta({ description: "Too few accelerators have slices left where a part of the profile may begin." }),
     z
       .object({
         kind: z.literal("apart"),
@@ -114,6 +129,10 @@ export const blockedReason = z
         microUsdPerKwhMax: count.nullable().meta({ description: "null: it does not mind." }),
         gramsPerKwh: count.nullable(),
         gramsPerKwhMax: count.nullable(),
+        cheapestMs: count
+          .optional()
+          .meta({ description: "It waits for the so much time of least price until it starts anyway." }),
+        cleanestMs: count.optional().meta({ description: "The same of least carbon." }),
         opensAtMs: instantMs.nullable().meta({ description: "By the tariffs; null: they do not say." }),
         anywayAtMs: instantMs.nullable().meta({ description: "When it starts anyway; null: it does not." }),
         sentence,
@@ -125,6 +144,7 @@ export const blockedReason = z
         workloadId: z.string(),
         startMs: instantMs,
         expectedEndMs: instantMs,
+        prediction: prediction.optional(),
         sentence,
       })
       .meta({ description: "It would fit, and would then be in the way of a protected start." }),
@@ -150,6 +170,9 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "It would fit, and might then run into a window of the calendar that is not for it." }),
+    z
+      .object({ kind: z.literal("sparesKept"), acceleratorTypes: z.array(z.string()), nodes: count, sentence })
+      .meta({ description: "It would fit if these nodes were not kept as spares for work that loses nodes." }),
     z
       .object({ kind: z.literal("promised"), nodes: z.array(z.string()), sentence })
       .meta({ description: "It has a place as soon as those who were asked to leave have left." }),
@@ -193,3 +216,8 @@ export type BlockedReason = z.output<typeof blockedReason>;
 export type Verdict = z.output<typeof verdict>;
 export type QueueEntry = z.output<typeof queueEntry>;
 export type QueuePage = z.output<typeof queuePage>;
+
+/** The dominant reason is that even the empty fleet is too small. */
+export function isHopeless(verdict: Verdict): boolean {
+  return verdict.kind === "blocked" && verdict.reasons[0]?.kind === "exceedsFleet";
+}

@@ -36,6 +36,10 @@ const workerShape = {
   shareMilli: integer(1, 999)
     .optional()
     .meta({ description: "Thousandths of one accelerator, for a worker that shares it; `accelerators` is 1 then." }),
+  profile: names.migProfile.optional().meta({
+    description:
+      "A part of one accelerator that the hardware divides, for a worker that has one; `accelerators` is 1 then. Not beside `shareMilli`.",
+  }),
 };
 const workerCounts = {
   workers: integer(1, limits.WORKERS_MAX).default(1),
@@ -48,10 +52,14 @@ interface Counted {
   readonly minWorkers?: number | undefined;
   readonly accelerators: number;
   readonly shareMilli?: number | undefined;
+  readonly profile?: string | undefined;
 }
-const sharesOne = ({ shareMilli, accelerators }: Counted): boolean => shareMilli === undefined || accelerators === 1;
+const sharesOne = ({ shareMilli, profile, accelerators }: Counted): boolean =>
+  (shareMilli === undefined && profile === undefined) || accelerators === 1;
+const isOnePart = ({ shareMilli, profile }: Counted): boolean => shareMilli === undefined || profile === undefined;
 const leastIsLess = ({ minWorkers, workers }: Counted): boolean => minWorkers === undefined || minWorkers <= workers;
-const sharesOneRule = { message: "must have 1 accelerator where it shares one" };
+const sharesOneRule = { message: "must have 1 accelerator where it shares one or has a part of one" };
+const isOnePartRule = { message: "must have a share or a part by profile, not both" };
 const leastIsLessRule = { message: "must not have more workers at least than at most" };
 
 const acceleratorTypes = z.array(names.acceleratorType).max(limits.ACCELERATOR_TYPES_MAX);
@@ -96,6 +104,7 @@ const gangGroup = z
       .meta({ description: "Where its workers may lie, beyond what the workload says of all." }),
   })
   .refine(sharesOne, sharesOneRule)
+  .refine(isOnePart, isOnePartRule)
   .refine(leastIsLess, leastIsLessRule)
   .meta({ id: "GangGroup" });
 
@@ -114,6 +123,7 @@ export const gangSpec = z
     }),
   })
   .refine(sharesOne, sharesOneRule)
+  .refine(isOnePart, isOnePartRule)
   .refine(leastIsLess, leastIsLessRule)
   .refine(({ groups = [] }) => new Set(groups.map(({ name }) => name)).size === groups.length, {
     message: "must not name two groups alike",
@@ -241,18 +251,19 @@ const specCommon = {
     .strictObject({
       microUsdPerKwhMax: integer(0, limits.MICRO_USD_PER_KWH_MAX).optional(),
       gramsPerKwhMax: integer(0, limits.GRAMS_PER_KWH_MAX).optional(),
+      cheapestMs: integer(1, limits.DURATION_MS_MAX).optional(),
+      cleanestMs: integer(1, limits.DURATION_MS_MAX).optional(),
       latestStartMs: integer(0, Number.MAX_SAFE_INTEGER).optional(),
     })
     .refine(
-      ({ microUsdPerKwhMax, gramsPerKwhMax }) => microUsdPerKwhMax !== undefined || gramsPerKwhMax !== undefined,
-      {
-        message: "must bound the price, carbon or both",
-      },
+      ({ microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs }) =>
+        [microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs].some((bound) => bound !== undefined),
+      { message: "must bound the price or carbon, or ask for the cheapest or cleanest time" },
     )
     .optional()
     .meta({
       description:
-        "Started only while tariffs of the calendar say that power is so cheap or clean, or at its latest start, or so that it is expected to be done by its deadline.",
+        "Started only while tariffs of the calendar say that power is so cheap or clean, or in the so much time of least price (`cheapestMs`) or carbon (`cleanestMs`) until then, or at its latest start, or so that it is expected to be done by its deadline.",
     }),
 };
 
@@ -275,6 +286,16 @@ export const workloadSpec = z
     path: ["onNodeLoss"],
     message: "must be restart where the gang has groups: their workers are not replaced yet",
   })
+  .refine(
+    ({ offPeak, deadlineMs }) =>
+      (offPeak?.cheapestMs === undefined && offPeak?.cleanestMs === undefined) ||
+      offPeak.latestStartMs !== undefined ||
+      deadlineMs !== undefined,
+    {
+      path: ["offPeak"],
+      message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+    },
+  )
   .meta({ id: "WorkloadSpec" });
 
 /** As the control plane keeps it: every field is there. */
@@ -288,6 +309,7 @@ export interface GangSpec {
   coresMilli: number;
   memoryMib: number;
   shareMilli?: number | undefined;
+  profile?: string | undefined;
   throughputMilli?: number[] | undefined;
   groups?: GangGroup[] | undefined;
   apart?: z.output<typeof apartSpec> | undefined;

@@ -1,6 +1,6 @@
 /** Workloads as they are listed and shown. */
 import { z } from "zod";
-import { artifact, attempt, checkpoint, progress, workerAllocation, workerExit } from "./attempt.ts";
+import { artifact, attempt, checkpoint, prediction, progress, workerAllocation, workerExit } from "./attempt.ts";
 import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
 import { gangSpec, workloadSpec } from "./workload-spec.ts";
@@ -69,6 +69,9 @@ export const workload = z
     spec: workloadSpec,
     attempts: z.array(attempt).meta({
       description: `The newest ended ones and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
+    }),
+    prediction: prediction.optional().meta({
+      description: "How long what waits of it is taken to run; absent: as its walltime says.",
     }),
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))

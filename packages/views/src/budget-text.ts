@@ -3,11 +3,16 @@ import type { Team } from "@headroom/protocol";
 
 const MICRO = 1_000_000;
 
-/** `1,204.5 GPU-hours` or `$96.31`. */
+/** `1,204.5 GPU-hours` or `$96.31`; what that would round to nothing, with more digits: `$0.000128`. */
 export function spentText(resource: "gpuHours" | "money", amount: number): string {
-  if (resource === "gpuHours") return `${rounded(amount, 1)} GPU-hours`;
-  return `$${rounded(amount / MICRO, 2)}`;
+  if (resource === "gpuHours") return `${amount < 1 ? small(amount, 4) : rounded(amount, 1)} GPU-hours`;
+  const dollars = amount / MICRO;
+  return `$${dollars < 0.01 ? small(dollars, 6) : rounded(dollars, 2)}`;
 }
+
+/** Never `0` of something that is more than nothing. */
+const small = (amount: number, digits: number): string =>
+  (amount === 0 ? 0 : Math.max(amount, 10 ** -digits)).toFixed(digits).replace(/\.?0+$/, "");
 
 function rounded(amount: number, digits: number): string {
   const [whole = "0", rest] = amount.toFixed(digits).split(".");

@@ -13,7 +13,7 @@ export function calendarList({ state }: Engine): { items: CalendarItem[] } {
 /** What comes back again and again stands first. */
 function startOf(entry: CalendarEntry): number {
   if (entry.kind !== "tariff") return entry.startMs;
-  return entry.when.kind === "once" ? entry.when.startMs : 0;
+  return entry.when.kind === "recurring" ? 0 : entry.when.startMs;
 }
 
 function itemView({ entry, nodes, begun }: EngineItem): CalendarItem {
@@ -41,6 +41,16 @@ export function calendarSentence(entry: CalendarEntry): string {
 }
 
 function tariffSentence({ name, site, when, microUsdPerKwh, gramsPerKwh }: Tariff): string {
+  const where = site === undefined ? "" : ` of site ${site}`;
+  if (when.kind === "series") {
+    const { startMs, stepMs } = when;
+    const figures = [
+      ...(when.microUsdPerKwh === undefined ? [] : [rangeText(when.microUsdPerKwh, writeEnergyPrice)]),
+      ...(when.gramsPerKwh === undefined ? [] : [rangeText(when.gramsPerKwh, writeCarbon)]),
+    ];
+    const steps = Math.max(when.microUsdPerKwh?.length ?? 0, when.gramsPerKwh?.length ?? 0);
+    return `Tariff ${name}${where}, ${figures.join(" and ")}, by ${plural(steps, "step")} of ${durationText(stepMs)} from ${writeInstant(startMs)} on`;
+  }
   const figures = [
     ...(microUsdPerKwh === undefined ? [] : [writeEnergyPrice(microUsdPerKwh)]),
     ...(gramsPerKwh === undefined ? [] : [writeCarbon(gramsPerKwh)]),
@@ -49,8 +59,11 @@ function tariffSentence({ name, site, when, microUsdPerKwh, gramsPerKwh }: Tarif
     when.kind === "once"
       ? `from ${writeInstant(when.startMs)} until ${writeInstant(when.endMs)}`
       : `at ${writeCron(when.times)} for ${durationText(when.durationMs)}`;
-  return `Tariff ${name}${site === undefined ? "" : ` of site ${site}`}, ${figures.join(" and ")}, ${time}`;
+  return `Tariff ${name}${where}, ${figures.join(" and ")}, ${time}`;
 }
+
+const rangeText = (figures: readonly number[], write: (figure: number) => string): string =>
+  `${write(Math.min(...figures))} to ${write(Math.max(...figures))}`;
 
 const NODES_SHOWN = 3;
 

@@ -2,7 +2,7 @@
 import { foreseeDefragmentation } from "@headroom/engine";
 import type { DefragmentationForecast, Engine } from "@headroom/engine";
 import type { Defragmentation } from "@headroom/protocol";
-import { grouped, plural } from "./plain-text.ts";
+import { acceleratorTimeText, plural } from "./plain-text.ts";
 
 /** More than anybody reads through; what is left would be moved later. */
 const MOVES_MAX = 200;
@@ -36,8 +36,7 @@ function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast
   if (moves.length === 0)
     return `Nothing would be moved: no move that work allows gathers enough for what it costs.${force}`;
   const lostMs = moves.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
-  const hours = Math.round(lostMs / 360_000) / 10;
-  return `${plural(moves.length, "move")} would cost ${grouped(hours)} accelerator hours of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
+  return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
 }
 
 /** How many idle accelerators there are on its node, as an idle accelerator sees it. */

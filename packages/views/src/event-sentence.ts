@@ -4,8 +4,16 @@ import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { checkpointWaitText, planSentence, stopReasonText } from "./eviction-text.ts";
-import { metricText, plural } from "./plain-text.ts";
+import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
+
+const spareEnds = {
+  taken: "it was taken",
+  lost: "it was lost",
+  drained: "it takes no work",
+  calendar: "the calendar has it for something else",
+  fewer: "its pool keeps fewer",
+} as const;
 
 export interface EventText {
   readonly sentence: string;
@@ -41,6 +49,12 @@ function sentenceOf(event: Event): string {
       return `${event.actor} began to drain node ${event.nodeId}.`;
     case "nodeResumed":
       return `${event.actor} put node ${event.nodeId} back to work.`;
+    case "spareKept":
+      return `Node ${event.nodeId} is kept as a spare.`;
+    case "spareReleased":
+      return event.workloadId === null
+        ? `Node ${event.nodeId} is no spare any more: ${spareEnds[event.reason]}.`
+        : `Spare ${event.nodeId} was taken for ${event.workloadId}, which had lost a node.`;
     case "teamDefined":
       return `Team ${event.team.name} was defined.`;
     case "teamRemoved":
@@ -85,6 +99,7 @@ type PlaceEvent = Extract<
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
+      | "joinFailed"
       | "ranksLost"
       | "workersReplaced"
       | "workersJoined"
@@ -115,6 +130,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
     case "attemptStarted":
       return `Attempt ${event.attemptId} started.`;
+    case "predictionCorrected":
+      return `Attempt ${event.attemptId} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
     case "attemptStopRequested":
       return `Attempt ${event.attemptId} is being stopped: ${stopReasonText[event.reason]}.`;
     case "checkpointRequested":
@@ -145,8 +162,12 @@ function placeSentence(event: PlaceEvent): string {
       return `The workers of attempt ${event.attemptId} that were asked to leave have left.`;
     case "gangGrown":
       return `Attempt ${event.attemptId} grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "joinFailed":
+      return `Attempt ${event.attemptId} goes on with ${plural(event.workers, "worker")}: further ones did not come (${event.detail}).`;
     case "ranksLost":
-      return `Attempt ${event.attemptId} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+      return event.ahead === true
+        ? `Attempt ${event.attemptId} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which will be away.`
+        : `Attempt ${event.attemptId} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
     case "workersReplaced":
       return `Attempt ${event.attemptId} goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
     case "workersJoined":

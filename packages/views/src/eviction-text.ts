@@ -48,21 +48,21 @@ const SHARE_SHOWN_MILLI_MAX = 100_000;
 const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)}%`;
 
 /** For whom room is made, by what right, and from whom: everybody named, with both standings of every team that gives. */
-export function planSentence({ workloadId, reason, victims, pairsGathered }: Planned): string {
+export function planSentence({ workloadId, reason, victims, pairsGathered, beneficiary }: Planned): string {
   if (pairsGathered !== undefined)
     return `Workload ${workloadId} is moved to gather what is idle: ${plural(pairsGathered, "pair")} of idle accelerators more lie on one node.`;
   const [first] = victims;
   const one = victims.length === 1 && first !== undefined ? victimText(first) : plural(victims.length, "attempt");
   const whole = `Room is made for workload ${workloadId} ${planRights[reason]}: ${one}`;
   const detail = victims.length > 1 ? ` (${namedVictims(victims)})` : "";
-  return `${whole}${detail}. ${standingsSentence(victims)}`;
+  return `${whole}${detail}. ${standingsSentence(victims, beneficiary)}`;
 }
 
 /** What the plan takes from one attempt, seen from its workload. */
-export function victimSentence({ workloadId, reason }: Planned, victim: PlannedVictim): string {
+export function victimSentence({ workloadId, reason, beneficiary }: Planned, victim: PlannedVictim): string {
   const what = victim.keeps === 0 ? "It is to make room" : `It is to shrink to ${plural(victim.keeps, "worker")}`;
   const right = victim.right === undefined ? "" : ` ${victimRights[victim.right]}`;
-  return `${what} for workload ${workloadId}${right}: ${stopReasonText[reason]}. ${standingsSentence([victim])}`;
+  return `${what} for workload ${workloadId}${right}: ${stopReasonText[reason]}. ${standingsSentence([victim], beneficiary)}`;
 }
 
 const VICTIMS_NAMED = 4;
@@ -78,8 +78,8 @@ function victimText({ attemptId, keeps, right }: PlannedVictim): string {
   return right === undefined ? what : `${what} ${victimRights[right]}`;
 }
 
-/** Each team once. Every victim is recorded by itself, so where a team gives several their drops add up, near enough. */
-function standingsSentence(victims: readonly PlannedVictim[]): string {
+/** Each team once, last the one for which it is. Every victim is recorded by itself, so where a team gives several their drops add up, near enough. */
+function standingsSentence(victims: readonly PlannedVictim[], beneficiary: Planned["beneficiary"]): string {
   const teams = new Map<string, { beforeMilli: number; afterMilli: number; count: number }>();
   for (const { team, teamShareBeforeMilli: beforeMilli, teamShareAfterMilli } of victims) {
     const known = teams.get(team) ?? { beforeMilli, afterMilli: beforeMilli, count: 0 };
@@ -87,9 +87,17 @@ function standingsSentence(victims: readonly PlannedVictim[]): string {
     known.count += 1;
     teams.set(team, known);
   }
-  const parts = [...teams].map(([team, { beforeMilli, afterMilli, count }]) => {
-    if (beforeMilli > SHARE_SHOWN_MILLI_MAX) return `Team ${team} holds what it has no claim to.`;
-    return `Team ${team} goes from ${shareText(beforeMilli)} to ${count > 1 ? "about " : ""}${shareText(afterMilli)} of its claim.`;
-  });
+  const parts = [...teams].map(([team, { beforeMilli, afterMilli, count }]) =>
+    standingText(team, beforeMilli, `${count > 1 ? "about " : ""}${shareText(afterMilli)}`),
+  );
+  if (beneficiary !== undefined && !teams.has(beneficiary.team)) {
+    const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
+    parts.push(standingText(team, shareBeforeMilli, shareText(shareAfterMilli)));
+  }
   return parts.join(" ");
 }
+
+const standingText = (team: string, beforeMilli: number, after: string): string =>
+  beforeMilli > SHARE_SHOWN_MILLI_MAX
+    ? `Team ${team} holds what it has no claim to.`
+    : `Team ${team} goes from ${shareText(beforeMilli)} to ${after} of its claim.`;

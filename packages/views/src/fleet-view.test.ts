@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fleetView, nodeList, nodeView } from "./fleet-view.ts";
 import { teamList } from "./team-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
+import { verdictView } from "./verdict-view.ts";
 import { workloadView } from "./workload-view.ts";
 
 describe("the fleet", () => {
@@ -16,6 +17,21 @@ describe("the fleet", () => {
     expect(accelerators).toEqual({ total: 24, held: 6, free: 2, unavailable: 16 });
     expect(pools[0]).toMatchObject({ name: "H100", nodes: 3, accelerators });
     expect(acceleratorTypes).toEqual([{ type: "H100", accelerators }]);
+  });
+
+  it("counts what is kept as spares as nobody's to have", () => {
+    const fleet = SmallFleet.withNodes(3, 8);
+    const [pool] = fleet.engine.state.pools.values();
+    fleet.apply({ pools: pool === undefined ? [] : [{ ...pool, spares: 2 }] });
+    fleet.submit("first", { gang: { accelerators: 3 } });
+    const view = fleetView(fleet.engine);
+    expect(view.accelerators).toEqual({ total: 24, held: 3, free: 5, unavailable: 16 });
+    expect(view.pools[0]).toMatchObject({ spares: 2, sparesKept: 2 });
+    expect(nodeList(fleet.engine, {}).items.map(({ spare }) => spare)).toEqual([true, true, undefined]);
+    const second = fleet.submit("second", { gang: { accelerators: 8 } });
+    expect(verdictView(fleet.engine, second)).toMatchObject({
+      sentence: "It would fit, but 2 nodes are kept as spares for work that loses nodes.",
+    });
   });
 
   it("shows who holds which accelerators of a node, and which are left", () => {

@@ -1,6 +1,6 @@
 /** The fleet: totals, and nodes with who holds what. */
-import { forEachRange, nodeUse } from "@headroom/engine";
-import type { Attempt, Engine, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
+import { forEachRange, nodeUse, shapeOf, takesWork } from "@headroom/engine";
+import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
 import { poolResource, siteResource } from "./wire-forms.ts";
@@ -10,7 +10,7 @@ const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavaila
 
 /** Adds a node's accelerators to `counts` and returns it. */
 function addNode(counts: AcceleratorCounts, node: EngineNode, freeCount: number): AcceleratorCounts {
-  const usable = node.health === "up" && !node.draining;
+  const usable = takesWork(node) && node.spare !== true;
   counts.total += node.acceleratorCount;
   counts.held += node.acceleratorCount - freeCount;
   if (usable) counts.free += freeCount;
@@ -32,6 +32,7 @@ export function fleetView(engine: Engine): Fleet {
   const byPool = new Map<string, AcceleratorCounts>();
   const byType = new Map<string, AcceleratorCounts>();
   const nodesByPool = new Map<string, number>();
+  const sparesByPool = new Map<string, number>();
   for (const node of state.nodes.values()) {
     const { freeCount } = nodeUse(engine, node.id);
     nodes.total++;
@@ -42,6 +43,7 @@ export function fleetView(engine: Engine): Fleet {
     addNode(countsIn(byPool, node.pool), node, freeCount);
     if (node.acceleratorCount > 0) addNode(countsIn(byType, node.acceleratorType), node, freeCount);
     nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
+    if (node.spare === true) sparesByPool.set(node.pool, (sparesByPool.get(node.pool) ?? 0) + 1);
   }
   return {
     sites: [...state.sites.values()].map(siteResource),
@@ -49,6 +51,7 @@ export function fleetView(engine: Engine): Fleet {
       ...poolResource(pool),
       nodes: nodesByPool.get(pool.name) ?? 0,
       accelerators: byPool.get(pool.name) ?? noAccelerators,
+      ...(sparesByPool.has(pool.name) ? { sparesKept: sparesByPool.get(pool.name) ?? 0 } : {}),
     })),
     acceleratorTypes: [...byType].map(([type, accelerators]) => ({ type, accelerators })),
     nodes,
@@ -98,6 +101,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     memoryFreeMib: use.memoryFreeMib,
     health,
     draining,
+    ...(node.spare === true ? { spare: true as const } : {}),
     joinedAtMs,
     labels: { ...node.labels },
     holders,
@@ -108,6 +112,7 @@ function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[]
   const workload = engine.state.workloads.get(attempt.workloadId);
   const holder = (allocation: WorkerAllocation, worker: number): NodeHolder => ({
     accelerators: allocation.accelerators,
+    ...partOf(workload?.spec.gang, allocation),
     attemptId: attempt.id,
     worker,
     workloadId: attempt.workloadId,
@@ -118,6 +123,13 @@ function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[]
   return attempt.workers.flatMap((allocation, worker) =>
     allocation.node === node ? [holder(allocation, worker)] : [],
   );
+}
+
+/** Which part of its accelerator a worker has, where it has one by profile. */
+function partOf(gang: GangSpec | undefined, { slice, group }: WorkerAllocation): Pick<NodeHolder, "slice" | "profile"> {
+  if (gang === undefined || slice === undefined) return {};
+  const { profile } = shapeOf(gang, group === undefined ? {} : { group });
+  return { slice, ...(profile === undefined ? {} : { profile }) };
 }
 
 /** The indices below `count` that no holder has, as ranges. */

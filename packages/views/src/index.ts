@@ -2,6 +2,7 @@
  * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
  * They must not decide, keep or change anything; what they return never aliases the state.
  */
+export * from "./apply-forecast.ts";
 export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export * from "./defragmentation-view.ts";
@@ -9,12 +10,17 @@ export * from "./event-sentence.ts";
 export { stopReasonText } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
 export * from "./knob-table.ts";
+export * from "./level-refusal.ts";
 export * from "./outlook-view.ts";
+export * from "./outlook-words.ts";
+export { gangSizeText } from "./gang-size-text.ts";
 export * from "./plain-text.ts";
 export * from "./replay-view.ts";
+export * from "./quota-warnings.ts";
 export * from "./schedule-view.ts";
 export * from "./policy-text.ts";
 export * from "./policy-view.ts";
+export * from "./prediction-text.ts";
 export * from "./rejection-view.ts";
 export * from "./spec-terms.ts";
 export * from "./status-view.ts";

@@ -5,13 +5,29 @@ import { policyKnobs } from "@headroom/protocol";
 /** Knobs that every policy states. */
 const required: ReadonlySet<string> = new Set(Object.keys(genesisPolicy));
 
-export function knobTable(): readonly string[] {
+export interface KnobRow {
+  /** `backfill.depth`. */
+  readonly path: string;
+  /** What it may be, in words. */
+  readonly values: string;
+  readonly required: boolean;
+  /** What holds where a policy leaves it out; absent: nothing does. */
+  readonly leftOut?: unknown;
+  readonly meaning: string;
+}
+
+export function knobRows(): readonly KnobRow[] {
   const rules: unknown = rulesOf(genesisPolicy);
-  const rows = policyKnobs().map(({ path, values, meaning }) => {
-    const leftOut = required.has(path)
-      ? "must be given"
-      : `\`${JSON.stringify(valueAt(rules, path.split("."))) ?? "none"}\``;
-    return `| \`${path}\` | ${values} | ${leftOut} | ${meaning} |`;
+  return policyKnobs().map(({ path, values, meaning }) => {
+    const leftOut = required.has(path) ? undefined : valueAt(rules, path.split("."));
+    return { path, values, required: required.has(path), ...(leftOut === undefined ? {} : { leftOut }), meaning };
+  });
+}
+
+export function knobTable(): readonly string[] {
+  const rows = knobRows().map((row) => {
+    const leftOut = row.required ? "must be given" : `\`${JSON.stringify(row.leftOut) ?? "none"}\``;
+    return `| \`${row.path}\` | ${row.values} | ${leftOut} | ${row.meaning} |`;
   });
   return ["| knob | values | left out | meaning |", "|---|---|---|---|", ...rows];
 }

@@ -1,5 +1,5 @@
 /** What would start work, before and after it is submitted: the engine's trials with a sentence for people beside them. */
-import { beforeSubmitting, smallestChanges } from "@headroom/engine";
+import { beforeSubmitting, commandId, forkEngine, smallestChanges } from "@headroom/engine";
 import type {
   Change as EngineChange,
   Engine,
@@ -9,6 +9,7 @@ import type {
   WorkloadSpec,
   WouldStart as EngineStart,
 } from "@headroom/engine";
+import { isHopeless } from "@headroom/protocol";
 import type {
   Change,
   StartEstimate,
@@ -17,7 +18,7 @@ import type {
   SubmissionForecast,
   WouldStart,
 } from "@headroom/protocol";
-import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { acceleratorTimeText, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 import { verdictResource } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
@@ -31,7 +32,19 @@ export type ForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "forecast"; readonly forecast: SubmissionForecast };
 
-export function forecastView(engine: Engine, spec: WorkloadSpec): ForecastView {
+/** When what waits will start, as forward runs of this engine say; in any order. */
+export type StartEstimator = (engine: Engine) => readonly EstimatedStart[];
+
+export function forecastView(engine: Engine, spec: WorkloadSpec, estimate: StartEstimator): ForecastView {
+  const told = verdictBefore(engine, spec);
+  if (told.kind === "refused" || !needsEstimate(told.forecast)) return told;
+  const fork = forkEngine(engine);
+  const id = submitTo(fork, spec);
+  return { kind: "forecast", forecast: withEstimate(told.forecast, id, estimate(fork)) };
+}
+
+/** As it is without forward runs: work that waits has no estimate. */
+export function verdictBefore(engine: Engine, spec: WorkloadSpec): ForecastView {
   const forecast = beforeSubmitting(engine, spec);
   if (forecast.kind === "refused") return forecast;
   if (forecast.kind === "starts") {
@@ -44,10 +57,37 @@ export function forecastView(engine: Engine, spec: WorkloadSpec): ForecastView {
     forecast.verdict,
   );
   const changes = forecast.changes.map((each) => startingChangeView(engine, each));
-  return {
-    kind: "forecast",
-    forecast: { kind: "waits", verdict, changes, sentence: `It would wait. ${verdict.sentence}` },
-  };
+  const sentence = `It would wait. ${verdict.sentence}`;
+  return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
+}
+
+type Waiting = SubmissionForecast & { readonly kind: "waits" };
+
+/** It would wait, and not for ever. */
+export function needsEstimate(forecast: SubmissionForecast): forecast is Waiting {
+  return forecast.kind === "waits" && !isHopeless(forecast.verdict);
+}
+
+/** With the estimate of the workload, if it needs one and there is one. */
+export function withEstimate(
+  forecast: SubmissionForecast,
+  id: WorkloadId | null,
+  estimates: readonly EstimatedStart[],
+): SubmissionForecast {
+  const found = estimates.find(({ workloadId }) => workloadId === id);
+  if (!needsEstimate(forecast) || found === undefined) return forecast;
+  const { workloadId: _id, ...estimate } = estimateView(found);
+  return { ...forecast, estimate };
+}
+
+const asker = { commandId: commandId("forecast"), actor: "forecast", idempotencyKey: null } as const;
+
+/** Submits work to an engine that nobody else has, and decides; `null`: it was refused. */
+export function submitTo(fork: Engine, spec: WorkloadSpec): WorkloadId | null {
+  const { replies } = fork.receive([{ ...asker, kind: "submitWorkload", spec }], fork.state.nowMs);
+  fork.advance();
+  const [reply] = replies;
+  return reply?.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
 }
 
 function startingChangeView(engine: Engine, { change, start }: EngineStartingChange): StartingChange {
@@ -72,7 +112,7 @@ function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displace
   const sentence =
     others.length === 0
       ? `It would start at once, ${where}.`
-      : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${hoursText(lostMs)} of work.`;
+      : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${acceleratorTimeText(lostMs)} of work.`;
   return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
 }
 
@@ -80,8 +120,6 @@ function nameList(names: readonly string[]): string {
   if (names.length <= 3) return names.join(", ");
   return `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
-
-const hoursText = (acceleratorMs: number): string => `${Math.round(acceleratorMs / 360_000) / 10} accelerator hours`;
 
 function changeView(engine: Engine, change: EngineChange): Change {
   const sentence = changeSentence(engine, change);

@@ -41,6 +41,18 @@ export function durationText(durationMs: number): string {
   return small === undefined || rest === 0 ? text : `${text} ${rest} ${small.name}`;
 }
 
+/** Time of one accelerator, in the unit that is not below one: `1,204.5 accelerator hours`, `1.1 accelerator minutes`. */
+export function acceleratorTimeText(acceleratorMs: number): string {
+  const [unitMs, unit] =
+    acceleratorMs >= 3_600_000 || acceleratorMs === 0
+      ? [3_600_000, "hours"]
+      : acceleratorMs >= 60_000
+        ? [60_000, "minutes"]
+        : [1_000, "seconds"];
+  const tenths = Math.round((acceleratorMs * 10) / unitMs);
+  return `${grouped(acceleratorMs === 0 ? 0 : Math.max(1, tenths) / 10)} accelerator ${unit}`;
+}
+
 /** `H200`, `H200 or H100`; for no preference the plain noun. */
 export function acceleratorNoun(types: readonly string[], count: number): string {
   const noun = count === 1 ? "accelerator" : "accelerators";

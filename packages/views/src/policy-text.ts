@@ -143,6 +143,12 @@ function backfillLines({ backfill }: Rules): PolicyLine[] {
   return [
     line("Protected starts", protectedStarts),
     line("Work without a walltime", `is taken to last ${durationText(backfill.assumedWalltimeMs)}`),
+    line(
+      "Durations",
+      backfill.predictFrom === undefined
+        ? "are as walltimes say"
+        : `are predicted, by the last ${plural(backfill.predictFrom, "run")} of the kind, and never longer than walltimes say`,
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** What the engine refused, as a problem that says what to do about it. */
 import type { Rejection } from "@headroom/engine";
-import { problemOf } from "@headroom/protocol";
+import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
@@ -38,6 +38,8 @@ function rejectionSentence(rejection: Rejection): string {
       return `There is no schedule ${rejection.name}.`;
     case "neverDue":
       return `The schedule ${rejection.name} is never due: no day of the calendar is among its times.`;
+    case "windowOver":
+      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. Give it times to come, or leave it out.`;
     case "reservationTooLarge":
       return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":
@@ -45,6 +47,12 @@ function rejectionSentence(rejection: Rejection): string {
     case "tooLarge":
       return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; even with nothing else running the fleet has room for ${grouped(rejection.placeableWorkers)}.`;
     case "unknownDependency":
+      if (rejection.cycle !== undefined)
+        return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. None of them could ever start: one has to go without.`;
+      if (rejection.artifact !== undefined)
+        return rejection.artifact === rejection.name
+          ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the one that does first.`
+          : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the one that does first, or name it by its id.`;
       return `There is no workload ${rejection.name} in its team to wait for. Submit that one first, or name it by its id.`;
     case "dependencyNotMet":
       return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, and that one is ${rejection.phase} already.`;

@@ -26,6 +26,9 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   if (gang.shareMilli !== undefined) {
     terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
   }
+  if (gang.profile !== undefined) {
+    terms.push({ name: "Profile", text: `a ${gang.profile} part of an accelerator for each worker` });
+  }
   const levels = fabricTexts(fabric);
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
@@ -68,13 +71,21 @@ function fabricTexts({ within, prefer, slices = [] }: NonNullable<Fabric> = {}):
 /** `2 to 4 workers, each 8 H100, 16 cores and 64 GiB; all in one leaf`. */
 function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shape }: GangGroup): string {
   const count = minWorkers === undefined ? plural(workers, "worker") : `${minWorkers} to ${plural(workers, "worker")}`;
-  const accelerators = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
   const needs = [
-    accelerators === 0 ? "no accelerator" : `${accelerators} ${acceleratorNoun(acceleratorTypes, accelerators)}`,
+    acceleratorsText(shape, acceleratorTypes),
     shape.coresMilli === 0 ? "" : coresText(shape.coresMilli),
     shape.memoryMib === 0 ? "" : memoryText(shape.memoryMib),
   ].filter((part) => part !== "");
   return [`${count}, each ${needs.join(", ")}`, ...fabricTexts(fabric)].join("; ");
+}
+
+function acceleratorsText(
+  { accelerators, shareMilli, profile }: Pick<GangGroup, "accelerators" | "shareMilli" | "profile">,
+  types: readonly string[],
+): string {
+  if (profile !== undefined) return `a ${profile} of one ${acceleratorNoun(types, 1)}`;
+  const count = shareMilli === undefined ? accelerators : shareMilli / 1000;
+  return count === 0 ? "no accelerator" : `${count} ${acceleratorNoun(types, count)}`;
 }
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;
@@ -90,13 +101,18 @@ function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, offPeak
   if (notBeforeMs !== undefined) terms.push({ name: "Not before", text: writeInstant(notBeforeMs) });
   if (deadlineMs !== undefined) terms.push({ name: "Deadline", text: writeInstant(deadlineMs) });
   if (offPeak !== undefined) {
-    const { microUsdPerKwhMax, gramsPerKwhMax, latestStartMs } = offPeak;
+    const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs, latestStartMs } = offPeak;
     const most = [
       ...(microUsdPerKwhMax === undefined ? [] : [writeEnergyPrice(microUsdPerKwhMax)]),
       ...(gramsPerKwhMax === undefined ? [] : [writeCarbon(gramsPerKwhMax)]),
     ];
     const latest = latestStartMs === undefined ? "" : `, anyway from ${writeInstant(latestStartMs)} on`;
-    terms.push({ name: "Off-peak", text: `while power is at most ${most.join(" and ")}${latest}` });
+    const wanted = [
+      ...(most.length === 0 ? [] : [`while power is at most ${most.join(" and ")}`]),
+      ...(cheapestMs === undefined ? [] : [`in the cheapest ${durationText(cheapestMs)}`]),
+      ...(cleanestMs === undefined ? [] : [`in the cleanest ${durationText(cleanestMs)}`]),
+    ];
+    terms.push({ name: "Off-peak", text: `${wanted.join(", ")}${latest}` });
   }
   return terms;
 }

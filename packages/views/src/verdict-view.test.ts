@@ -1,9 +1,12 @@
-import { defaultPolicy, gangOfGroups, presets } from "@headroom/engine";
+import { attemptId, defaultPolicy, gangOfGroups, presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
+import type { QueuePage } from "@headroom/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { calendarList } from "./calendar-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { queueView, verdictView } from "./verdict-view.ts";
+import { workloadView } from "./workload-view.ts";
 
 const sentence = (fleet: SmallFleet, id: string): string | undefined => verdictView(fleet.engine, id)?.sentence;
 
@@ -33,6 +36,42 @@ describe("the sentence of a verdict", () => {
     expect(verdictView(fleet.engine, late)).toMatchObject({ deadline: { deadlineMs: nowMs + 3_599_000 } });
     expect(sentence(fleet, inTime)).not.toContain("deadline");
     expect(sentence(fleet, later)).toContain("miss its deadline");
+  });
+
+  it("names the prediction by which work would be in the way of a protected start", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const easy = presets.get("easy") as Policy;
+    const backfill = { reserve: "head", depth: 1, assumedWalltimeMs: 3_600_000, predictFrom: 1 } as const;
+    fleet.command({ kind: "setPolicy", policy: { ...easy, backfill } });
+    const small = { gang: { accelerators: 1 }, walltimeMs: 86_400_000 };
+    const run = fleet.submit("run-1", small);
+    fleet.receive({ kind: "attemptRunning", attemptId: attemptId(`${run}.1`) });
+    fleet.nowMs += 7_800_000;
+    fleet.finish(run, 0);
+    fleet.submit("holds", { gang: { accelerators: 7 }, walltimeMs: 3_600_000 });
+    fleet.submit("head", { gang: { accelerators: 8 }, walltimeMs: 3_600_000 });
+    const id = fleet.submit("run-2", small);
+    expect(sentence(fleet, id)).toContain(
+      "; it is predicted to run 2 h 10 min, by the last 1 run of its kind; stated: 1 d. A shorter walltime could go first.",
+    );
+    expect(workloadView(fleet.engine.state, id)?.prediction).toEqual({ durationMs: 7_800_000, runs: 1 });
+  });
+
+  it("says which time of least price it waits for, by the forecast", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const hour = 3_600_000;
+    const when = { kind: "series", startMs: 0, stepMs: hour, microUsdPerKwh: [90_000, 110_000, 80_000] } as const;
+    fleet.apply({ calendar: [{ kind: "tariff", name: "day-ahead", when }] });
+    const id = fleet.submit("cheap", { offPeak: { cheapestMs: hour, latestStartMs: 4 * hour } });
+    expect(sentence(fleet, id)).toBe(
+      "It waits for the cheapest 1 h until it starts anyway; now it costs 0.09 USD/kWh. It will be at 1970-01-01T02:00:00Z; it starts anyway at 1970-01-01T04:00:00Z.",
+    );
+    expect(calendarList(fleet.engine).items[0]?.sentence).toBe(
+      "Tariff day-ahead, 0.08 USD/kWh to 0.11 USD/kWh, by 3 steps of 1 h from 1970-01-01T00:00:00Z on.",
+    );
+    fleet.nowMs = 2 * hour;
+    fleet.receive({ kind: "tick" });
+    expect(fleet.events.at(-1)).toMatchObject({ kind: "gangPlaced", workloadId: id });
   });
 
   it("counts what is free", () => {
@@ -154,6 +193,27 @@ describe("the queue", () => {
     const rest = queueView(fleet.engine, { limit: 2, cursor: page.nextCursor });
     expect(rest.items.map(({ position, workload }) => [position, workload.name])).toEqual([[2, "low"]]);
     expect(rest.nextCursor).toBeNull();
+  });
+
+  it("shows those that are asked for, with their places in the whole", () => {
+    const fleet = SmallFleet.withNodes(1, 1);
+    fleet.define({ name: "research", parent: null, limit: {} });
+    fleet.define({ name: "nlp", parent: "research", limit: {} });
+    fleet.submit("running", { gang: { accelerators: 1 } });
+    for (const [name, team] of [
+      ["a", "default"],
+      ["b", "nlp"],
+      ["c", "default"],
+      ["d", "research"],
+    ] as const)
+      fleet.submit(name, { team, gang: { accelerators: 1 } });
+    const placesOf = ({ items }: QueuePage): unknown =>
+      items.map(({ position, workload }) => `${position} ${workload.name}`);
+    const page = queueView(fleet.engine, { team: "research", limit: 1 });
+    expect(placesOf(page)).toEqual(["1 b"]);
+    const rest = queueView(fleet.engine, { team: "research", limit: 5, cursor: page.nextCursor });
+    expect([placesOf(rest), rest.nextCursor, rest.waiting.workloads]).toEqual([["3 d"], null, 4]);
+    expect(placesOf(queueView(fleet.engine, { search: "C" }))).toEqual(["2 c"]);
   });
 
   it("hides and repeats nothing, whatever starts, stops and comes between two pages", () => {

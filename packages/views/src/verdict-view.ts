@@ -3,14 +3,18 @@ import { explain, groupAt, queuePage, specOfGroup, waitingSummary } from "@headr
 import type {
   BlockedReason as EngineReason,
   Engine,
+  Prediction,
   Verdict as EngineVerdict,
   Workload,
   WorkloadId,
 } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import type { BlockedReason, PageRequest, QueueEntry, QueuePage, Verdict } from "@headroom/protocol";
+import type { BlockedReason, QueueEntry, QueuePage, QueueQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
+import { fleetCause } from "./fleet-cause.ts";
+import { predictionText } from "./prediction-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
 /** `null`: there is no such workload. */
@@ -66,7 +70,7 @@ function notWaitingSentence(workload: Waiting): string {
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
   const sentence = reasonSentence(engine, workload, reason);
-  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall") {
+  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall" || reason.kind === "sparesKept") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   }
   if (reason.kind === "apart") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
@@ -112,7 +116,11 @@ function bareAmount(resource: string, amount: number): string {
     : grouped(amount);
 }
 
+const predictionNote = ({ walltimeMs }: Waiting["spec"], prediction: Prediction | undefined): string =>
+  prediction === undefined ? "" : `; it is ${predictionText(prediction, walltimeMs)}`;
+
 type DataRule = EngineReason & { readonly kind: "dataRule" };
+type PartShortfall = EngineReason & { readonly kind: "partShortfall" };
 type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
 function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason): string {
@@ -123,14 +131,21 @@ function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason):
   return sentence.replace(/^It needs/, `Its group ${groupAt(waiting.spec.gang, index).name} needs`);
 }
 
+function causeText(state: Engine["state"], spec: Waiting["spec"]): string {
+  const cause = fleetCause(state, spec);
+  return cause === null ? "" : ` ${cause}`;
+}
+
 function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
   switch (reason.kind) {
     case "exceedsFleet":
-      return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
+      return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.${causeText(state, spec)}`;
     case "acceleratorShortfall":
       return `It needs ${grouped(reason.neededCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.neededCount)}; ${grouped(reason.freeCount)} of ${grouped(reason.fleetCount)} are free.`;
     case "workerShortfall":
       return workerShortfallSentence(spec, reason);
+    case "partShortfall":
+      return partShortfallSentence(spec, reason);
     case "apart": {
       const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
       return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
@@ -159,7 +174,7 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
     case "offPeak":
       return offPeakSentence(reason);
     case "reservation":
-      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}. A shorter walltime could go first.`;
+      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
       const renewed = reason.renewsAtMs === null ? "" : ` It begins anew at ${writeInstant(reason.renewsAtMs)}.`;
@@ -170,6 +185,8 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
       const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;
       return `It would fit, but on nodes of ${what}, ${times}, and might run until ${writeInstant(reason.expectedEndMs)}.`;
     }
+    case "sparesKept":
+      return `It would fit, but ${reason.nodes === 1 ? "one node is kept as a spare" : `${reason.nodes} nodes are kept as spares`} for work that loses nodes.`;
     case "promised":
       return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {
@@ -194,34 +211,53 @@ type OffPeak = EngineReason & { readonly kind: "offPeak" };
 
 function offPeakSentence(reason: OffPeak): string {
   const { microUsdPerKwh, microUsdPerKwhMax, gramsPerKwh, gramsPerKwhMax, opensAtMs, anywayAtMs } = reason;
-  const most: string[] = [];
+  const { cheapestMs, cleanestMs } = reason;
+  const wanted: string[] = [];
   const now: string[] = [];
-  if (microUsdPerKwhMax !== null) {
-    most.push(writeEnergyPrice(microUsdPerKwhMax));
+  if (microUsdPerKwhMax !== null) wanted.push(`power of at most ${writeEnergyPrice(microUsdPerKwhMax)}`);
+  if (gramsPerKwhMax !== null)
+    wanted.push(`${wanted.length === 0 ? "power of at most " : ""}${writeCarbon(gramsPerKwhMax)}`);
+  if (cheapestMs !== undefined) wanted.push(`the cheapest ${durationText(cheapestMs)} until it starts anyway`);
+  if (cleanestMs !== undefined) wanted.push(`the cleanest ${durationText(cleanestMs)} until it starts anyway`);
+  if (microUsdPerKwhMax !== null || cheapestMs !== undefined)
     now.push(microUsdPerKwh === null ? "no tariff states a price" : `it costs ${writeEnergyPrice(microUsdPerKwh)}`);
-  }
-  if (gramsPerKwhMax !== null) {
-    most.push(writeCarbon(gramsPerKwhMax));
+  if (gramsPerKwhMax !== null || cleanestMs !== undefined)
     now.push(gramsPerKwh === null ? "no tariff states its carbon" : `it has ${writeCarbon(gramsPerKwh)}`);
-  }
   const opens = opensAtMs === null ? "No tariff says when it will be" : `It will be at ${writeInstant(opensAtMs)}`;
   const anyway = anywayAtMs === null ? "" : `; it starts anyway at ${writeInstant(anywayAtMs)}`;
-  return `It waits for power of at most ${most.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
+  return `It waits for ${wanted.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
 }
 
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
+
+const oneOf = (types: readonly string[]): string =>
+  types.length === 0 ? "an accelerator" : `one ${acceleratorNoun(types, 1)}`;
 
 /** `8 H200 accelerators for each of 4 workers`. */
 function needText({ gang, acceleratorTypes }: Workload["spec"]): string {
   if (gang.groups !== undefined) return `room for ${plural(gang.groups.length, "group")} at once`;
   const parts: string[] = [];
-  if (gang.accelerators > 0)
+  if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
+  else if (gang.accelerators > 0)
     parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
   if (gang.coresMilli > 0) parts.push(coresText(gang.coresMilli));
   if (gang.memoryMib > 0) parts.push(`${memoryText(gang.memoryMib)} of memory`);
   const last = parts.pop() ?? "a node";
   const need = parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
   return gang.workers === 1 ? `${need} on one node` : `${need} for each of ${grouped(gang.workers)} workers`;
+}
+
+function partShortfallSentence(spec: Workload["spec"], reason: PartShortfall): string {
+  const { profile, sliceCount, workers, placeableWorkers, misalignedCount } = reason;
+  const none =
+    placeableWorkers === 0
+      ? `no accelerator has ${plural(sliceCount, "free memory slice")} where such a part may begin`
+      : `there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}`;
+  const misaligned =
+    misalignedCount === 0
+      ? ""
+      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} as many free, but not where a ${profile} may begin`;
+  return `It needs ${needText(spec)}; ${none}${misaligned}.`;
 }
 
 function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): string {
@@ -248,12 +284,13 @@ function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): str
  * What waits, in the order of the policy. The cursor is the id of the last workload shown: its place in the order stays even
  * when it starts, so a queue that moves on neither hides nor repeats anything.
  */
-export function queueView(engine: Engine, page: PageRequest): QueuePage {
-  const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
-  const after = (page.cursor ?? null) as WorkloadId | null;
-  const { position, workloads } = queuePage(engine, { after, limit: limit + 1 });
-  const items = workloads.slice(0, limit).map((workload, index) => queueEntry(engine, workload, position + index));
-  const nextCursor = workloads.length > limit ? (items.at(-1)?.workload.id ?? null) : null;
+export function queueView(engine: Engine, query: QueueQuery): QueuePage {
+  const { workloads, nextAfter: nextCursor } = queuePage(engine, {
+    after: (query.cursor ?? null) as WorkloadId | null,
+    limit: query.limit ?? PAGE_ITEMS_DEFAULT,
+    isWanted: matcher(engine.state, query),
+  });
+  const items = workloads.map(({ workload, position }) => queueEntry(engine, workload, position));
   return { items, nextCursor, waiting: waitingSummary(engine) };
 }
 

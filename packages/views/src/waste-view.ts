@@ -2,7 +2,7 @@
 import { acceleratorsIn, findWaste, partsOf } from "@headroom/engine";
 import type { Engine, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
-import { durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 const ITEMS_MAX = 500;
 
@@ -25,7 +25,7 @@ export function wasteView(engine: Engine, workload: string | null): WasteList {
     wastedAcceleratorMs,
     toldCount,
     runningCount,
-    sentence: `${plural(found.length, "finding")}, ${grouped(Math.round(wastedAcceleratorMs / 360_000) / 10)} accelerator hours idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators tell how busy they are; of the others nothing is assumed.`,
+    sentence: `${plural(found.length, "finding")}, ${acceleratorTimeText(wastedAcceleratorMs)} idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators tell how busy they are; of the others nothing is assumed.`,
   };
 }
 

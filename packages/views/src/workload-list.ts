@@ -34,7 +34,8 @@ export function cursorOrdinal(cursor: string | null | undefined): number | null 
   return cursor === null || cursor === undefined || !/^[0-9]{1,15}$/.test(cursor) ? null : Number(cursor);
 }
 
-function matcher(state: ReadonlyState, { phase, team, kind, name, search }: WorkloadQuery): Matches {
+/** Whether a workload is one of those that are asked for. */
+export function matcher(state: ReadonlyState, { phase, team, kind, name, search }: WorkloadQuery): Matches {
   const tests: Matches[] = [];
   if (phase !== undefined) tests.push((workload) => workload.phase === phase);
   if (kind !== undefined) tests.push((workload) => workload.spec.kind === kind);

@@ -5,7 +5,7 @@
 import type { Event, EventEnvelope } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
-import { plural } from "./plain-text.ts";
+import { durationText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
 export interface StoryLine {
@@ -64,7 +64,7 @@ export class Story {
     return `A place for ${what} on ${nodesText(promise.workers)} is kept for it until those who hold it have left.`;
   }
 
-  #ownSentence(event: Extract<Event, { readonly workloadId: string }>): string | null {
+  #ownSentence(event: Extract<Event, { readonly workloadId: string | null }>): string | null {
     switch (event.kind) {
       case "workloadSubmitted":
         return `${event.actor} submitted it.`;
@@ -77,6 +77,8 @@ export class Story {
         const name = capitalised(this.#attempts.get(event.attemptId) ?? "");
         return `${name} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
       }
+      case "spareReleased":
+        return `The spare ${event.nodeId} was taken for it.`;
       default:
         return null;
     }
@@ -90,6 +92,8 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
   switch (event.kind) {
     case "attemptStarted":
       return `${name} started.`;
+    case "predictionCorrected":
+      return `${name} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
     case "attemptStopRequested":
       return `${name} is being stopped: ${stopReasonText[event.reason]}.`;
     case "checkpointRequested":
@@ -106,8 +110,12 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return "The workers that were asked to leave have left.";
     case "gangGrown":
       return `It grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "joinFailed":
+      return `It goes on with ${plural(event.workers, "worker")}: further ones did not come (${event.detail}).`;
     case "ranksLost":
-      return `${name} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+      return event.ahead === true
+        ? `${name} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which will be away.`
+        : `${name} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
     case "workersReplaced":
       return `It goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
     case "workersJoined":

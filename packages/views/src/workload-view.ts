@@ -1,5 +1,5 @@
 /** Workloads of the engine as the API's resources. */
-import { taskCountOf } from "@headroom/engine";
+import { predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -30,7 +30,9 @@ export function exitSentence(exit: WorkerExit): string {
     : `worker ${exit.worker} was killed by ${exit.signal}`;
 }
 
-function endSentence({ spec }: EngineWorkload, reason: EndReason): string {
+const expected = { ok: "succeeded", failed: "failed", any: "ended", artifact: "had produced what it reads" } as const;
+
+function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, reason: EndReason): string {
   switch (reason.kind) {
     case "allTasksSucceeded":
       return spec.kind === "batch" ? `All ${plural(spec.taskCount, "task")} succeeded.` : "It succeeded.";
@@ -45,10 +47,19 @@ function endSentence({ spec }: EngineWorkload, reason: EndReason): string {
     case "cancelled":
       return "It was stopped on request.";
     case "dependencyNotMet":
-      return `It waited for ${reason.workloadId}, which came out otherwise.`;
+      return dependencySentence(workloads.get(reason.workloadId), reason);
     default:
       return unreachable(reason);
   }
+}
+
+function dependencySentence(
+  other: EngineWorkload | undefined,
+  { workloadId, on }: EndReason & { readonly kind: "dependencyNotMet" },
+): string {
+  const name = other === undefined ? workloadId : `${other.spec.name} (${workloadId})`;
+  const outcome = other === undefined || other.endedAtMs === null ? "came out otherwise" : `ended: ${other.phase}`;
+  return `It was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
 }
 
 /** The newest report among the active attempts, looking at the newest few of them only. */
@@ -85,7 +96,7 @@ export function workloadSummary(state: ReadonlyState, workload: EngineWorkload):
     firstStartedAtMs: workload.firstStartedAtMs,
     endedAtMs: workload.endedAtMs,
     endReason: workload.endReason,
-    endSentence: workload.endReason === null ? null : endSentence(workload, workload.endReason),
+    endSentence: workload.endReason === null ? null : endSentence(state, workload, workload.endReason),
     progress: progressView(newestProgress(state, workload)),
   };
 }
@@ -100,7 +111,15 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   const leaving = attempt.leaving?.map((worker) => ({ ...worker }));
   const joining = attempt.joining && [...attempt.joining];
   const utilization = attempt.utilization && { ...attempt.utilization };
-  const told = { ...(leaving && { leaving }), ...(joining && { joining }), ...(utilization && { utilization }) };
+  const { prediction } = attempt;
+  const joinFailure = attempt.joinFailure && { ...attempt.joinFailure };
+  const told = {
+    ...(leaving && { leaving }),
+    ...(prediction && { prediction: { ...prediction } }),
+    ...(joining && { joining }),
+    ...(utilization && { utilization }),
+    ...(joinFailure && { joinFailure }),
+  };
   return { phase, ...common, progress: progressView(attempt.progress), stop, ...told };
 }
 
@@ -122,6 +141,8 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
     const attempt = state.attempts.get(attemptId);
     return attempt === undefined ? [] : [activeAttemptView(attempt)];
   });
+  const waits = waitingTasks(workload) > 0;
+  const prediction = waits ? predictedRun(rulesOf(state.policy), state.runTimes, workload) : null;
   return {
     ...workloadSummary(state, workload),
     spec: specResource(workload.spec),
@@ -139,6 +160,7 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
       atMs,
     })),
     checkpoint: workload.checkpoint,
+    ...(prediction === null ? {} : { prediction }),
     ...(workload.artifacts === undefined ? {} : { artifacts: workload.artifacts.map((each) => ({ ...each })) }),
   };
 }

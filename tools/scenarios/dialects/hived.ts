@@ -12,7 +12,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
-import { Stage, specOf } from "../stage.ts";
+import { Stage, acceleratorsFrom, specOf } from "../stage.ts";
 import type { StagedSpec } from "../stage.ts";
 
 interface Node {
@@ -118,7 +118,7 @@ class Play {
       const workers = Array.from({ length: job.pods }, () => {
         const first = used.get(node) ?? 0;
         used.set(node, first + job.gpusPerPod);
-        return { node, accelerators: job.gpusPerPod === 1 ? `${first}` : `${first}-${first + job.gpusPerPod - 1}` };
+        return { node, accelerators: acceleratorsFrom(first, job.gpusPerPod) };
       });
       this.#stage.run(id, job.gpuType ?? "", workers);
       this.#ids.set(job.name, id);

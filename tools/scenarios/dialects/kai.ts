@@ -2,7 +2,7 @@
 import { presets } from "@headroom/engine";
 import type { Phase, Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
-import { Stage } from "../stage.ts";
+import { Stage, acceleratorsFrom } from "../stage.ts";
 
 interface Pod {
   readonly state: string;
@@ -227,7 +227,7 @@ class SharedPlaces {
     if (gpusPerPod >= 1) {
       const first = state.next;
       state.next += gpusPerPod;
-      return { node, accelerators: gpusPerPod === 1 ? `${first}` : `${first}-${state.next - 1}` };
+      return { node, accelerators: acceleratorsFrom(first, gpusPerPod) };
     }
     const milli = Math.round(gpusPerPod * 1000);
     const name = pod.gpuIndexes?.[0];

@@ -2,7 +2,7 @@
 import { presets } from "@headroom/engine";
 import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
-import { Stage } from "../stage.ts";
+import { Stage, acceleratorsFrom } from "../stage.ts";
 
 type Quotas = Readonly<Record<string, number>>;
 interface Queue {
@@ -74,11 +74,7 @@ export function playKueueQuota(scenario: Scenario): string[] {
     const workers = Array.from({ length: job.pods }, () => {
       const first = next.get(flavor) ?? 0;
       next.set(flavor, first + accelerators);
-      const last = first + accelerators - 1;
-      return {
-        node: `node-${flavor}`,
-        accelerators: accelerators === 0 ? "" : last === first ? `${first}` : `${first}-${last}`,
-      };
+      return { node: `node-${flavor}`, accelerators: acceleratorsFrom(first, accelerators) };
     });
     stage.run(id, flavor, workers);
   }

@@ -2,11 +2,12 @@
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
-import { Stage } from "../stage.ts";
+import { Stage, acceleratorsFrom } from "../stage.ts";
 
 interface Amounts {
   readonly cpu?: number;
   readonly memoryGi?: number;
+  readonly gpus?: number;
 }
 interface Pod {
   readonly name: string;
@@ -15,8 +16,9 @@ interface Pod {
   readonly preemptible: boolean;
   readonly gangMin?: number;
   readonly pods: number;
-  readonly cpuPerPod: number;
-  readonly memoryGiPerPod: number;
+  readonly cpuPerPod?: number;
+  readonly memoryGiPerPod?: number;
+  readonly gpusPerPod?: number;
   readonly node?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
 }
@@ -48,9 +50,10 @@ interface VolcanoScenario extends Scenario {
 
 const CORE = 1000;
 const GIB = 1024;
-const amountsOf = ({ cpu, memoryGi }: Amounts) => ({
+const amountsOf = ({ cpu, memoryGi, gpus }: Amounts) => ({
   ...(cpu === undefined ? {} : { cores: cpu * CORE }),
   ...(memoryGi === undefined ? {} : { memory: memoryGi * GIB }),
+  ...(gpus === undefined ? {} : { accelerators: gpus }),
 });
 
 export function playVolcano(scenario: Scenario): string[] {
@@ -65,37 +68,17 @@ export function playVolcano(scenario: Scenario): string[] {
       workersMax: maxPods,
       labels,
     });
+  const hasAccelerators = nodes.some(({ gpus }) => gpus > 0);
   for (const { name, parent, priority, quota, limit } of queues)
     stage.addTeam({
       name,
       parent,
-      ...(quota === null ? {} : { guarantee: amountsOf(quota) }),
+      // Accelerators that a quota does not name are none; of cores and memory nothing is said then.
+      guarantee: { ...(hasAccelerators ? { accelerators: 0 } : {}), ...amountsOf(quota ?? {}) },
       limit: limit === null ? {} : amountsOf(limit),
       ...(priority === null ? {} : { priority }),
     });
-  const ids = new Map<string, string>();
-  for (const pod of [...runningJobs, ...pendingJobs]) {
-    const id = stage.submit({
-      name: pod.name,
-      team: pod.queue,
-      priority: pod.priority ?? 0,
-      preemptible: pod.preemptible,
-      gang: {
-        workers: pod.pods,
-        accelerators: 0,
-        coresMilli: pod.cpuPerPod * CORE,
-        memoryMib: pod.memoryGiPerPod * GIB,
-      },
-      ...(pod.nodeSelector === undefined ? {} : { nodeSelector: pod.nodeSelector }),
-    });
-    ids.set(id, pod.name);
-    if (pod.node !== undefined)
-      stage.run(
-        id,
-        "GPU",
-        Array.from({ length: pod.pods }, () => ({ node: pod.node as string, accelerators: "" })),
-      );
-  }
+  const ids = addWork(stage, [...runningJobs, ...pendingJobs]);
   const events = stage.round();
   const binds: Record<string, string> = {};
   const promised: Record<string, string> = {};
@@ -117,6 +100,40 @@ export function playVolcano(scenario: Scenario): string[] {
   same("evicted", expected.evicted?.toSorted(), evicted.toSorted());
   same("promised", sorted(expected.promised), sorted(promised));
   return differences;
+}
+
+/** Names of the pods by the ids of their workloads; those with a node run there, each on the next of its accelerators. */
+function addWork(stage: Stage, pods: readonly Pod[]): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  const taken = new Map<string, number>();
+  const place = ({ node = "", gpusPerPod = 0 }: Pod) => {
+    const first = taken.get(node) ?? 0;
+    taken.set(node, first + gpusPerPod);
+    return { node, accelerators: acceleratorsFrom(first, gpusPerPod) };
+  };
+  for (const pod of pods) {
+    const id = stage.submit({
+      name: pod.name,
+      team: pod.queue,
+      priority: pod.priority ?? 0,
+      preemptible: pod.preemptible,
+      gang: {
+        workers: pod.pods,
+        accelerators: pod.gpusPerPod ?? 0,
+        coresMilli: (pod.cpuPerPod ?? 0) * CORE,
+        memoryMib: (pod.memoryGiPerPod ?? 0) * GIB,
+      },
+      ...(pod.nodeSelector === undefined ? {} : { nodeSelector: pod.nodeSelector }),
+    });
+    ids.set(id, pod.name);
+    if (pod.node !== undefined)
+      stage.run(
+        id,
+        "GPU",
+        Array.from({ length: pod.pods }, () => place(pod)),
+      );
+  }
+  return ids;
 }
 
 const sorted = (record: Readonly<Record<string, string>> | undefined): unknown =>

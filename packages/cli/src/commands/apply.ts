@@ -5,6 +5,7 @@ import type { LoadedDocument } from "../documents/load-documents.ts";
 import { confirm } from "../output/confirm.ts";
 import type { ModelledWorkload } from "../size/submission-check.ts";
 import { withProgress } from "../output/progress.ts";
+import { printable } from "../terminal.ts";
 
 interface Options {
   readonly file?: readonly string[];
@@ -27,7 +28,7 @@ export const applyCommand = defineCommand<Options>({
       repeatable: true,
       complete: "file",
     },
-    { flags: "--dry-run", description: "only show what would change" },
+    { flags: "--dry-run", description: "only show what would change, and what would become of new workloads" },
     { flags: "-y, --yes", description: "do not ask" },
     { flags: "--force", description: "submit workloads even if the model that they name does not fit" },
     jsonOption,
@@ -40,20 +41,18 @@ export const applyCommand = defineCommand<Options>({
     const { requestOf } = await import("../documents/apply-request.ts");
     const request = requestOf(loaded);
     const client = await context.connect();
-    if (request.workloads.some(({ fabric }) => fabric !== undefined)) {
-      const { sites } = await client.fleet();
-      checkLevels(
-        loaded,
-        sites.flatMap(({ fabricLevels }) => fabricLevels),
-      );
-    }
+    await checkLevels(loaded, () => client.fleet());
     const isJson = options.json === true;
+    const looked = { dryRun: true, ...(options.dryRun === true ? { forecast: true } : {}) };
     const plan = await placed(
       loaded,
-      withProgress(context.terminal.stderr, "Working out what would change", client.apply(request, { dryRun: true })),
+      withProgress(context.terminal.stderr, "Working out what would change", client.apply(request, looked)),
     );
     const isNothing = plan.changes.every(({ action }) => action === "unchanged");
-    if (!isJson) await showPlan(context, client, request, plan);
+    if (!isJson) {
+      await showPlan(context, client, request, plan);
+      for (const { message } of plan.warnings ?? []) context.note(`warning: ${printable(message)}`);
+    }
     const { checkModels, refuseImpossible, showModels, withThroughput } = await import("../size/submission-check.ts");
     const sizing = await checkModels(context, client, modelsToCheck(loaded, plan));
     const told = sizing.length === 0 ? {} : { sizing };

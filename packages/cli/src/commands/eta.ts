@@ -26,15 +26,15 @@ export const etaCommand = defineCommand<Options>({
       return code;
     }
     const { paint } = context;
-    const instant = (atMs: number | null): string =>
-      atMs === null ? "beyond the horizon" : new Date(atMs).toISOString();
+    const { beyondHorizon, estimateBounds } = await import("@headroom/views");
     context.print(`${paint("bold", workload.name)} (${workload.id}): ${printable(estimate.sentence)}`);
-    const range: [string, string][] = [
-      ["one in ten before", instant(estimate.p10AtMs)],
-      ["half before", instant(estimate.p50AtMs)],
-      ["nine in ten before", instant(estimate.p90AtMs)],
-    ];
+    const range = estimateBounds(estimate).map(({ name, atMs }): [string, string] => [
+      name,
+      atMs === null ? beyondHorizon : new Date(atMs).toISOString(),
+    ]);
     context.print(...pairLines(range, paint).map((line) => `  ${line}`));
+    if (estimate.p50AtMs === null)
+      context.print("", `\`headroom why ${printable(workload.name)}\` says what it waits for.`);
     return code;
   },
 });

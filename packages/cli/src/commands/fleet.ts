@@ -1,3 +1,4 @@
+import type { Fleet } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural } from "../output/amounts.ts";
@@ -25,11 +26,16 @@ export const fleetCommand = defineCommand<Options>({
       { title: "TYPE", minWidth: 6 },
       ...["NODES", "HELD", "FREE", "UNAVAILABLE", "TOTAL"].map((title) => ({ title, align: "right" as const })),
     ];
-    const rows = fleet.pools.map(({ name, site, executor, acceleratorType, nodes, accelerators }) => {
+    // Few pools keep spares: the column is there where it says something.
+    const hasSpares = fleet.pools.some(({ spares }) => spares !== undefined);
+    const shown = hasSpares ? [...columns, { title: "SPARES", align: "right" as const }] : columns;
+    const rows = fleet.pools.map((pool) => {
+      const { name, site, executor, acceleratorType, nodes, accelerators } = pool;
       const { held, free, unavailable, total } = accelerators;
-      return [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
+      const row = [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
+      return hasSpares ? [...row, sparesText(pool)] : row;
     });
-    context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+    context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
     const { total, up, lost, draining } = fleet.nodes;
     context.note(
       `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining. \`headroom nodes\` lists them.`,
@@ -37,3 +43,7 @@ export const fleetCommand = defineCommand<Options>({
     return exitCode.ok;
   },
 });
+
+/** How many nodes are spares, and how many are to be. */
+const sparesText = ({ spares = 0, sparesKept = 0 }: Fleet["pools"][number]): string =>
+  spares === sparesKept ? String(spares) : `${sparesKept} of ${spares}`;

@@ -1,4 +1,4 @@
-import type { WorkloadQuery } from "@headroom/protocol";
+import type { QueueQuery, WorkloadQuery } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
@@ -10,6 +10,7 @@ import type { HeadroomClient } from "@headroom/protocol";
 
 const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 const kinds = ["train", "batch"] as const;
+const NONE_YET = "No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 100_000;
 
@@ -40,13 +41,19 @@ export const listCommand = defineCommand<Options>({
   async run(context, { options }) {
     const limit = limitOf(options.limit);
     const client = await context.connect();
-    if (options.waiting === true) return listQueue(context, client, limit, options.json === true);
-    const query: WorkloadQuery = {
-      phase: oneOf("--phase", options.phase, phases),
+    const phase = oneOf("--phase", options.phase, phases);
+    const wanted: QueueQuery = {
       kind: oneOf("--kind", options.kind, kinds),
       team: options.team,
       search: options.search,
     };
+    if (options.team !== undefined) await checkTeam(client, options.team);
+    if (options.waiting === true) {
+      if (phase !== undefined && phase !== "pending")
+        throw new CliError(`--waiting lists what is pending; leave out --phase ${phase}`, exitCode.usage);
+      return listQueue(context, client, { wanted, limit, json: options.json === true });
+    }
+    const query: WorkloadQuery = { ...wanted, phase };
     const { items, more } = await allPages(
       (cursor, size) => client.listWorkloads({ ...query, cursor, limit: size }),
       limit,
@@ -55,7 +62,7 @@ export const listCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    if (items.length === 0) context.note("No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.");
+    if (items.length === 0) context.note(isAsked(query) ? "No workload is one of these." : NONE_YET);
     else context.print(...workloadTable(items, Date.now(), context.terminal.stdout, context.paint));
     if (more)
       context.note(
@@ -65,10 +72,23 @@ export const listCommand = defineCommand<Options>({
   },
 });
 
-async function listQueue(context: CommandContext, client: HeadroomClient, limit: number, json: boolean) {
+interface QueueListing {
+  readonly wanted: QueueQuery;
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+async function checkTeam(client: HeadroomClient, name: string): Promise<void> {
+  const { items } = await allPages((cursor, limit) => client.teams({ cursor, limit }), Number.POSITIVE_INFINITY);
+  if (!items.some((team) => team.name === name)) throw new CliError(`there is no team ${name}`, exitCode.failed);
+}
+
+const isAsked = (query: WorkloadQuery): boolean => Object.values(query).some((value) => value !== undefined);
+
+async function listQueue(context: CommandContext, client: HeadroomClient, { wanted, limit, json }: QueueListing) {
   let totals = { workloads: 0, tasks: 0, accelerators: 0 };
   const { items, more } = await allPages(async (cursor, size) => {
-    const page = await client.queue({ cursor, limit: size });
+    const page = await client.queue({ ...wanted, cursor, limit: size });
     totals = page.waiting;
     return page;
   }, limit);
@@ -77,7 +97,11 @@ async function listQueue(context: CommandContext, client: HeadroomClient, limit:
     return exitCode.ok;
   }
   if (items.length === 0) {
-    context.note("Nothing waits.");
+    context.note(
+      totals.workloads === 0
+        ? "Nothing waits."
+        : `Of ${plural(totals.workloads, "waiting workload")} none is one of these.`,
+    );
     return exitCode.ok;
   }
   const columns = [

@@ -104,7 +104,8 @@ const labelsText = ({ labels }: Node): string =>
     .map((name) => `${name}=${labels[name] ?? ""}`)
     .join(" ");
 
-function stateCell({ health, draining }: Node): Cell {
+function stateCell({ health, draining, spare }: Node): Cell {
+  if (spare === true) return { text: "spare", tone: "green" };
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
 }

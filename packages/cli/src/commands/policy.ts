@@ -28,8 +28,9 @@ export const policyCommand = defineCommand<Options>({
   ],
   async run(context, { args, options }) {
     if (options.knobs === true) {
-      const { knobTable } = await import("@headroom/views");
-      context.print(...knobTable());
+      const { knobRows, knobTable } = await import("@headroom/views");
+      if (options.json === true) context.print(JSON.stringify({ items: knobRows() }, null, 2));
+      else context.print(...knobTable());
       return exitCode.ok;
     }
     const client = await context.connect();

@@ -64,9 +64,10 @@ export const runCommand = defineCommand<Options>({
     const spec = await withThroughput(document.spec, sizing);
     if (options.dryRun === true) {
       const forecast = await client.forecastWorkload(spec);
+      const { isHopeless } = await import("@headroom/protocol");
       const { forecastLines } = await import("../output/outlook-text.ts");
       context.print(...(options.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
-      return exitCode.ok;
+      return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }
     const { workloadId } = await client.submitWorkload(spec);
     const told = sizing.length === 0 ? {} : { sizing };

@@ -3,7 +3,7 @@ import type { SimulateOptions } from "../simulate/run-simulate.ts";
 
 const details = `Traces: itp:FILE, openb:NODES,PODS, swf:FILE, sacct:FILE, generated:jobs=N,load=L[,seed=S]
         [,duration=MIN..MAX (seconds)][,gangs=SIZE*WEIGHT+SIZE*WEIGHT…]
-Faults: --faults mtbf=30d,repair=2h,failures=1%   (each part may be left out)
+Faults: --faults mtbf=30d,repair=2h,notice=2m,failures=1%   (each part may be left out)
 
 Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
@@ -31,6 +31,11 @@ export const simulateCommand = defineCommand<SimulateOptions>({
     { flags: "--seeds <count>", description: "with --demand: so many runs, from --seed on (default: 1)" },
     { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
     { flags: "--startup <duration>", description: "from a placement to the moment it runs (default: 0s)" },
+    {
+      flags: "--walltimes <which>",
+      description:
+        "what work says of how long it runs: `actual`, `stated` in the trace, or so many times as long: 5x (default: actual)",
+    },
     {
       flags: "--skip-broken",
       description: "leave out rows that are broken, instead of refusing",

@@ -1,4 +1,4 @@
-import type { BlockedReason, Verdict } from "@headroom/protocol";
+import type { BlockedReason } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { coresText, memoryText } from "../output/amounts.ts";
@@ -24,6 +24,7 @@ export const whyCommand = defineCommand<Options>({
     const client = await context.connect();
     const workload = await resolveWorkload(client, args[0] ?? "");
     const verdict = await client.explainWorkload(workload.id);
+    const { isHopeless } = await import("@headroom/protocol");
     const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;
     const changes = verdict.kind === "blocked" ? (await client.startingChanges(workload.id)).items : [];
     if (options.json === true) {
@@ -36,9 +37,10 @@ export const whyCommand = defineCommand<Options>({
       `${paint("bold", workload.name)} (${workload.id}) is ${paint(tone ?? "bold", text)}: ${printable(workload.endSentence ?? verdict.sentence)}`,
     );
     if (verdict.kind !== "blocked") return code;
+    const { spentText } = await import("@headroom/views");
     for (const [index, reason] of verdict.reasons.entries()) {
       if (index > 0) context.print("", `also: ${printable(reason.sentence)}`);
-      context.print(...pairLines(numbersOf(reason), paint).map((line) => `  ${line}`));
+      context.print(...pairLines(numbersOf(reason, spentText), paint).map((line) => `  ${line}`));
     }
     context.print(...changeLines(changes, paint));
     for (const { sentence } of (await client.waste({ workload: workload.id })).items)
@@ -48,29 +50,37 @@ export const whyCommand = defineCommand<Options>({
   },
 });
 
-/** The dominant reason is that even the empty fleet is too small. */
-export function isHopeless(verdict: Verdict): boolean {
-  return verdict.kind === "blocked" && verdict.reasons[0]?.kind === "exceedsFleet";
-}
+type SpentText = (resource: "gpuHours" | "money", amount: number) => string;
 
-function numbersOf(reason: BlockedReason): [string, string][] {
+function numbersOf(reason: BlockedReason, spentText: SpentText): [string, string][] {
   const shown: [string, string][] = [["reason", reason.kind]];
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    shown.push([words(field), valueText(reason, field, value)]);
+    shown.push([words(field), valueText({ reason, spentText }, field, value)]);
   }
   return shown;
 }
 
-function valueText(reason: BlockedReason, field: string, value: unknown): string {
-  if (field === "untilMs") return new Date(Number(value)).toISOString();
+/** Every field in ms of a reason is an instant, but for how long the cheapest hours are. */
+function valueText(
+  { reason, spentText }: { readonly reason: BlockedReason; readonly spentText: SpentText },
+  field: string,
+  value: unknown,
+): string {
+  if (value === null) return "none";
+  if (typeof value === "number") {
+    if (reason.kind === "budget" && (field === "spent" || field === "limit")) return spentText(reason.resource, value);
+    const isSpan = field === "cheapestMs" || field === "cleanestMs";
+    if (field.endsWith("Ms") && !isSpan) return new Date(value).toISOString();
+  }
   if (reason.kind === "workerShortfall" && field === "neededPerWorker") {
     if (reason.binding === "cores")
       return `${coresText(reason.neededPerWorker)} ${reason.neededPerWorker === 1_000 ? "core" : "cores"}`;
     if (reason.binding === "memory") return memoryText(reason.neededPerWorker);
   }
-  return String(value);
+  if (Array.isArray(value)) return value.join(",");
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** `neededCount` → `needed`, `limitCount` → `limit`, `placeableWorkers` → `placeable workers`. */

@@ -49,10 +49,18 @@ export async function loadDocuments(
   return loaded;
 }
 
-/** Refuses levels of the fabric that neither the fleet nor the documents have. */
-export function checkLevels(loaded: readonly LoadedDocument[], known: readonly string[]): void {
+/** Refuses levels of the fabric that cannot be had; the fleet is asked for only where some are named. */
+export async function checkLevels(
+  loaded: readonly LoadedDocument[],
+  fleet: () => Promise<{ readonly sites: readonly { readonly fabricLevels: readonly string[] }[] }>,
+): Promise<void> {
   const documents = loaded.map((each) => each.document);
-  const problems = checkFabricLevels(documents, known).map(
+  if (checkFabricLevels(documents, []).length === 0) return;
+  const { sites } = await fleet();
+  const problems = checkFabricLevels(
+    documents,
+    sites.map(({ fabricLevels }) => fabricLevels),
+  ).map(
     ({ document, path: steps, message }) =>
       `${loaded[document]?.placeText(steps) ?? ""}: ${fieldText(steps)}${message}`,
   );

@@ -7,6 +7,7 @@ import {
   type HeadroomClient,
 } from "@headroom/protocol";
 import { plural } from "../output/amounts.ts";
+import { shortForecastLines } from "../output/outlook-text.ts";
 import type { Paint } from "../output/style.ts";
 import { gangText } from "../output/workload-text.ts";
 import { allPages } from "../resolve-workload.ts";
@@ -26,9 +27,10 @@ export async function planLines(
     : new Map<string, Fields>();
   const after = requestedFields(request);
   const lines: string[] = [];
-  for (const { kind, name, action } of plan.changes) {
+  for (const { kind, name, action, forecast } of plan.changes) {
     const key = `${kind} ${name}`;
     if (action === "created") lines.push(paint("green", `+ ${key}${createdNote(request, kind, name)}`));
+    if (forecast !== undefined) for (const line of shortForecastLines(forecast)) lines.push(`    ${line}`);
     if (action !== "changed") continue;
     lines.push(paint("yellow", `~ ${key}`));
     for (const line of fieldLines(before.get(key) ?? new Map(), after.get(key) ?? new Map())) lines.push(`    ${line}`);
@@ -76,8 +78,9 @@ const siteFields = ({ fabricLevels, data }: Parameters<typeof fleetDocument>[0][
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 
 function poolFields(pool: PoolLike): Fields {
-  const { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels, data } = pool;
-  const plain = { name, site, executor, acceleratorType, priceMicroUsdPerHour, labels, nodeLabels, data };
+  const { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, labels, nodeLabels, data, spares } = pool;
+  const own = { labels, nodeLabels, data, spares };
+  const plain = { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, ...own };
   const { sites } = fleetDocument({
     sites: [{ name: site, fabricLevels: [] }],
     pools: [plain],

@@ -1,5 +1,6 @@
 /** What would start work, as lines. */
 import type { StartingChange, SubmissionForecast } from "@headroom/protocol";
+import { anyOneStartsIt } from "@headroom/views";
 import type { Paint } from "./style.ts";
 import { printable } from "../terminal.ts";
 
@@ -9,10 +10,17 @@ export function changeLines(changes: readonly StartingChange[], paint: Paint): s
   const lines = changes.map(
     ({ change, start }) => `  ${printable(change.sentence)} ${paint("dim", printable(start.sentence))}`,
   );
-  return ["", "Any one of these starts it now; each was tried:", ...lines];
+  return ["", anyOneStartsIt, ...lines];
 }
 
 export function forecastLines(forecast: SubmissionForecast, paint: Paint): string[] {
-  const first = printable(forecast.sentence);
-  return forecast.kind === "starts" ? [first] : [first, ...changeLines(forecast.changes, paint)];
+  return forecast.kind === "starts"
+    ? shortForecastLines(forecast)
+    : [...shortForecastLines(forecast), ...changeLines(forecast.changes, paint)];
+}
+
+/** What would become of it and when, without what would change that. */
+export function shortForecastLines(forecast: SubmissionForecast): string[] {
+  const estimate = forecast.kind === "waits" ? forecast.estimate : null;
+  return [forecast.sentence, ...(estimate === null ? [] : [estimate.sentence])].map(printable);
 }

@@ -1,5 +1,6 @@
 /** Workloads in words: what tables and pages say of them. */
 import type { Attempt, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
+import { gangSizeText, predictionText } from "@headroom/views";
 import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
@@ -29,7 +30,7 @@ export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang
   }
   const types = acceleratorTypes.length === 0 ? "" : ` ${acceleratorTypes.join("|")}`;
   const workers = gang.minWorkers === undefined ? `${gang.workers}` : `${gang.minWorkers}–${gang.workers}`;
-  const accelerators = gang.shareMilli === undefined ? gang.accelerators : gang.shareMilli / 1_000;
+  const accelerators = gang.profile ?? (gang.shareMilli === undefined ? gang.accelerators : gang.shareMilli / 1_000);
   return accelerators === 0 ? `${workers} × cpu` : `${workers} × ${accelerators}${types}`;
 }
 
@@ -101,6 +102,8 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   if (workload.kind === "batch") pairs.push(["tasks", tasksSentence(workload)]);
   if (spec.priority !== 0) pairs.push(["priority", String(spec.priority)]);
   if (spec.walltimeMs !== null) pairs.push(["walltime", shortDuration(spec.walltimeMs)]);
+  const prediction = predictionOf(workload);
+  if (prediction !== null) pairs.push(["duration", predictionText(prediction, spec.walltimeMs)]);
   const retries = `at most ${spec.retries.max}, first after ${spec.retries.backoffMs / 1_000} s; grace ${spec.graceTimeoutMs / 1_000} s`;
   pairs.push(["retries", retries], ["command", spec.run.split("\n")[0] ?? ""]);
   if (spec.dir !== null) pairs.push(["directory", spec.dir]);
@@ -111,6 +114,12 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
     pairs.push(["checkpoint", `step ${step}, ${ago(atMs, nowMs)}: ${path}`]);
   }
   return pairLines(pairs, paint);
+}
+
+/** Of what waits of it, else of what was placed last. */
+function predictionOf({ prediction, attempts }: Workload): NonNullable<Workload["prediction"]> | null {
+  const last = attempts.at(-1);
+  return prediction ?? (last === undefined || last.phase === "ended" ? null : (last.prediction ?? null));
 }
 
 function gangSentence({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
@@ -160,7 +169,7 @@ export function attemptTable(
       phase,
       placesText(attempt, gang),
       ran,
-      outcomeText(attempt),
+      outcomeText(attempt, gang),
     ];
   });
   return tableLines(attemptColumns, rows, sink, paint);
@@ -190,9 +199,9 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   incomplete: "too few workers were left",
 };
 
-function outcomeText(attempt: Attempt): string {
+function outcomeText(attempt: Attempt, gang: Workload["gang"]): string {
   if (attempt.phase !== "ended") {
-    if (attempt.stop === null) return "";
+    if (attempt.stop === null) return gangSizeText(attempt, gang);
     const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", writes a checkpoint first";
     return `stopping: ${stopReasons[attempt.stop.reason]}${first}`;
   }

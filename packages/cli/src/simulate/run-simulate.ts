@@ -4,7 +4,7 @@ import { access, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Policy } from "@headroom/engine";
-import type { FaultOptions, FleetSpec, SimulationResult, Trace } from "@headroom/sim";
+import type { FaultOptions, FleetSpec, SimulationResult, Trace, TraceWalltimes } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { namedPolicy } from "../documents/policy-file.ts";
@@ -25,6 +25,7 @@ export interface SimulateOptions {
   readonly seeds?: string;
   readonly faults?: string;
   readonly startup?: string;
+  readonly walltimes?: string;
   readonly skipBroken?: true;
   readonly html?: string;
   readonly json?: true;
@@ -56,6 +57,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
   const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
+  const walltimes = walltimesOf(options.walltimes ?? "actual");
   const policies = await chosenPolicies(options.policy ?? "default", engine.presets, terminal);
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
   if (page !== undefined) await checkWritable(page, options.html ?? "");
@@ -69,7 +71,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const progress = new ProgressLine(terminal.stderr);
   const reports: SimulationReport[] = [];
   for (const policy of policies) {
-    const measured = await measure(context, progress, { trace, fleet, policy, faults, startupMs });
+    const measured = await measure(context, progress, { trace, fleet, policy, faults, startupMs, walltimes });
     reports.push({ trace: options.trace, seed, ...countsOf(loaded, trace), ...measured });
   }
   progress.clear();
@@ -81,7 +83,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
 }
 
 /** Options that mean nothing where work has no times. */
-const timedOptions = ["gpus", "faults", "startup", "html"] as const;
+const timedOptions = ["gpus", "faults", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
 
@@ -112,12 +114,20 @@ async function simulateDemand(
   return exitCode.ok;
 }
 
+function walltimesOf(text: string): TraceWalltimes {
+  if (text === "actual" || text === "stated") return { kind: text };
+  if (!text.endsWith("x"))
+    throw new CliError(`--walltimes: expected actual, stated or 5x, got ${JSON.stringify(text)}`, exitCode.usage);
+  return { kind: "times", factor: decimal(text.slice(0, -1), "--walltimes", { min: 1, max: 1000 }) };
+}
+
 interface Run {
   readonly trace: Trace;
   readonly fleet: FleetSpec;
   readonly policy: Policy;
   readonly faults: FaultOptions | null;
   readonly startupMs: number;
+  readonly walltimes: TraceWalltimes;
 }
 
 async function measure(context: CommandContext, progress: ProgressLine, run: Run) {
@@ -165,15 +175,17 @@ async function chosenPolicies(
 }
 
 function faultsOf(text: string, seed: number): FaultOptions {
-  const given = settings(text, "--faults", ["mtbf", "repair", "failures"]);
+  const given = settings(text, "--faults", ["mtbf", "repair", "failures", "notice"]);
   const meanUp = given.get("mtbf");
   const meanDown = given.get("repair");
   const failures = given.get("failures");
+  const notice = given.get("notice");
   return {
     seed,
     nodeMeanUpMs: meanUp === undefined ? null : duration(meanUp, "--faults: mtbf"),
     nodeMeanDownMs: duration(meanDown ?? "1h", "--faults: repair"),
     attemptFailuresPer10000: failures === undefined ? 0 : rate(failures, "--faults: failures"),
+    ...(notice === undefined ? {} : { nodeNoticeMs: duration(notice, "--faults: notice") }),
   };
 }
 

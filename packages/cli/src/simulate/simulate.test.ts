@@ -74,6 +74,11 @@ describe("headroom simulate", () => {
     expect(await digest("8")).not.toBe(await digest("7"));
   });
 
+  it("refuses gangs that are larger than the pool, instead of cutting them", async () => {
+    const { code, stderr } = await simulate("--gpus", "8", "--trace", "generated:jobs=5,gangs=8*1+16*1");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("a gang of 16 does not fit into --gpus 8")]);
+  });
+
   it("writes a report that stands alone and repeats its plots as tables", async () => {
     const { code } = await simulate(
       "--gpus",

@@ -142,7 +142,7 @@ function generated({ sim, gpus, seed }: TraceRequest, text: string): Trace {
     jobs: wholeNumber(given.get("jobs") ?? "", `${what}: jobs`, { min: 1, max: jobsMax }),
     load: decimal(given.get("load") ?? "1", `${what}: load`, { min: 0.001, max: 1000 }),
     accelerators: gpus,
-    gangs: gangs(given.get("gangs"), sim),
+    gangs: gangs(given.get("gangs"), { sim, gpus }),
     durationMinS,
     durationMaxS,
   });
@@ -159,12 +159,22 @@ function durations(text: string | undefined, sim: Sim): [number, number] {
   return [min, wholeNumber(high, "--trace generated: duration", { min, max: bounds.max })];
 }
 
-function gangs(text: string | undefined, sim: Sim): readonly GangShare[] {
+/** The usual ones are cut to the pool; of those that were asked for, none is larger than it. */
+function gangs(
+  text: string | undefined,
+  { sim, gpus }: { readonly sim: Sim; readonly gpus: number },
+): readonly GangShare[] {
   if (text === undefined) return sim.usualGangs;
   return text.split("+").map((share) => {
     const [size = "", weight = "1"] = share.split("*");
+    const accelerators = wholeNumber(size, "--trace generated: gangs, size", { min: 1, max: 1_000_000 });
+    if (accelerators > gpus)
+      throw new CliError(
+        `--trace generated: gangs: a gang of ${accelerators} does not fit into --gpus ${gpus}`,
+        exitCode.usage,
+      );
     return {
-      accelerators: wholeNumber(size, "--trace generated: gangs, size", { min: 1, max: 1_000_000 }),
+      accelerators,
       weight: wholeNumber(weight, "--trace generated: gangs, weight", { min: 1, max: 10_000 }),
     };
   });

@@ -72,6 +72,22 @@ export const workloadQuery = (client: HeadroomClient, id: string) =>
 export const verdictQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
 
+/** Played forward many times, so only for somebody who asks; an answer of the moment, which is not kept. */
+export const startEstimateQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({
+    queryKey: ["start estimate", id],
+    queryFn: ({ signal }) => client.estimateStart(id, { signal }),
+    gcTime: 0,
+  });
+
+/** Each tried on a copy of the scheduler; likewise. */
+export const startingChangesQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({
+    queryKey: ["starting changes", id],
+    queryFn: ({ signal }) => client.startingChanges(id, { signal }),
+    gcTime: 0,
+  });
+
 /** Of one workload where its id is given. */
 export const wasteQuery = (client: HeadroomClient, workload?: string) =>
   queryOptions({

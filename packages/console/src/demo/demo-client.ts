@@ -11,7 +11,16 @@ import {
   whatIfQuestion,
   workloadSpec,
 } from "@headroom/protocol";
-import type { Abort, HeadroomClient, StartEstimate, WhatIfAnswer, WhatIfQuestion } from "@headroom/protocol";
+import type {
+  Abort,
+  ApplyRequest,
+  HeadroomClient,
+  StartEstimate,
+  WhatIfAnswer,
+  WhatIfQuestion,
+  WorkloadSpec,
+  WorkloadSpecInput,
+} from "@headroom/protocol";
 import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
 import * as views from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
@@ -35,6 +44,17 @@ function accepted<T>(parsed: Parsed<T>): T {
     .map(({ pointer, message }) => `${pointer.slice(1).replaceAll("/", ".")}: ${message}`)
     .join("; ");
   throw refuse("invalidRequest", detail, { errors });
+}
+
+function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
+  const refusal = views.levelRefusal(state, specs, declared);
+  if (refusal !== null) throw refusal;
+}
+
+function acceptedSpec(engine: Engine, input: WorkloadSpecInput): WorkloadSpec {
+  const spec = accepted(workloadSpec.safeParse(input));
+  checkLevels(engine, [{ pointer: "", spec }]);
+  return spec;
 }
 
 function found<T>(resource: T | null, missing: () => ProblemError): T {
@@ -97,13 +117,17 @@ type Reading = Pick<
   | "status"
 >;
 
+function estimates(engine: Engine): readonly views.EstimatedStart[] {
+  const { nowMs } = engine.state;
+  const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
+  return found.map((each) => ({ ...each, atMs: nowMs }));
+}
+
 function estimateOf(engine: Engine, id: string): StartEstimate {
   found(engine.state.workloads.get(workloadId(id)) ?? null, unknownWorkload(id));
-  const { nowMs } = engine.state;
-  const estimates = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
-  const estimate = estimates.find((each) => each.workloadId === id);
+  const estimate = estimates(engine).find((each) => each.workloadId === id);
   if (estimate === undefined) throw refuse("notWaiting", `${id} does not wait to start.`);
-  return views.estimateView({ ...estimate, atMs: nowMs });
+  return views.estimateView(estimate);
 }
 
 /** Enough for a chart across a page. */
@@ -132,7 +156,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
     estimateStart: async (id) => estimateOf(engine, id),
     forecastWorkload: async (spec) => {
-      const answer = views.forecastView(engine, views.engineSpec(accepted(workloadSpec.safeParse(spec))));
+      const answer = views.forecastView(engine, views.engineSpec(acceptedSpec(engine, spec)), estimates);
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
     },
@@ -164,7 +188,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
   };
   return {
     submitWorkload: async (spec) => {
-      const result = run({ kind: "submitWorkload", spec: views.engineSpec(accepted(workloadSpec.safeParse(spec))) });
+      const result = run({ kind: "submitWorkload", spec: views.engineSpec(acceptedSpec(world.engine, spec)) });
       return { workloadId: "workloadId" in result ? result.workloadId : "" };
     },
     stopWorkload: async (id) => {
@@ -180,14 +204,23 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       return { workloadId: id };
     },
     apply: async (request, options) => {
-      const documents = views.engineDocuments(accepted(applyRequest.safeParse(request)));
+      const declared = accepted(applyRequest.safeParse(request));
+      checkLevels(world.engine, views.specsToApply(declared), declared);
+      const odd = views.applyWarnings(world.engine.state, declared);
+      const warned = odd.length === 0 ? {} : { warnings: odd };
+      const documents = views.engineDocuments(declared);
       if (options?.dryRun !== true) {
         const result = run({ kind: "apply", ...documents });
-        return { dryRun: false, changes: "changes" in result ? [...result.changes] : [] };
+        return { dryRun: false, changes: "changes" in result ? [...result.changes] : [], ...warned };
+      }
+      if (options.forecast === true) {
+        const answer = views.applyForecastView(world.engine, documents, estimates);
+        if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
+        return { ...answer.plan, ...warned };
       }
       const forecast = planApply(world.engine, documents);
       if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
-      return { dryRun: true, changes: [...forecast.changes] };
+      return { dryRun: true, changes: [...forecast.changes], ...warned };
     },
     removeSchedule: async (name) => {
       run({ kind: "removeSchedule", name });

@@ -3,30 +3,39 @@ import { coresText, durationText, grouped, memoryText } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
 /** `4 × 8`, `2–8 × 1`: workers by accelerators, `1 × CPU` for work that needs no accelerator. */
-export function gangText({ workers, minWorkers, accelerators, shareMilli, groups }: GangSpec): string {
+export function gangText({ workers, minWorkers, accelerators, shareMilli, profile, groups }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => gangText(group)).join(" + ");
   const count = minWorkers === undefined ? grouped(workers) : `${grouped(minWorkers)}–${grouped(workers)}`;
   return accelerators === 0
     ? `${count} × CPU`
-    : `${count} × ${shareMilli === undefined ? accelerators : shareMilli / 1000}`;
+    : `${count} × ${profile ?? (shareMilli === undefined ? accelerators : shareMilli / 1000)}`;
 }
 
 /** The same for someone who hears it. */
-export function gangSentence({ workers, minWorkers, accelerators, shareMilli, groups }: GangSpec): string {
+export function gangSentence({ workers, minWorkers, groups, ...shape }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => `${group.name}: ${gangSentence(group)}`).join("; ");
-  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
-  const each = amount === 0 ? "no accelerators" : `${amount} accelerator${amount === 1 ? "" : "s"} each`;
+  const amount = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
+  const each = amount === 0 ? "no accelerators" : `${acceleratorsText(shape)} each`;
   const least = minWorkers === undefined ? "" : `${minWorkers} to `;
   return `${least}${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
 }
 
 /** Everything one worker gets: `8 accelerators, 96 cores, 1.5 TiB`. */
-export function workerNeedText({ accelerators, shareMilli, coresMilli, memoryMib }: GangSpec): string {
-  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
-  const parts = [`${amount} accelerator${amount === 1 ? "" : "s"}`];
+export function workerNeedText({ coresMilli, memoryMib, ...shape }: GangSpec): string {
+  const parts = [acceleratorsText(shape)];
   if (coresMilli > 0) parts.push(coresText(coresMilli));
   if (memoryMib > 0) parts.push(memoryText(memoryMib));
   return parts.join(", ");
+}
+
+function acceleratorsText({
+  accelerators,
+  shareMilli,
+  profile,
+}: Pick<GangSpec, "accelerators" | "shareMilli" | "profile">): string {
+  if (profile !== undefined) return `a ${profile} of an accelerator`;
+  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
+  return `${amount} accelerator${amount === 1 ? "" : "s"}`;
 }
 
 /** Durations never run backwards on screen, even where two clocks disagree by a little. */

@@ -16,10 +16,13 @@ const nodeKinds: readonly EventKind[] = [
   "nodeReturned",
   "nodeDrainStarted",
   "nodeResumed",
+  "spareKept",
+  "spareReleased",
 ];
 const holdingKinds: readonly EventKind[] = [
   "gangPlaced",
   "gangGrown",
+  "joinFailed",
   "ranksLost",
   "workersReplaced",
   "gangShrinkRequested",
@@ -27,6 +30,7 @@ const holdingKinds: readonly EventKind[] = [
   "placePromised",
   "promiseWithdrawn",
   "attemptStarted",
+  "predictionCorrected",
   "attemptStopRequested",
   "checkpointWaitEnded",
   "attemptEnded",

@@ -17,7 +17,6 @@ export function applyEvent(world: World, event: Event): void {
   const { state } = world;
   // A kind that is not known has no newest version, and nothing is at most that.
   if (!(event.version <= EVENT_VERSIONS[event.kind])) throw unknownEvent(event);
-  // Not `invariant`: its message would be put together for every event of a run.
   if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
   state.sequence++;
   state.nowMs = event.atMs;
@@ -33,6 +32,7 @@ export function applyEvent(world: World, event: Event): void {
       return applyWorkloadEvent(world, event);
     case "gangPlaced":
     case "attemptStarted":
+    case "predictionCorrected":
     case "attemptStopRequested":
     case "checkpointRequested":
     case "checkpointWaitEnded":
@@ -40,6 +40,7 @@ export function applyEvent(world: World, event: Event): void {
     case "gangShrinkRequested":
     case "workersLeft":
     case "gangGrown":
+    case "joinFailed":
     case "ranksLost":
     case "workersReplaced":
     case "workersJoined":
@@ -69,6 +70,8 @@ export function applyEvent(world: World, event: Event): void {
     case "nodeReturned":
     case "nodeDrainStarted":
     case "nodeResumed":
+    case "spareKept":
+    case "spareReleased":
       return applyFleetEvent(world, event);
     case "teamDefined":
     case "teamRemoved":

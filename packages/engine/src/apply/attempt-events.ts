@@ -1,16 +1,18 @@
 import type { AttemptEvent } from "../events.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { EndedAttempt, PromisedPlace } from "../model/workload.ts";
+import type { EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
-import { waitForMinRuntime, waitForRest, waitForWindows } from "../state/world.ts";
-import { invariant } from "../state/invariant.ts";
+import { waitForItsTime, waitForMinRuntime, waitForPrediction, waitForRest, waitForWindows } from "../state/world.ts";
+import { InvariantError, invariant } from "../state/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { recordArtifact } from "./artifacts.ts";
+import { recordRunTime } from "./run-times.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
@@ -23,6 +25,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return place(world, event);
     case "attemptStarted":
       return start(world, event);
+    case "predictionCorrected":
+      return correctPrediction(world, event);
     case "attemptEnded":
       return end(world, event);
     case "attemptStopRequested": {
@@ -47,6 +51,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return finishLeaving(world, touchedAttempt(world, event.attemptId));
     case "gangGrown":
       return grow(world, event);
+    case "joinFailed":
+      return failJoin(world, event);
     case "ranksLost":
       return loseRanks(world, event);
     case "workersReplaced":
@@ -55,14 +61,8 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return joinWorkers(world, event);
     case "placePromised":
       return promise(world, event.promise);
-    case "promiseWithdrawn": {
-      const withdrawn = takePromise(world, event.attemptId);
-      world.capacity.freedEpoch++;
-      if (withdrawn.growth) askAgain(world, event.attemptId);
-      // Until the attempt that was to move has ended, its task is not back to be given.
-      else if (withdrawn.afterAttempt === undefined) giveTaskBack(world, withdrawn, event.atMs);
-      return;
-    }
+    case "promiseWithdrawn":
+      return withdraw(world, event);
     case "loanRelabelled": {
       touchedAttempt(world, event.attemptId).opportunistic = true;
       world.teamUse.limitEpoch++;
@@ -120,11 +120,13 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
     digestRevision: 0,
     digestLanes: null,
   };
+  if (event.prediction !== undefined) attempt.prediction = event.prediction;
   settleUse(world, workload);
   state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
+  delete workload.lostWorkers;
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
   unsettle(world);
@@ -182,6 +184,13 @@ function refileEnding(world: World, attempt: AttemptEntity): void {
   if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
 }
 
+function correctPrediction(world: World, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  attempt.prediction = event.prediction;
+  waitForPrediction(world.timers, attempt, workloadOf(world, attempt.workloadId).spec.walltimeMs);
+  refileEnding(world, attempt);
+}
+
 interface TaskTaken {
   readonly task: number;
   readonly number: number;
@@ -194,7 +203,8 @@ function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }
     workload.retries = workload.retries.filter((retry) => retry.task !== task);
     workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
   } else {
-    invariant(task === workload.nextTask, `workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
+    if (task !== workload.nextTask)
+      throw new InvariantError(`workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
     workload.nextTask = task + 1;
   }
   if (readyTask(workload, atMs) === null) world.queue.remove(workload);
@@ -219,6 +229,14 @@ function takePromise(world: World, id: AttemptId): PromisedPlace {
   holdPromise(world, place, -1);
   workloadOf(world, place.workloadId).revision = world.state.sequence;
   return place;
+}
+
+function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly kind: "promiseWithdrawn" }): void {
+  const withdrawn = takePromise(world, attemptId);
+  world.capacity.freedEpoch++;
+  if (withdrawn.growth) askAgain(world, attemptId);
+  // Until the attempt that was to move has ended, its task is not back to be given.
+  else if (withdrawn.afterAttempt === undefined) giveTaskBack(world, withdrawn, atMs);
 }
 
 /** The task waits again: as one to retry at once, since its number was given out. */
@@ -255,10 +273,27 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   const workload = workloadOf(world, attempt.workloadId);
   releaseAttempt(world, attempt);
   attempt.leaving = [...attempt.workers.slice(event.workers), ...(attempt.leaving ?? [])];
-  attempt.workers = attempt.workers.slice(0, event.workers);
-  const joining = attempt.joining?.filter((rank) => rank < event.workers) ?? [];
+  keepFirst(attempt, event.workers);
+  holdAttempt(world, attempt);
+  world.teamUse.limitEpoch++;
+  world.queue.setGrowth(workload, attempt.id, 0);
+}
+
+function keepFirst(attempt: AttemptEntity, workers: number): void {
+  attempt.workers = attempt.workers.slice(0, workers);
+  const joining = attempt.joining?.filter((rank) => rank < workers) ?? [];
   if (joining.length > 0) attempt.joining = joining;
   else delete attempt.joining;
+}
+
+/** It goes on as it is until its next attempt: what did not come once would be asked for again and again. */
+function failJoin(world: World, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
+  const attempt = touchedAttempt(world, event.attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  settleUse(world, workload);
+  releaseAttempt(world, attempt);
+  keepFirst(attempt, event.workers);
+  attempt.joinFailure = { atMs: event.atMs, detail: event.detail };
   holdAttempt(world, attempt);
   world.teamUse.limitEpoch++;
   world.queue.setGrowth(workload, attempt.id, 0);
@@ -285,8 +320,7 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
   }
   // Its end is expected later than it was: what waits beside protected starts may be judged otherwise.
   if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
-  const { walltimeMs } = workload.spec;
-  if (walltimeMs !== null) world.timers.add({ kind: "walltime", atMs: event.atMs + walltimeMs, attemptId: attempt.id });
+  waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
 }
 
 function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
@@ -299,6 +333,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   removeAttempt(world, attempt.id);
   workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
+  recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
   if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
   if (event.outcome === "failed") {
@@ -307,6 +342,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
       (workload.failureCounts.get(attempt.task) ?? 0) + 1,
     );
   }
+  countLost(world, workload, { attempt, isRetried: event.retryAtMs !== null });
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
     // The task goes on in the place that is kept for it.
   } else if (event.retryAtMs !== null) {
@@ -317,6 +353,29 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   // What was stopped because somebody cancelled it has neither succeeded nor failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
+}
+
+interface Ended {
+  readonly attempt: AttemptEntity;
+  readonly isRetried: boolean;
+}
+
+/** A gang that starts again because its nodes were lost, drained or will be away may take spares in the place of what lay there. */
+function countLost(world: World, workload: WorkloadEntity, { attempt, isRetried }: Ended): void {
+  const { state, calendar, rules } = world;
+  const { spec, actor } = workload;
+  if (!isRetried || spec.kind !== "train" || ![...state.pools.values()].some(({ spares = 0 }) => spares > 0)) return;
+  const aheadMs = state.nowMs + spec.graceTimeoutMs + checkpointTimeoutOf(rules, spec);
+  const away = calendar.windows.filter(
+    ({ window }) => window.startMs <= aheadMs && !calendar.isFor(window, { team: spec.team, actor }),
+  );
+  const isGone = ({ node: id }: WorkerAllocation): boolean => {
+    const node = state.nodes.get(id);
+    if (node === undefined || node.health === "lost") return true;
+    return attempt.stop?.reason === "nodeDrained" && (node.draining || away.some(({ nodes }) => nodes.has(id)));
+  };
+  const lost = attempt.workers.filter(isGone).length + (attempt.missing?.length ?? 0);
+  if (lost > 0) workload.lostWorkers = lost;
 }
 
 /** Where the task of an ended attempt has a place to move to, the promise is its own from now on. */

@@ -23,6 +23,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
       accrueAll(world);
       openOtherwise(world, event.pool);
       state.pools.set(event.pool.name, event.pool);
+      divideOtherwise(world, event.pool);
       recountAccounts(world);
       return;
     case "nodeJoined":
@@ -43,19 +44,38 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
     case "nodeResumed":
       updateNode(world, event.nodeId, { draining: false });
       return;
+    case "spareKept":
+      updateNode(world, event.nodeId, { spare: true });
+      return;
+    case "spareReleased":
+      updateNode(world, event.nodeId, { spare: undefined });
+      return;
     default:
       unreachable(event);
   }
 }
 
-/** What work may run in the pool may be other: what did not fit may fit now. */
+/** What work may run in the pool, or how many of its nodes are kept as spares, may be other: what did not fit may fit now. */
 function openOtherwise({ state, capacity }: World, pool: Pool): void {
   const known = state.pools.get(pool.name);
-  if (known === undefined || (known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data)))
-    return;
+  if (known === undefined) return;
+  const isAsOpen = known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data);
+  if (isAsOpen && known.spares === pool.spares) return;
   capacity.nodesEpoch++;
   capacity.freedEpoch++;
   capacity.fleetEpoch++;
+}
+
+/** The accelerators of a pool may be divided as they were not before: what did not fit may fit now. */
+function divideOtherwise({ state, capacity }: World, { name, mig }: Pool): void {
+  for (const node of state.nodes.values()) {
+    if (node.pool !== name || node.mig === mig) continue;
+    capacity.update(node, () => {
+      if (mig === undefined) delete node.mig;
+      else node.mig = mig;
+      node.revision = state.sequence;
+    });
+  }
 }
 
 function join(world: World, spec: NodeSpec, atMs: number): void {
@@ -66,6 +86,7 @@ function join(world: World, spec: NodeSpec, atMs: number): void {
     ...spec,
     ordinal: state.nodes.size,
     acceleratorType: pool.acceleratorType,
+    ...(pool.mig === undefined ? {} : { mig: pool.mig }),
     health: "up",
     draining: false,
     joinedAtMs: atMs,
@@ -91,12 +112,18 @@ function change(world: World, spec: NodeSpec): void {
   });
 }
 
-function updateNode(world: World, id: NodeId, changes: Partial<Pick<NodeEntity, "health" | "draining">>): void {
+interface NodeChanges extends Partial<Pick<NodeEntity, "health" | "draining">> {
+  /** `undefined`, where it is said: no longer. */
+  readonly spare?: true | undefined;
+}
+
+function updateNode(world: World, id: NodeId, changes: NodeChanges): void {
   const { state, capacity } = world;
   const node = state.nodes.get(id);
   invariant(node !== undefined, `no node ${id}`);
   capacity.update(node, () => {
     Object.assign(node, changes);
+    if (node.spare === undefined) delete node.spare;
     node.revision = state.sequence;
   });
 }

@@ -6,6 +6,7 @@ import { invariant } from "../state/invariant.ts";
 import { recount, recountUsers } from "../state/holdings.ts";
 import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
+import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { waitForWindows } from "../state/world.ts";
@@ -37,6 +38,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       state.policy = event.policy;
       world.rules = rulesOf(event.policy);
       teamUse.heed(world.rules);
+      renewRunTimes(world);
       queue.reorder(world.rules);
       recount(world);
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.

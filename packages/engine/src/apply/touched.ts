@@ -1,12 +1,12 @@
 import type { AttemptId } from "../model/ids.ts";
 import { activeAttempt } from "../state/entities.ts";
-import { invariant } from "../state/invariant.ts";
+import { InvariantError } from "../state/invariant.ts";
 import type { AttemptEntity, World } from "../state/world.ts";
 
 /** The attempt that an event is about, marked as written to. */
 export function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
   const attempt = activeAttempt(world, id);
-  invariant(attempt !== undefined, `no active attempt ${id}`);
+  if (attempt === undefined) throw new InvariantError(`no active attempt ${id}`);
   attempt.revision = world.state.sequence;
   return attempt;
 }

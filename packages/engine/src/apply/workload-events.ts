@@ -3,7 +3,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
 import { learnsDemand } from "../policy/rules.ts";
 import { DemandMix } from "../state/demand-mix.ts";
-import { invariant } from "../state/invariant.ts";
+import { InvariantError } from "../state/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../state/entities.ts";
 import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
@@ -130,7 +130,8 @@ function tellDependents(world: World, { id, phase }: WorkloadEntity, atMs: numbe
 function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
   const { state, queue, endedKept } = world;
   const workload = workloadOf(world, event.workloadId);
-  invariant(workload.activeAttempts.length === 0, `workload ${workload.id} ends with attempts still active`);
+  if (workload.activeAttempts.length > 0)
+    throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
   workload.phase = event.phase;
   workload.endReason = event.reason;

@@ -4,11 +4,12 @@
  */
 import type { Batch } from "../batch.ts";
 import type { Command } from "../inputs.ts";
-import type { TeamName } from "../model/ids.ts";
+import type { PoolName, TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { AfterSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
 import { canonicalJson } from "../state/canonical.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { calendarObjection, recordEntry } from "./calendar.ts";
 import { done, refused } from "./decision.ts";
@@ -180,9 +181,21 @@ function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Reje
     // The nodes of a pool are filed under its type and run under its executor: those stay while it has nodes.
     if (inUse && known.acceleratorType !== pool.acceleratorType)
       return { code: "poolInUse", pool: pool.name, field: "accelerator" };
+    if (inUse && known.mig !== undefined && known.mig !== pool.mig && hasParts(state, pool.name))
+      return { code: "poolInUse", pool: pool.name, field: "mig" };
     if (inUse && known.executor !== pool.executor) return { code: "poolInUse", pool: pool.name, field: "executor" };
   }
   return null;
+}
+
+/** Whether somebody has, or is promised, a part of one of its accelerators: what parts there are stays while they are held. */
+function hasParts(state: ReadonlyState, pool: PoolName): boolean {
+  const isPart = ({ slice, node }: WorkerAllocation): boolean =>
+    slice !== undefined && state.nodes.get(node)?.pool === pool;
+  return (
+    [...state.attempts.values()].some(({ workers, leaving = [] }) => [...workers, ...leaving].some(isPart)) ||
+    [...state.promises.values()].some(({ workers }) => workers.some(isPart))
+  );
 }
 
 function calendarObjections(world: World, documents: ApplyDocuments): Rejection | null {
@@ -239,7 +252,7 @@ function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): 
     // What is there already is not taken in again, so nothing can be held against it.
     if (workActionOf(last, spec) === "unchanged") continue;
     const objection = submissionObjection(world, withoutEarlier(spec, workloads.slice(0, index)), known);
-    if (objection !== null) return objection;
+    if (objection !== null) return withCycle(objection, spec, workloads);
     if (last !== undefined && last.endedAtMs === null)
       return { code: "workloadActive", workloadId: last.id, name: spec.name };
   }
@@ -249,10 +262,34 @@ function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): 
 /** What work waits for may come with it, before it in the set. */
 function withoutEarlier(spec: WorkloadSpec, earlier: readonly WorkloadSpec[]): WorkloadSpec {
   if (spec.after === undefined || earlier.length === 0) return spec;
-  const isIn = (each: AfterSpec): boolean =>
-    earlier.some(({ team, name, produces }) => {
-      if (team !== spec.team || (each.workload ?? name) !== name) return false;
-      return !("artifact" in each) || produces?.includes(each.artifact) === true;
-    });
-  return { ...spec, after: spec.after.filter((each) => !isIn(each)) };
+  return { ...spec, after: spec.after.filter((each) => !earlier.some((other) => isMeant(spec, each, other))) };
+}
+
+/** Whether other work of the set is what `each` of the work waits for. */
+function isMeant({ team }: WorkloadSpec, each: AfterSpec, other: WorkloadSpec): boolean {
+  if (other.team !== team || (each.workload ?? other.name) !== other.name) return false;
+  return !("artifact" in each) || other.produces?.includes(each.artifact) === true;
+}
+
+/** What is not there yet, because it waits for this in turn, is told as the circle that it is. */
+function withCycle(objection: Rejection, spec: WorkloadSpec, workloads: readonly WorkloadSpec[]): Rejection {
+  if (objection.code !== "unknownDependency") return objection;
+  const awaited = (of: WorkloadSpec): readonly WorkloadSpec[] =>
+    workloads.filter((other) => (of.after ?? []).some((each) => isMeant(of, each, other)));
+  const from = new Map<WorkloadSpec, WorkloadSpec>();
+  const reached = [spec];
+  for (const each of reached) {
+    for (const other of awaited(each)) {
+      if (other === spec) {
+        const cycle = [spec.name];
+        for (let at: WorkloadSpec | undefined = each; at !== undefined && at !== spec; at = from.get(at))
+          cycle.unshift(at.name);
+        return { ...objection, cycle: [spec.name, ...cycle] };
+      }
+      if (from.has(other)) continue;
+      from.set(other, each);
+      reached.push(other);
+    }
+  }
+  return objection;
 }

@@ -5,13 +5,14 @@
 import type { CheckpointGang, GrowGang, LaunchGang, ReplaceWorkers, ShrinkGang, StopGang } from "../effects.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../state/entities.ts";
-import { invariant } from "../state/invariant.ts";
+import { InvariantError } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
   const { spec, given } = workloadOf(world, attempt.workloadId);
-  return {
+  const launch: LaunchGang = {
     kind: "launchGang",
     executor: executorOf(world, attempt),
     attemptId: attempt.id,
@@ -20,9 +21,9 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     number: attempt.number,
     spec,
     workers: attempt.workers,
-    ...(given === undefined ? {} : { artifacts: given }),
     sequence: attempt.placedSequence,
   };
+  return given === undefined ? launch : { ...launch, artifacts: given };
 }
 
 export function stopOf(world: World, attempt: Attempt, reason: StopReason): StopGang {
@@ -47,6 +48,7 @@ export function growthOf(world: World, attempt: Attempt, workers: readonly Worke
     workloadId: attempt.workloadId,
     firstRank: attempt.workers.length - workers.length,
     workers,
+    launch: launchOf(world, attempt),
   };
 }
 
@@ -61,12 +63,15 @@ export function replaceOf(world: World, attempt: Attempt, ranks: readonly number
 }
 
 export function shrinkOf(world: World, attempt: Attempt): ShrinkGang {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const checkpointTimeoutMs = attempt.startedAtMs === null ? 0 : checkpointTimeoutOf(world.rules, spec);
   return {
     kind: "shrinkGang",
     executor: executorOf(world, attempt),
     attemptId: attempt.id,
     workers: attempt.workers.length,
-    graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
+    graceTimeoutMs: spec.graceTimeoutMs,
+    ...(checkpointTimeoutMs > 0 ? { checkpointTimeoutMs } : {}),
   };
 }
 
@@ -77,6 +82,6 @@ export function shrinkOf(world: World, attempt: Attempt): ShrinkGang {
 function executorOf({ capacity, state }: World, { id, workers }: Attempt): ExecutorKind {
   const [first] = workers;
   const pool = first === undefined ? undefined : state.pools.get(capacity.slot(first.node).node.pool);
-  invariant(pool !== undefined, `attempt ${id} runs in no pool`);
+  if (pool === undefined) throw new InvariantError(`attempt ${id} runs in no pool`);
   return pool.executor;
 }

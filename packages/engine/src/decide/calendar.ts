@@ -2,6 +2,7 @@
 import type { Batch } from "../batch.ts";
 import type { Command } from "../inputs.ts";
 import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
+import { takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Rejection } from "../replies.ts";
@@ -26,15 +27,20 @@ export function calendarObjection(
   if (entry.kind === "maintenance") {
     const { pool } = entry;
     const isKnown = pool === undefined || state.pools.has(pool) || pools.some(({ name }) => name === pool);
-    return isKnown ? null : { code: "unknownPool", pool };
+    return isKnown ? overObjection(world, entry) : { code: "unknownPool", pool };
   }
   const { team, name, accelerators } = entry;
   if (team !== undefined && !state.teams.has(team) && !teams.some((each) => each.name === team))
     return { code: "unknownTeam", team };
-  if (accelerators === undefined) return null;
+  const over = overObjection(world, entry);
+  if (over !== null || accelerators === undefined) return over;
   const { availableCount, nodes } = choose(world, entry, accelerators);
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
+
+/** By the clock of the one who decides: it would leave the calendar in the same round. */
+const overObjection = ({ state: { nowMs } }: World, { name, endMs }: TimeWindow): Rejection | null =>
+  endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
 export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
   const amount = entry.kind === "reservation" ? entry.accelerators : undefined;
@@ -63,8 +69,12 @@ function choose(world: World, entry: TimeWindow, wantedCount: number): Chosen {
       .filter(({ window }) => window.name !== entry.name && overlap(window, entry))
       .flatMap(({ nodes }) => [...nodes]),
   );
-  const isSuitable = ({ id, health, draining, acceleratorType, acceleratorCount }: Node): boolean =>
-    health === "up" && !draining && acceleratorCount > 0 && !taken.has(id) && isOfType(entry, acceleratorType);
+  const isSuitable = ({ id, acceleratorType, acceleratorCount, ...node }: Node): boolean =>
+    takesWork(node) &&
+    node.spare !== true &&
+    acceleratorCount > 0 &&
+    !taken.has(id) &&
+    isOfType(entry, acceleratorType);
   const suitable = [...world.state.nodes.values()].filter(isSuitable);
   const busy = new Map(suitable.map((node) => [node, othersThen(world, entry, node.id)]));
   suitable.sort((left, right) => (busy.get(left) ?? 0) - (busy.get(right) ?? 0) || left.ordinal - right.ordinal);
@@ -89,8 +99,9 @@ function othersThen(world: World, entry: TimeWindow, id: NodeId): number {
   let count = 0;
   for (const attemptId of world.capacity.slot(id).attempts.keys()) {
     const attempt = world.state.attempts.get(attemptId);
-    if (attempt === undefined || expectedEndMs(world, attempt, world.state.nowMs) <= entry.startMs) continue;
+    if (attempt === undefined) continue;
     const { spec, actor } = workloadOf(world, attempt.workloadId);
+    if (Math.max(world.state.nowMs + 1, expectedEndMs(world.rules, attempt, spec)) <= entry.startMs) continue;
     if (!world.calendar.isFor(entry, { team: spec.team, actor })) count++;
   }
   return count;

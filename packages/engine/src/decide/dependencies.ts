@@ -18,7 +18,10 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
     const isArtifact = "artifact" in each;
     const found = isArtifact ? findProducer(world, team, each) : findNamed(world, team, each.workload);
     const name = isArtifact ? (each.workload ?? each.artifact) : each.workload;
-    if (found === null) return { kind: "refused", rejection: { code: "unknownDependency", name } };
+    if (found === null) {
+      const artifact = isArtifact ? { artifact: each.artifact } : {};
+      return { kind: "refused", rejection: { code: "unknownDependency", name, ...artifact } };
+    }
     const on = isArtifact ? "artifact" : each.on;
     const made = isArtifact ? found.artifacts?.find((artifact) => artifact.name === each.artifact) : undefined;
     if (made !== undefined) given.push(made);

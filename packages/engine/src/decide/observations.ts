@@ -3,14 +3,13 @@ import type { Batch } from "../batch.ts";
 import type { Observation } from "../inputs.ts";
 import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
-import { ranksOf } from "../model/workload.ts";
+import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
+import { mayReplace, ranksOn } from "../schedule/replace-lost.ts";
 import { withdraw } from "../schedule/promises.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { canResize } from "../state/holdings.ts";
-import type { World } from "../state/world.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { recordArtifacts } from "./signals.ts";
@@ -22,10 +21,13 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return seeNode(batch, observation.node);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
+    case "nodeNotice":
+      return heedNotice(batch, observation);
     case "attemptRunning":
     case "attemptExited":
     case "workersLeft":
     case "workersJoined":
+    case "joinFailed":
     case "attemptLost": {
       const attempt = activeAttempt(batch.world, observation.attemptId);
       if (attempt !== undefined) observeAttempt(batch, attempt, observation);
@@ -47,13 +49,15 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
       if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
       return exitAttempt(batch, attempt, observation.exits);
     case "workersLeft":
-      if (attempt.leaving !== undefined)
+      if (attempt.leaving !== undefined && (observation.workers ?? 0) <= attempt.workers.length)
         batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
       return;
     case "workersJoined":
       if (attempt.joining !== undefined)
         batch.emit({ kind: "workersJoined", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
       return;
+    case "joinFailed":
+      return failJoin(batch, attempt, observation);
     case "attemptLost":
       return endAttempt(batch, attempt, {
         outcome: attempt.stop === null ? "lost" : "stopped",
@@ -67,6 +71,24 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
 
 function recordStart(batch: Batch, attempt: Attempt): void {
   batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+}
+
+/** Told again after a restart, of workers that were asked to leave meanwhile, or of a gang that is to stop, it changes nothing. */
+function failJoin(
+  batch: Batch,
+  attempt: Attempt,
+  { workers, detail }: Extract<Observation, { readonly kind: "joinFailed" }>,
+): void {
+  if (workers >= attempt.workers.length || attempt.missing !== undefined || attempt.stop !== null) return;
+  const { gang } = workloadOf(batch.world, attempt.workloadId).spec;
+  const least = leastParts(gang);
+  const isEnough = partsOf(gang, attempt.workers.slice(0, workers)).every(
+    (part, at) => part.workers >= (least[at]?.workers ?? 0),
+  );
+  if (!isEnough) return requestStop(batch, attempt, "incomplete");
+  const promise = batch.world.state.promises.get(attempt.id);
+  if (promise?.growth === true) withdraw(batch, promise, "a further worker did not come");
+  batch.emit({ kind: "joinFailed", version: 1, atMs: batch.nowMs, attemptId: attempt.id, workers, detail });
 }
 
 const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || exit.code !== 0;
@@ -90,7 +112,10 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
     if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     return;
   }
-  if (known.health === "lost") batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
+  if (known.health === "lost") {
+    batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
+    endNotice(batch, spec.id);
+  }
   const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
   // Amounts of a node change only while it holds nothing and is promised to nobody; the executor reports again at its next look.
   if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isPromised(state, spec.id))
@@ -117,6 +142,7 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   const node = state.nodes.get(nodeId);
   if (node === undefined || node.health === "lost") return;
   batch.emit({ kind: "nodeLost", version: 1, atMs: batch.nowMs, nodeId, detail });
+  endNotice(batch, nodeId);
   const attempts = [...capacity.slot(nodeId).attempts.keys()]
     .flatMap((id) => state.attempts.get(id) ?? [])
     .toSorted((left, right) => left.placedSequence - right.placedSequence);
@@ -133,17 +159,40 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   }
 }
 
-/** It said so, its workers are alike, it runs, and nothing else changes about it. */
-function mayReplace(world: World, attempt: Attempt): boolean {
-  const { spec } = workloadOf(world, attempt.workloadId);
-  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
-  return spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canResize(world.state, attempt);
-}
-
 function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
   const promise = batch.world.state.promises.get(attempt.id);
   if (promise !== undefined) withdraw(batch, promise, "it has lost workers");
-  const ranks = ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
+  const ranks = ranksOn(attempt, nodeId);
   batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
   batch.wound(attempt);
+}
+
+/** A node that is still there so long after it should have gone takes work again. */
+const NOTICE_HOLDS_MS = 3_600_000;
+
+const noticeName = (nodeId: NodeId): string => `notice-${nodeId}`;
+
+/**
+ * A node that goes at a known instant is one that is away from then on: a maintenance window of its own, with all that such a window
+ * means for what runs there and for what would be placed there.
+ */
+function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { readonly kind: "nodeNotice" }): void {
+  const { state } = batch.world;
+  if (state.nodes.get(nodeId)?.health !== "up") return;
+  const name = noticeName(nodeId);
+  const known = state.calendar.get(name)?.entry;
+  if (known !== undefined && known.kind !== "tariff" && known.startMs === goneAtMs) return;
+  const endMs = Math.max(goneAtMs, batch.nowMs) + NOTICE_HOLDS_MS;
+  const entry = { kind: "maintenance", name, nodes: [nodeId], startMs: goneAtMs, endMs } as const;
+  batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor: NOTICE_ACTOR });
+}
+
+/** Under this name the calendar records what was said of nodes by those who lend them. */
+const NOTICE_ACTOR = "notice";
+
+/** It has gone, or is back: what was said of it is over. */
+function endNotice(batch: Batch, nodeId: NodeId): void {
+  const name = noticeName(nodeId);
+  if (batch.world.state.calendar.has(name))
+    batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name, actor: NOTICE_ACTOR });
 }

@@ -6,6 +6,7 @@ import type { Batch } from "../batch.ts";
 import type { CheckpointWaitOutcome } from "../events.ts";
 import type { Attempt, StopReason } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { withdraw } from "../schedule/promises.ts";
 import { workloadOf } from "../state/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";
 
@@ -40,6 +41,8 @@ export function requestStop(
     if (isWaitingForCheckpoint(attempt) && !mayGoOn) endCheckpointWait(batch, attempt, "cutShort");
     return;
   }
+  const growth = world.state.promises.get(attempt.id);
+  if (growth !== undefined) withdraw(batch, growth, "its gang was asked to stop");
   const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
   const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
   batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason });

@@ -11,14 +11,17 @@ import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
+import { PowerOutlook } from "../off-peak/power-outlook.ts";
 import { figuresAt } from "../off-peak/tariffs.ts";
 import type { Engine } from "../ready.ts";
+import { predictsRuns } from "../past/run-times.ts";
 import { findPlacement } from "../schedule/place.ts";
+import { predictionOf } from "../schedule/start.ts";
 import { emptyFleetWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
 import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
 import { couldEverFit, isHeldByLimit, placeableAsWished } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
-import { roundOrder } from "../schedule/order/round-order.ts";
+import { blockingClass } from "../schedule/place-waiting.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { WHOLE_MILLI } from "../state/node-slot.ts";
 import { milliOfType } from "../state/team-node.ts";
@@ -31,8 +34,11 @@ import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
+import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
+
+type Blocked = Verdict & { readonly kind: "blocked" };
 
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
   kind: "blocked",
@@ -64,11 +70,15 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
   const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
     const reserved = explainReservation(world, found, nowMs);
-    if (reserved !== null) return blocked([...HEAD_MOVES, "attemptStarted"], reserved);
+    if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
   if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
+
+/** What may move the protected start, or whom it is for. */
+const reservationMoves = ({ rules }: World): readonly EventKind[] =>
+  predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
 
 /** The budget that is used up. */
 function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number): BlockedReason | null {
@@ -82,12 +92,24 @@ function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number)
 }
 
 /** The window that it would run into, if it is the calendar which keeps it waiting. */
-function explainWindow(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+function explainWindow(world: World, found: PlacementClass): Blocked | null {
   const [first] = windowsInTheWay(world, found);
   if (first === undefined || world.calendar.leftAside(() => findPlacement(world, found)) === null) return null;
   const { name, kind: window, startMs, endMs } = first.window;
   const reason = { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, found) } as const;
   return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
+}
+
+/** The spares, if it would fit now were they nodes like any other. */
+function explainSpares(world: World, found: PlacementClass): Blocked | null {
+  const { capacity } = world;
+  const types = new Set(capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
+  const spares = [...capacity.spares].filter(({ node }) => types.has(node.acceleratorType));
+  if (spares.length === 0) return null;
+  if (capacity.opened(spares, () => findPlacement(world, found)) === null) return null;
+  const { acceleratorTypes } = found;
+  const reason = { kind: "sparesKept", acceleratorTypes, nodes: spares.length } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "poolDefined"] };
 }
 
 /** What keeps it from being asked at all. */
@@ -119,7 +141,9 @@ function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): Blocke
     ...figuresAt(world.state, nowMs),
     microUsdPerKwhMax: offPeak.microUsdPerKwhMax ?? null,
     gramsPerKwhMax: offPeak.gramsPerKwhMax ?? null,
-    opensAtMs: opensAtMs(world, offPeak, nowMs),
+    ...(offPeak.cheapestMs === undefined ? {} : { cheapestMs: offPeak.cheapestMs }),
+    ...(offPeak.cleanestMs === undefined ? {} : { cleanestMs: offPeak.cleanestMs }),
+    opensAtMs: opensAtMs(world, spec, new PowerOutlook(world.state, nowMs)),
     anywayAtMs: anywayAtMs(world, spec),
   };
 }
@@ -132,7 +156,13 @@ function explainReservation(world: World, found: PlacementClass, nowMs: number):
   );
   return other === undefined
     ? null
-    : { kind: "reservation", workloadId: other.workloadId, startMs: other.startMs, expectedEndMs };
+    : {
+        kind: "reservation",
+        workloadId: other.workloadId,
+        startMs: other.startMs,
+        expectedEndMs,
+        ...predictionOf(world, found),
+      };
 }
 
 function explainBackoff(workload: Workload): Verdict {
@@ -146,11 +176,11 @@ function explainBackoff(workload: Workload): Verdict {
 }
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
-function explainClass(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+function explainClass(world: World, found: PlacementClass): Blocked | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const window = explainWindow(world, found);
   if (window !== null) return window;
-  const ruled = explainDataRule(world, found) ?? explainApart(world, found);
+  const ruled = explainSpares(world, found) ?? explainDataRule(world, found) ?? explainApart(world, found);
   if (ruled !== null) return ruled;
   if (isInGroups(found)) return explainGroups(world, found);
   const { gang, acceleratorTypes } = found;
@@ -161,7 +191,9 @@ function explainClass(world: World, found: PlacementClass): (Verdict & { readonl
     reasons,
     wakeOn,
   });
-  if (!couldEverFit(world, found)) {
+  // A gang that could have spares may be one that nothing else could hold.
+  const isTooLarge = types.every((type) => emptyFleetWorkers(type, gang) < found.workers);
+  if (isTooLarge || !couldEverFit(world, found)) {
     // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
     const byCounts = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
     const placeable = byCounts < found.workers ? byCounts : placeableAsWished(world, found);
@@ -222,7 +254,7 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
 }
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
-function explainGroups(world: World, found: PlacementClass): Verdict & { readonly kind: "blocked" } {
+function explainGroups(world: World, found: PlacementClass): Blocked {
   const blockedBy = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
     kind: "blocked" as const,
     reasons,
@@ -308,6 +340,7 @@ function workerShortfall(world: World, found: PlacementClass, types: readonly Ty
     return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
   if (without({ memoryMib: 0 }) > best.placeable)
     return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
+  if (gang.profile !== undefined) return partShortfall(found, best.type, best.placeable);
   return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
 }
 
@@ -315,14 +348,11 @@ function workerShortfall(world: World, found: PlacementClass, types: readonly Ty
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
   const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;
+  const head = blockingClass(world)?.waiting.first();
+  if (head === undefined || head === workload) return null;
   const mayBlock = (found: PlacementClass): boolean =>
     found.waiting.length > 0 && couldEverFit(world, found) && !isHeldByLimit(world, found);
-  const waiting = [...queue.classes()].filter(mayBlock);
-  // Gangs that grow stand in the line too, and hold up nobody.
-  const head = roundOrder(world, [...waiting])
-    .first()
-    ?.waiting.first();
-  if (head === undefined || head === workload) return null;
+  const waiting = queue.classes().filter(mayBlock);
   const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
   return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
 }

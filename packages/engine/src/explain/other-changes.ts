@@ -3,9 +3,8 @@ import type { Input } from "../inputs.ts";
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS } from "../model/team.ts";
 import type { Team } from "../model/team.ts";
-import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
-import { expectedDurationMs } from "../schedule/backfill/expected-duration.ts";
+import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyNodeWorkers } from "../schedule/place-on-type.ts";
 import { matches } from "../schedule/place-wishes.ts";
 import { dataPlaces } from "../schedule/data-places.ts";
@@ -32,7 +31,8 @@ export type OtherChange = Extract<
 /** Values of one kind, what happens when one of them comes about, and how they are looked at before any is tried. */
 export interface OtherLine {
   readonly values: Values<OtherChange>;
-  inputs(change: OtherChange): readonly Input[];
+  /** What leads to a value from another one that has come about (`null`: from none); `null`: nothing does. */
+  inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
   /** The first that is not ruled out; their count: all are. */
   firstHope(hope: OtherHope): number;
 }
@@ -77,6 +77,13 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
   exits: workers.map((_, worker) => ({ kind: "exited", worker, code: 0 })),
 });
 
+const countOf = (change: OtherChange | null): number => (change !== null && "count" in change ? change.count : 0);
+
+/** Of so many that happen one after the other those that are still to come; `null`: too many have happened. */
+function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange | null): readonly Input[] | null {
+  return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
+}
+
 interface Ending {
   readonly attempt: Attempt;
   readonly endMs: number;
@@ -85,17 +92,11 @@ interface Ending {
 /** Running attempts, those that are expected to end first before the others. */
 function expectedEnds(world: World, nowMs: number): readonly Ending[] {
   return [...world.state.attempts.values()]
-    .map((attempt): Ending => ({ attempt, endMs: expectedEndMs(world, attempt, nowMs) }))
+    .map((attempt): Ending => {
+      const { spec } = workloadOf(world, attempt.workloadId);
+      return { attempt, endMs: Math.max(nowMs, expectedEndMs(world.rules, attempt, spec)) };
+    })
     .toSorted((left, right) => left.endMs - right.endMs || left.attempt.placedSequence - right.attempt.placedSequence);
-}
-
-function expectedEndMs(world: World, { workloadId, stop, startedAtMs, placedAtMs }: Attempt, nowMs: number): number {
-  const { spec } = workloadOf(world, workloadId);
-  const endMs =
-    stop === null
-      ? (startedAtMs ?? placedAtMs) + expectedDurationMs(world, spec)
-      : stoppedByMs(stop, spec.graceTimeoutMs);
-  return Math.max(nowMs, endMs);
 }
 
 /**
@@ -114,7 +115,7 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
   };
   return {
     values: { count: ends.length, isMonotone: false, reach: ENDS_FOR_OTHERS_MAX, at },
-    inputs: (change) => (change.kind === "afterEnds" ? exits.slice(0, change.count) : []),
+    inputs: (change, from) => furtherOf(exits, change, from),
     firstHope: (hope) => hope.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
   };
 }
@@ -220,12 +221,17 @@ export function moreNodes(world: World, found: PlacementClass): readonly OtherLi
       like: like.node.id,
     });
     const values = growing(most, at);
-    const inputs = (change: OtherChange): readonly Input[] =>
-      Array.from({ length: "count" in change ? change.count : 0 }, (_, index) => ({
-        kind: "nodeSeen",
-        node: nodeLike(like.node, index),
-      }));
-    return [{ values, inputs, firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1) }];
+    const joining = Array.from({ length: most }, (_, index): Input => ({
+      kind: "nodeSeen",
+      node: nodeLike(like.node, index),
+    }));
+    return [
+      {
+        values,
+        inputs: (change, from) => furtherOf(joining, change, from),
+        firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1),
+      },
+    ];
   });
 }
 

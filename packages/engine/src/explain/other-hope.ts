@@ -37,7 +37,8 @@ export class OtherHope {
     this.#ledger = new Ledger(world);
     this.#isEvicting = EVICTING.some((phase) => world.rules.phases.includes(phase));
     if (!this.#isEvicting) return;
-    for (const attempts of world.evictable.values()) for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
+    for (const { attempts } of world.evictable.values())
+      for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
   }
 
   /** Whether there is any, as things are. */
@@ -102,7 +103,7 @@ export class OtherHope {
       const attempt = world.state.attempts.get(known.id);
       if (attempt === undefined) continue;
       if (attempt.stop === null && !this.#isVacated(attempt)) this.#ledger.vacate(attempt, 0);
-      room.changed(attempt);
+      room.changed(attempt.workers);
       const isLast = index === attempts.length - 1;
       if (!room.suffices) ruledOut = index + 1;
       if (!room.suffices || (index < next && !isLast)) continue;

@@ -3,7 +3,7 @@ import { specOfGroup } from "../model/gang.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
-import { plannedDurationMs, roundedDownMs } from "../schedule/backfill/planned-duration.ts";
+import { longestDurationMs, roundedDownMs } from "../schedule/backfill/planned-duration.ts";
 import { NODE_LEVEL } from "../state/fabric-index.ts";
 import { compareText } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
@@ -108,10 +108,14 @@ const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
-  const durationMs = plannedDurationMs(world.rules, spec);
+  const durationMs = longestDurationMs(world.rules, spec);
   const thresholds = new Set(world.reservations.map(({ startMs }) => roundedDownMs(startMs - nowMs)));
   if (world.rules.order.includes("walltime"))
-    for (const { walltimeMs } of waitingSpecs(world)) if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
+    for (const { walltimeMs } of waitingSpecs(world)) {
+      // Whoever states one goes before all who state none.
+      if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
+      else if (fromMs === null) thresholds.add(durationMs - 1);
+    }
   const shorter = [...thresholds]
     .filter((toMs) => toMs > 0 && toMs < durationMs)
     .toSorted((left, right) => right - left);

@@ -9,33 +9,48 @@ import { waitingTaskCount } from "../state/ready-task.ts";
 import type { WorkloadEntity } from "../state/world.ts";
 
 export interface QueuePage {
-  /** How many workloads the policy considers before the first of the page. */
-  readonly position: number;
-  readonly workloads: readonly Workload[];
+  readonly workloads: readonly {
+    /** How many workloads the policy considers before it. */
+    readonly position: number;
+    readonly workload: Workload;
+  }[];
+  /** The last that was looked at where there may be more of them; `null`: there are no more. */
+  readonly nextAfter: WorkloadId | null;
 }
+
+export interface QueueQuery {
+  readonly after: WorkloadId | null;
+  readonly limit: number;
+  /** Only these; absent: all. */
+  readonly isWanted?: (workload: Workload) => boolean;
+}
+
+/** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
+const SCAN_MAX = 10_000;
 
 /**
  * Waiting workloads with a task that may start now, in the order in which the policy considers them: those behind the
  * place of `after`, whether that one still waits or not. Workloads in back-off are not in it. Costs what the page holds
  * times the number of classes, wherever in the queue it begins.
  */
-export function queuePage(
-  engine: Engine,
-  { after, limit }: { readonly after: WorkloadId | null; readonly limit: number },
-): QueuePage {
+export function queuePage(engine: Engine, { after, limit, isWanted = () => true }: QueueQuery): QueuePage {
   const { queue, state } = worldOf(engine);
   const heads = headsBehind(queue, after === null ? undefined : state.workloads.get(after));
-  const position = heads.reduce((sum, { skipped }) => sum + skipped, 0);
+  const before = heads.reduce((sum, { skipped }) => sum + skipped, 0);
   let waiting = heads.filter(({ workload }) => workload !== undefined) as Head<Workload>[];
-  const workloads: Workload[] = [];
-  while (waiting.length > 0 && workloads.length < limit) {
+  const workloads: { readonly position: number; readonly workload: Workload }[] = [];
+  let last = after;
+  for (let lookedAt = 0; waiting.length > 0; lookedAt++) {
+    if (workloads.length >= limit || lookedAt >= SCAN_MAX) return { workloads, nextAfter: last };
     const first = waiting.reduce((best, head) => (queue.compare(head.workload, best.workload) < 0 ? head : best));
-    workloads.push(first.workload);
+    const { workload } = first;
+    last = workload.id;
+    if (isWanted(workload)) workloads.push({ position: before + lookedAt, workload });
     const next = first.rest.next();
     if (next.done === true) waiting = waiting.filter((head) => head !== first);
     else first.workload = next.value;
   }
-  return { position, workloads };
+  return { workloads, nextAfter: null };
 }
 
 interface Head<Next> {
@@ -47,7 +62,7 @@ interface Head<Next> {
 }
 
 function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
-  return [...queue.classes()].map((found) => {
+  return queue.classes().map((found) => {
     const { waiting } = found;
     const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === found ? 1 : 0);
     const rest = waiting.from(skipped);

@@ -4,6 +4,7 @@
  * steps find one that works and halving finds the smallest before it.
  */
 import { clockOf, worldOf } from "../engine.ts";
+import type { Input } from "../inputs.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
@@ -22,7 +23,9 @@ import type { Values } from "./values.ts";
 
 /** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
 const TRIED_ONE_BY_ONE = 8;
-/** Beyond them each step is so many times as long as the one before. */
+/** So many are looked at one by one for hope, which costs less than to try them. */
+const LOOKED_AT_ONE_BY_ONE = 32;
+/** Beyond those that are tried one by one each step is so many times as long as the one before. */
 const STEPS_GROW = 4;
 
 /**
@@ -89,14 +92,18 @@ function findOwn(question: Question): readonly StartingChange[] {
   return ownChanges(world, { spec, runs }, trials.nowMs).flatMap((values) => smallestOf(values, looks) ?? []);
 }
 
-/** The first of ever larger changes with which there is hope, if there is with the largest. */
+/**
+ * The first of ever larger changes with which there is hope. Beyond those that are looked at one by one there is with a smaller one
+ * only if there is with the largest; asking for less may also lessen what a team may claim, so that of those nothing is concluded.
+ */
 function firstHope<Of>(values: Values<Of>, couldStart: (change: Of) => boolean): number {
-  if (!values.isMonotone || values.count === 0) return 0;
-  const last = values.count - 1;
-  if (!couldStart(values.at(last))) return values.count;
-  for (let index = 0; index < Math.min(TRIED_ONE_BY_ONE, last); index++) if (couldStart(values.at(index))) return index;
-  let ruledOut = Math.min(TRIED_ONE_BY_ONE, last) - 1;
-  let first = last;
+  const { count, isMonotone } = values;
+  if (!isMonotone || count === 0) return 0;
+  for (let index = 0; index < Math.min(LOOKED_AT_ONE_BY_ONE, count); index++)
+    if (couldStart(values.at(index))) return index;
+  if (count <= LOOKED_AT_ONE_BY_ONE || !couldStart(values.at(count - 1))) return count;
+  let ruledOut = LOOKED_AT_ONE_BY_ONE - 1;
+  let first = count - 1;
   while (first - ruledOut > 1) {
     const middle = (ruledOut + first) >> 1;
     if (couldStart(values.at(middle))) first = middle;
@@ -124,12 +131,18 @@ function findOther(question: Question): readonly StartingChange[] {
 
 function looksAtOther({ trials, spec, target }: Question, line: OtherLine, hope: OtherHope): Looks<OtherChange> {
   let stage: Stage | null = null;
+  /** What has come about on the stage. */
+  let last: OtherChange | null = null;
   return {
     firstHope: () => line.firstHope(hope),
     couldStart: () => true,
     starts: (change) => {
-      if (stage === null || stage.isUsed) stage = trials.stage(target);
-      const inputs = line.inputs(change);
+      let inputs: readonly Input[] | null = stage === null || stage.isUsed ? null : line.inputs(change, last);
+      if (stage === null || inputs === null) {
+        stage = trials.stage(target);
+        inputs = line.inputs(change, null) ?? [];
+      }
+      last = change;
       return target === null ? trials.submit(stage, spec, inputs) : trials.run(stage, inputs);
     },
   };

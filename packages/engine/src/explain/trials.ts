@@ -4,6 +4,7 @@
  */
 import type { Batch } from "../batch.ts";
 import { clockOf, forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../engine.ts";
+import type { Tried } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
@@ -26,7 +27,7 @@ export interface Stage {
   readonly engine: Engine;
   /** The work in question; `null` while it is not submitted, or was refused. */
   target: WorkloadId | null;
-  /** Whether more was recorded than the next trial takes back: then the stage is of no more use. */
+  /** Whether more was recorded than is taken back or stated anew by the next trial: then the stage is of no more use. */
   isUsed: boolean;
 }
 
@@ -44,8 +45,8 @@ export const trialCommand = (body: Body): Command => ({
   ...body,
 });
 
-/** Kinds of event that the next trial takes back, or states anew. */
-const TAKEN_BACK: ReadonlySet<Event["kind"]> = new Set([
+/** Kinds of event that the next trial takes back, or states anew, where other work is submitted. */
+const STATED_ANEW: ReadonlySet<Event["kind"]> = new Set([
   "workloadSubmitted",
   "workloadStopRequested",
   "workloadEnded",
@@ -92,15 +93,25 @@ export class Trials {
     return batch;
   }
 
-  /** Whether the work in question starts in a round with these inputs. */
+  /**
+   * Whether the work in question starts in a round after these inputs. The round is taken back, and what the inputs brought
+   * about stays: the next trial goes on from there.
+   */
   run(stage: Stage, inputs: readonly Input[]): WouldStart | null {
-    return this.#startOf(stage, this.#round(stage, stage.target, inputs));
+    const { events, takeBack } = this.#round(stage, stage.target, inputs);
+    const start = this.#startOf(stage, events);
+    stage.isUsed ||= !takeBack();
+    return start;
   }
 
-  /** Submits other work in place of the work in question, after these inputs, and tries whether that starts. */
+  /**
+   * Submits other work in place of the work in question, after these inputs, and tries whether that starts. What is submitted is
+   * learned from, so that a stage on which anything else came of it is not gone on with.
+   */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
-    const events = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
-    stage.target = submittedIn(events);
+    const { taken, events } = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
+    stage.target = submittedIn(taken);
+    stage.isUsed ||= events.some(({ kind }) => !STATED_ANEW.has(kind));
     return this.#startOf(stage, events);
   }
 
@@ -121,11 +132,9 @@ export class Trials {
     return [trialCommand({ kind, workloadId: replaced.id }), submission];
   }
 
-  #round(stage: Stage, sought: WorkloadId | null, inputs: readonly Input[]): readonly Event[] {
+  #round(stage: Stage, sought: WorkloadId | null, inputs: readonly Input[]): Tried {
     this.count++;
-    const { events } = tryFor(sought, stage.engine, inputs, this.nowMs);
-    stage.isUsed ||= events.some(({ kind }) => !TAKEN_BACK.has(kind));
-    return events;
+    return tryFor(sought, stage.engine, inputs, this.nowMs);
   }
 
   #startOf({ engine, target }: Stage, events: readonly Event[]): WouldStart | null {

@@ -2,11 +2,18 @@
 import type { EventKind } from "../events.ts";
 
 /** Kinds of event that make the usable fleet larger, or other. */
-export const FLEET_GROWS: readonly EventKind[] = ["nodeJoined", "nodeChanged", "nodeReturned", "nodeResumed"];
+export const FLEET_GROWS: readonly EventKind[] = [
+  "nodeJoined",
+  "nodeChanged",
+  "nodeReturned",
+  "nodeResumed",
+  "spareReleased",
+];
 /** Kinds of event after which something that did not fit may fit. */
 export const FREEING: readonly EventKind[] = [
   "attemptEnded",
   "workersLeft",
+  "joinFailed",
   "promiseWithdrawn",
   "policySet",
   ...FLEET_GROWS,
@@ -21,6 +28,7 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",
+  "spareKept",
 ];
 
 /** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */

@@ -24,7 +24,7 @@ function slotWith(indices: readonly number[], total: number): NodeSlot {
   );
   const isFree = new Set(indices);
   const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
-  for (let index = 0; index < total; index++) if (!isFree.has(index)) slot.hold(`${index}`, one, 1);
+  for (let index = 0; index < total; index++) if (!isFree.has(index)) slot.hold({ accelerators: `${index}` }, one, 1);
   return slot;
 }
 

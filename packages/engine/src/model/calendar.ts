@@ -42,7 +42,7 @@ export interface Tariff extends EntryCommon {
   /** Only there; absent: at every site that has no tariff of its own. */
   readonly site?: SiteName;
   readonly when: TariffTimes;
-  /** Micro-dollars for a kilowatt-hour. */
+  /** Micro-dollars for a kilowatt-hour; a series says it step by step. */
   readonly microUsdPerKwh?: number;
   /** Grams of carbon dioxide in a kilowatt-hour. */
   readonly gramsPerKwh?: number;
@@ -50,8 +50,24 @@ export interface Tariff extends EntryCommon {
 
 export type TariffTimes =
   | { readonly kind: "once"; readonly startMs: number; readonly endMs: number }
+  /** A forecast: one figure after another, each for `stepMs`, and then it leaves the calendar. It counts before other tariffs. */
+  | {
+      readonly kind: "series";
+      readonly startMs: number;
+      readonly stepMs: number;
+      readonly microUsdPerKwh?: readonly number[];
+      readonly gramsPerKwh?: readonly number[];
+    }
   /** It begins whenever the times are due, and holds for so long. */
   | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
+
+/** When a tariff leaves the calendar; `Infinity`: it comes back again and again. */
+export function tariffEndMs(when: TariffTimes): number {
+  if (when.kind === "recurring") return Number.POSITIVE_INFINITY;
+  if (when.kind === "once") return when.endMs;
+  const { startMs, stepMs, microUsdPerKwh = [], gramsPerKwh = [] } = when;
+  return startMs + stepMs * Math.max(microUsdPerKwh.length, gramsPerKwh.length);
+}
 
 export type CalendarEntry = TimeWindow | Tariff;
 

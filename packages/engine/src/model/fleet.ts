@@ -4,12 +4,15 @@
  */
 import type { DataPlace } from "./data.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
+import type { MigDevice } from "./mig.ts";
 
 /** Who runs what is placed on a pool's nodes. `simulated` exists only under the simulator's driver. */
 export type ExecutorKind = "local" | "simulated";
 
 /** Executors that can give a gang that runs further workers, or take some away. Under the others it keeps the workers that it started with. */
-export const RESIZING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["simulated"]);
+export const RESIZING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["local", "simulated"]);
+/** Executors that can start a worker anew on another node while its gang goes on: a local fleet is one machine, and lost as one. */
+export const REPLACING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["simulated"]);
 
 export interface Site {
   readonly name: SiteName;
@@ -26,11 +29,15 @@ export interface Pool {
   /** The one accelerator type of the pool, `""` where its nodes have none. */
   readonly acceleratorType: string;
   readonly priceMicroUsdPerHour: number;
+  /** The device as which its accelerators may be divided by profiles (`mig.ts`); absent: they are not divided. */
+  readonly mig?: MigDevice;
   /** Labels of all of its nodes; what reports the nodes puts them on. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Labels of single nodes, by id; they win over those of the pool. */
   readonly nodeLabels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly data?: DataPlace;
+  /** So many empty nodes are kept for work that loses some of its own; absent: none. */
+  readonly spares?: number;
 }
 
 export interface NodeSpec {
@@ -54,8 +61,19 @@ export interface Node extends NodeSpec {
   /** Position in the order of joining; ties between nodes end here. */
   readonly ordinal: number;
   readonly acceleratorType: string;
+  /** As its pool says. */
+  readonly mig?: MigDevice;
   readonly health: "up" | "lost";
   /** True from `drainNode` to `resumeNode`: nothing new is placed here. */
   readonly draining: boolean;
   readonly joinedAtMs: number;
+  /** It is kept for work that loses nodes: nothing else is placed here. Absent: it is a node like any other. */
+  readonly spare?: true;
 }
+
+/** A node that will be away within this time is not made a spare: it would soon be none. */
+export const SPARE_AHEAD_MS = 3_600_000;
+
+/** Whether work may be placed on the node at all. */
+export const takesWork = ({ health, draining }: Pick<Node, "health" | "draining">): boolean =>
+  health === "up" && !draining;

@@ -12,6 +12,8 @@ export interface WorkerShape {
   readonly memoryMib: number;
   /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
+  /** A part of one accelerator that the hardware divides, by name (`mig.ts`), for a worker that has one (`accelerators` is 1); never beside `shareMilli`. */
+  readonly profile?: string;
 }
 
 /** One worker's needs, and how many workers start together or not at all. */
@@ -91,6 +93,9 @@ export interface Artifact {
 export interface OffPeakSpec {
   readonly microUsdPerKwhMax?: number;
   readonly gramsPerKwhMax?: number;
+  /** Only in the so much time of least price, or of least carbon, before it starts anyway, as tariffs tell it. */
+  readonly cheapestMs?: number;
+  readonly cleanestMs?: number;
   readonly latestStartMs?: number;
 }
 
@@ -163,6 +168,8 @@ export function taskCountOf(spec: WorkloadSpec): number {
 export interface WorkerAllocation {
   readonly node: NodeId;
   readonly accelerators: AcceleratorSet;
+  /** The memory slice of its accelerator at which its part begins; absent: it has no part by profile. */
+  readonly slice?: number;
   /** Position of its group in `GangSpec.groups`; absent in a gang without. */
   readonly group?: number;
 }
@@ -241,8 +248,27 @@ export interface Attempt {
   readonly missing?: readonly number[];
   /** Ranks that were given new places and have not joined the others yet; absent: none. */
   readonly joining?: readonly number[];
+  /** How long it was predicted to run when it was placed, as corrected since; absent: as its walltime says. */
+  readonly prediction?: Prediction;
+  /** A further worker did not come when it was last to grow: since when it asks for none; absent: it may grow. */
+  readonly joinFailure?: JoinFailure;
   /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
   readonly opportunistic?: true;
+}
+
+/** How long work is predicted to run, for plans about the time to come; never longer than its walltime. */
+export interface Prediction {
+  readonly durationMs: number;
+  /** From how many of its kind that ran before. */
+  readonly runs: number;
+  /** How often it was outlived and made longer; absent: never. */
+  readonly corrections?: number;
+}
+
+export interface JoinFailure {
+  readonly atMs: number;
+  /** What the executor said of it. */
+  readonly detail: string;
 }
 
 /** What was told of the use of an attempt's accelerators: the last report, and what stands out of all. */
@@ -339,6 +365,8 @@ export interface Workload {
   readonly held?: true;
   /** True while power is too dear or too dirty for it; absent otherwise. */
   readonly waitsForOffPeak?: true;
+  /** So many workers lay on lost nodes when its gang was last stopped, which may have spares in their place; absent: none. */
+  readonly lostWorkers?: number;
   /** Ends that it still waits for; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
   /** What it produced so far, each thing as it was reported last; absent: nothing. */

@@ -1,5 +1,6 @@
 /** What a kilowatt-hour costs, and how much carbon is in it, at an instant: read off the tariffs of the calendar. */
-import type { Tariff } from "../model/calendar.ts";
+import { tariffEndMs } from "../model/calendar.ts";
+import type { Tariff, TariffTimes } from "../model/calendar.ts";
 import { lastDueMs, nextDueMs } from "../recurrence/due.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
@@ -39,30 +40,55 @@ interface Where {
   readonly atMs: number;
 }
 
-/** Of the tariffs that hold at the site and state the figure, the one that began last; of two, the one named later. */
+interface InForce {
+  readonly isForecast: boolean;
+  readonly begunMs: number;
+  readonly name: string;
+  readonly amount: number;
+}
+
+function goesBefore(left: InForce, right: InForce): boolean {
+  if (left.isForecast !== right.isForecast) return left.isForecast;
+  return left.begunMs > right.begunMs || (left.begunMs === right.begunMs && left.name > right.name);
+}
+
+/** What a series says of the step that the instant lies in, if it goes so far. */
+const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, figure: Figure): number | undefined =>
+  when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
+
+/** Of the tariffs that hold at the site and state the figure: a series before others, then the one that began last; of two, the one named later. */
 function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: Where): number | null {
-  let best: { readonly begunMs: number; readonly name: string; readonly amount: number } | null = null;
+  let best: InForce | null = null;
   for (const tariff of tariffs) {
-    const amount = tariff[figure];
     const begunMs = tariff.site === site ? begunAtMs(tariff, atMs) : null;
-    if (begunMs === null || amount === undefined) continue;
-    if (best === null || begunMs > best.begunMs || (begunMs === best.begunMs && tariff.name > best.name))
-      best = { begunMs, name: tariff.name, amount };
+    if (begunMs === null) continue;
+    const amount = tariff.when.kind === "series" ? stepAt(tariff.when, atMs, figure) : tariff[figure];
+    if (amount === undefined) continue;
+    const each = { isForecast: tariff.when.kind === "series", begunMs, name: tariff.name, amount };
+    if (best === null || goesBefore(each, best)) best = each;
   }
   return best?.amount ?? null;
 }
 
 /** Since when the tariff holds; `null`: it does not at this instant. */
 function begunAtMs({ when }: Tariff, atMs: number): number | null {
-  if (when.kind === "once") return when.startMs <= atMs && atMs < when.endMs ? when.startMs : null;
+  if (when.kind !== "recurring") return when.startMs <= atMs && atMs < tariffEndMs(when) ? when.startMs : null;
   const begunMs = lastDueMs(when.times, atMs);
   return begunMs !== null && atMs < begunMs + when.durationMs ? begunMs : null;
+}
+
+function nextStepMs(when: TariffTimes & { readonly kind: "series" }, afterMs: number): number | null {
+  const { startMs, stepMs } = when;
+  if (afterMs < startMs) return startMs;
+  const nextMs = startMs + (Math.floor((afterMs - startMs) / stepMs) + 1) * stepMs;
+  return nextMs <= tariffEndMs(when) ? nextMs : null;
 }
 
 /** The first instant after this one at which a tariff begins or ends; `null`: none does. */
 export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, afterMs: number): number | null {
   const instants = tariffsOf(state).flatMap(({ when }): (number | null)[] => {
     if (when.kind === "once") return [when.startMs, when.endMs];
+    if (when.kind === "series") return [nextStepMs(when, afterMs)];
     const begunMs = lastDueMs(when.times, afterMs);
     return [nextDueMs(when.times, afterMs), begunMs === null ? null : begunMs + when.durationMs];
   });

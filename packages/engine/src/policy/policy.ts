@@ -58,7 +58,7 @@ export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentati
 /**
  * What a round does after time has been dealt with, in this order. `place`: starts what fits. `consolidate`: moves work that may
  * be moved to make room. `reclaim`: takes back for a team what others hold beyond theirs. `preempt`: takes from work of lower
- * priority in the same team. `refill`: tentatively evicts what teams hold above their share and fills
+ * priority in the same team. `refill`: tentatively evicts what teams hold above their share and guarantee, and fills
  * up anew in fair order. `defragment`: while nobody waits for room, moves a little work to gather what is idle. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
  */
 export type Phase =
@@ -115,6 +115,8 @@ export interface BackfillRules {
   readonly depth: number;
   /** Work without a walltime is taken to last this long. */
   readonly assumedWalltimeMs: number;
+  /** Work is taken to last as long as the last so many of its kind took on average (`past/run-times.ts`), 1 to `RUNS_KEPT`; absent: as its walltime says. */
+  readonly predictFrom?: number;
 }
 
 export interface FabricRules {

@@ -1,5 +1,5 @@
 /** What a policy leaves out, filled in: the form in which the phases of a round read it. */
-import type { ElasticRules, Policy } from "./policy.ts";
+import type { ElasticRules, Phase, Policy } from "./policy.ts";
 
 export type Rules = Required<Omit<Policy, Optional | "elastic">> &
   Pick<Policy, Optional> & { readonly elastic: Required<ElasticRules> };
@@ -32,6 +32,11 @@ export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
 /** Whether it matters who is first among those that do not fit: it blocks the others, or its start is protected. */
 export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
   whenHeadBlocked === "stop" || backfill.reserve !== "none";
+
+/** Whether any phase asks work to leave, or to move. */
+export const mayEvict = ({ phases }: Rules): boolean => phases.some(asksToLeave);
+
+const asksToLeave = (phase: Phase): boolean => phase !== "place" && phase !== "grow";
 
 export const rulesOf = (policy: Policy): Rules => ({
   ...plain,

@@ -1,4 +1,6 @@
 /** What the usable fleet could hold if nothing ran, with the wishes of the work: what could never start there waits aside. */
+import { acceptedTypes } from "../model/gang.ts";
+import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { PlacementClass } from "../state/queue.ts";
@@ -10,6 +12,7 @@ import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-
 import { dataPlaces } from "./data-places.ts";
 import { emptied } from "./emptied.ts";
 import { placeGroups } from "./place-groups.ts";
+import { choicesOfSpares } from "./place-on-spares.ts";
 import { acceptableTypes, isInGroups, quotaReached } from "./request.ts";
 import type { Placement } from "./request.ts";
 import { domainBudget, matches, withinBudget } from "./place-wishes.ts";
@@ -18,13 +21,17 @@ import type { Candidate } from "./place-wishes.ts";
 export function couldEverFit(world: World, found: PlacementClass): boolean {
   const { capacity } = world;
   if (found.fleetEpoch !== capacity.fleetEpoch) {
-    found.fitsFleet = isInGroups(found)
-      ? couldHoldGroups(world, found)
-      : fitsEmptyFleet(capacity, found) && fitsAsWished(world, found, found.workers);
+    const fits = (): boolean => couldHold(world, found);
+    found.fitsFleet = fits() || choicesOfSpares(world, found).some((spares) => capacity.opened(spares, fits));
     found.fleetEpoch = capacity.fleetEpoch;
   }
   return found.fitsFleet;
 }
+
+const couldHold = (world: World, found: PlacementClass): boolean =>
+  isInGroups(found)
+    ? couldHoldGroups(world, found)
+    : fitsEmptyFleet(world.capacity, found) && fitsAsWished(world, found, found.workers);
 
 /** Whether the usable fleet could hold all groups of the gang at once if nothing ran; what runs is held. */
 const couldHoldGroups = (world: World, found: PlacementClass): boolean =>
@@ -32,8 +39,9 @@ const couldHoldGroups = (world: World, found: PlacementClass): boolean =>
 
 /** Whether the usable fleet could hold the least of the work by counts, its wishes left aside; groups with all that they say. */
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
-  const found = unqueued(world, spec);
-  return isInGroups(found) ? couldHoldGroups(world, found) : fitsEmptyFleet(world.capacity, found);
+  const { gang } = spec;
+  if (isInGroups(spec)) return couldHoldGroups(world, unqueued(world, spec));
+  return fitsEmptyFleet(world.capacity, { gang, acceleratorTypes: acceptedTypes(spec), workers: minWorkersOf(gang) });
 }
 
 /** The request of work that nobody has submitted. */
@@ -59,10 +67,10 @@ export function isHeldByLimit(world: World, found: PlacementClass): boolean {
 
 function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
   const hasWishes = isBound(found.spec);
-  const couldHold = (type: TypeCapacity): boolean =>
+  const couldHoldOn = (type: TypeCapacity): boolean =>
     emptyFleetWorkers(type, found.gang) >= found.workers && (!hasWishes || fitsOnType(world, found, type));
   return acceptableTypes(world, found).every(
-    (type) => quotaReached(world, found, type.type) !== null || !couldHold(type),
+    (type) => quotaReached(world, found, type.type) !== null || !couldHoldOn(type),
   );
 }
 

@@ -15,6 +15,7 @@ import type { DefragmentRules } from "../policy/policy.ts";
 import { lastDueMs, nextDueMs } from "../recurrence/due.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { workloadOf } from "../state/entities.ts";
+import { needsPart } from "../state/node-slot.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
@@ -43,7 +44,7 @@ export function defragment(batch: Batch): void {
 /** Up to so many moves, each the best that there is then; answers how many. */
 export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
   const { world } = batch;
-  if (world.evictable.size === 0 || !canGather(world)) return 0;
+  if (!canGather(world)) return 0;
   let moves = 0;
   for (; moves < movesMax; moves++) {
     const move = bestMove(batch, rules);
@@ -99,16 +100,15 @@ function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
   const { world } = batch;
   let best: GatheringMove | null = null;
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
-  for (const attempts of world.evictable.values()) {
-    for (const attempt of attempts) {
-      const [type] = world.capacity.acceptable([attempt.acceleratorType]);
-      if (type === undefined || !mayMove(batch, attempt, rules)) continue;
-      let slots = tightest.get(type);
-      if (slots === undefined) tightest.set(type, (slots = byRoom(type)));
-      const move = moveOf(batch, attempt, slots);
-      if (move === null || move.cost > rules.lossPerPairMs * move.pairs) continue;
-      if (best === null || isBetter(move, best)) best = move;
-    }
+  // Not those filed as evictable: it is foreseen under policies that take nothing from anybody, too.
+  for (const attempt of world.state.attempts.values()) {
+    const type = mayMove(batch, attempt, rules) ? world.capacity.type(attempt.acceleratorType) : undefined;
+    if (type === undefined) continue;
+    let slots = tightest.get(type);
+    if (slots === undefined) tightest.set(type, (slots = byRoom(type)));
+    const move = moveOf(batch, attempt, slots);
+    if (move === null || move.cost > rules.lossPerPairMs * move.pairs) continue;
+    if (best === null || isBetter(move, best)) best = move;
   }
   return best;
 }
@@ -132,8 +132,8 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   const [first] = attempt.workers;
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
   const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
-  const { accelerators, shareMilli, groups } = spec.gang;
-  if (stopRequested || accelerators === 0 || shareMilli !== undefined || groups !== undefined) return false;
+  const { accelerators, groups } = spec.gang;
+  if (stopRequested || accelerators === 0 || needsPart(spec.gang) || groups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
   if (movedAtMs !== undefined && nowMs < movedAtMs + restMs) return false;
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);

@@ -17,7 +17,7 @@ function emptyCapacity(world: World): Capacity {
   const { fleetEpoch, nodesEpoch } = world.capacity;
   if (world.emptied?.fleetEpoch === fleetEpoch) return world.emptied.capacity;
   const capacity = new Capacity();
-  for (const node of world.state.nodes.values()) capacity.join(node);
+  for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
   // The same nodes: what is remembered of their places in the fabric is true of both.
   capacity.nodesEpoch = nodesEpoch;
   world.emptied = { fleetEpoch, capacity };

@@ -3,7 +3,8 @@ import type { Batch } from "../batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../decide/stop-attempt.ts";
 import type { Timer } from "../state/timers.ts";
 import type { Attempt } from "../model/workload.ts";
-import { activeAttempt } from "../state/entities.ts";
+import { correctedPrediction } from "../past/run-times.ts";
+import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
 import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./calendar/keep-calendar.ts";
@@ -15,6 +16,7 @@ export function expire(batch: Batch): void {
   if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
   const overrun: Attempt[] = [];
   const unsaved: Attempt[] = [];
+  const outlived: Attempt[] = [];
   let isCalendarDue = false;
   let isBudgetDue = false;
   let isScheduleDue = false;
@@ -28,17 +30,32 @@ export function expire(batch: Batch): void {
       if (attempt === undefined) continue;
       if (timer.kind === "checkpoint") {
         if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
-      } else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
+      } else if (timer.kind === "prediction") outlived.push(attempt);
+      else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
     }
   }
   // Timers due at one instant come in no particular order; their stops are recorded in the order of placing.
   if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
   if (unsaved.length > 1) unsaved.sort((left, right) => left.placedSequence - right.placedSequence);
+  if (outlived.length > 1) outlived.sort((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
+  for (const attempt of outlived) correctPrediction(batch, attempt);
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
   if (isScheduleDue) keepSchedules(batch);
+}
+
+/** What has run longer than was predicted is taken to run longer; what is to stop, or reaches its walltime, is not predicted any more. */
+function correctPrediction(batch: Batch, attempt: Attempt): void {
+  const { world, nowMs: atMs } = batch;
+  const { id: attemptId, startedAtMs, prediction, stop, workloadId } = attempt;
+  if (startedAtMs === null || prediction === undefined || stop !== null) return;
+  const ranMs = atMs - startedAtMs;
+  const { walltimeMs } = workloadOf(world, workloadId).spec;
+  const corrected = correctedPrediction(prediction, { ranMs, walltimeMs });
+  if (corrected.durationMs === prediction.durationMs) return;
+  batch.emit({ kind: "predictionCorrected", version: 1, atMs, attemptId, prediction: corrected });
 }
 
 function requeue(batch: Batch, { workloadId, atMs }: Timer & { readonly kind: "retry" }): void {

@@ -4,6 +4,7 @@
  * within a level the fullest go first.
  */
 import type { NodeId } from "../model/ids.ts";
+import type { FabricSpec } from "../model/workload.ts";
 import type { SiteFabric } from "../state/fabric-index.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
@@ -25,19 +26,33 @@ function* choicesByLevel(
   found: PlacementClass,
   candidates: readonly Candidate[],
 ): Generator<readonly Candidate[]> {
-  const { within, prefer } = found.spec.fabric ?? {};
+  const { fabric = {} } = found.spec;
+  const isFree = fabric.within === undefined;
   for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
-    const { levels } = site.tree;
-    const narrowest = levels.indexOf(prefer ?? within ?? "");
-    const widest = within === undefined ? 0 : levels.indexOf(within);
-    if (narrowest < 0 || widest < 0) continue;
-    const here = within === undefined ? candidates : pinned(world, { found, site, level: widest, candidates });
+    const range = levelsToTry(site.tree.levels, fabric);
+    if (range === null) continue;
+    const { narrowest, widest } = range;
+    const here = isFree ? candidates : pinned(world, { found, site, level: widest, candidates });
     for (let level = narrowest; level >= widest; level--) {
       for (const domain of fullestFirst(site, here, level))
         if (domain.workers >= found.workers) yield domain.candidates;
     }
   }
-  if (within === undefined) yield candidates;
+  if (isFree) yield candidates;
+}
+
+/**
+ * The levels at which one domain for all is looked for, from the narrowest to the widest; `null`: there is none. A level that is
+ * preferred is no condition: one that the site does not have, or that is wider than the required one, is as if it were not there.
+ */
+export function levelsToTry(
+  levels: readonly string[],
+  { within, prefer }: FabricSpec,
+): { readonly narrowest: number; readonly widest: number } | null {
+  const preferred = prefer === undefined ? -1 : levels.indexOf(prefer);
+  if (within === undefined) return preferred < 0 ? null : { narrowest: preferred, widest: 0 };
+  const required = levels.indexOf(within);
+  return required < 0 ? null : { narrowest: Math.max(preferred, required), widest: required };
 }
 
 interface Pinning {

@@ -33,7 +33,7 @@ export function fewestDomains(
 
 function requestIn({ tree: { levels } }: SiteFabric, { spec, workers, isGrowth }: PlacementClass): FabricRequest {
   const { within, prefer, slices = [] } = spec.fabric ?? {};
-  // A level that the site does not have is one beyond its levels: nothing fits there.
+  // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
   const level = (name: string | undefined): number | null => {
     if (name === undefined) return null;
     const index = levels.indexOf(name);
@@ -42,7 +42,7 @@ function requestIn({ tree: { levels } }: SiteFabric, { spec, workers, isGrowth }
   return {
     workers,
     required: level(within),
-    preferred: level(prefer),
+    preferred: prefer !== undefined && levels.includes(prefer) ? level(prefer) : null,
     // Further workers come one at a time; which slice they complete is not asked.
     slices: isGrowth ? [] : slices.map((slice) => ({ level: level(slice.within) as number, workers: slice.workers })),
   };

@@ -2,12 +2,15 @@
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { SiteFabric } from "../state/fabric-index.ts";
+import { needsPart } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { levelsToTry } from "./fabric-choice.ts";
 import { growingAttempt } from "./request.ts";
 
 export function* domainsFor(world: World, found: PlacementClass): Generator<ReadonlySet<NodeId> | null> {
-  const { within, prefer } = found.spec.fabric ?? {};
+  const { fabric = {} } = found.spec;
+  const { within, prefer } = fabric;
   if (within === undefined && prefer === undefined) {
     yield null;
     return;
@@ -22,10 +25,9 @@ export function* domainsFor(world: World, found: PlacementClass): Generator<Read
   }
   for (const site of sites) {
     const { levels } = site.tree;
-    const narrowest = levels.indexOf(prefer ?? within ?? "");
-    const widest = within === undefined ? 0 : levels.indexOf(within);
-    if (narrowest < 0 || widest < 0) continue;
-    for (let level = narrowest; level >= widest; level--)
+    const range = levelsToTry(levels, fabric);
+    if (range === null) continue;
+    for (let level = range.narrowest; level >= range.widest; level--)
       yield* tightestFirst(world, found, domainsAt(site, levels[level] as string));
   }
   if (within === undefined) yield null;
@@ -47,7 +49,7 @@ function tightestFirst(
   domains: readonly ReadonlySet<NodeId>[],
 ): readonly ReadonlySet<NodeId>[] {
   const needed = leastParts(gang).reduce(
-    (sum, { shape, workers }) => sum + (shape.shareMilli === undefined ? workers * shape.accelerators : 0),
+    (sum, { shape, workers }) => sum + (needsPart(shape) ? 0 : workers * shape.accelerators),
     0,
   );
   return domains

@@ -62,7 +62,9 @@ function placeBesideReservations({ world, nowMs }: Batch, found: PlacementClass)
   const { reservations } = world;
   const growing = growingAttempt(world, found);
   if (reservations.length === 0 || growing === null) return findPlacement(world, found);
-  const endMs = expectedEndMs(world, growing, nowMs);
+  const { spec } = found;
+  // Never before the next instant: what runs over its time ends at any moment.
+  const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
   const ledger = new Ledger(world);
   try {
     for (const reserved of reservations)

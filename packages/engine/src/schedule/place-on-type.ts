@@ -10,6 +10,9 @@ import { looksAround } from "./apart.ts";
 import { windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { placeWithWishes } from "./place-wishes.ts";
 import { isScored } from "./scores/place-by-score.ts";
+import { openCount } from "../model/mig.ts";
+import { partOn } from "../state/device-slices.ts";
+import { needsPart } from "../state/node-slot.ts";
 
 export interface Where {
   readonly type: TypeCapacity;
@@ -28,7 +31,7 @@ function hasNoWishes(world: World, { spec, gang, isGrowth, among }: PlacementCla
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
     return false;
   if (spec.data !== undefined || looksAround(world, { gang })) return false;
-  return !isGrowth && among === null && gang.shareMilli === undefined && !isScored(world, gang);
+  return !isGrowth && among === null && !needsPart(gang) && !isScored(world, gang);
 }
 
 export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
@@ -65,7 +68,7 @@ const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocati
 /** How many workers of the gang fit now on one type, at most all of them. */
 export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
-  const needed = gang.shareMilli === undefined ? gang : { ...gang, accelerators: 0 };
+  const needed = needsPart(gang) ? { ...gang, accelerators: 0 } : gang;
   visitNodes(type, needed, true, (slot) => {
     count += slot.workersThatFit(gang, gang.workers - count);
     return count < gang.workers;
@@ -98,11 +101,19 @@ export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
 export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
   const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
   let fits = Math.min(gang.workers, workersMax ?? gang.workers);
-  const accelerators = gang.shareMilli === undefined ? gang.accelerators : 1 / Math.floor(1000 / gang.shareMilli);
-  if (accelerators > 0) fits = Math.min(fits, Math.floor(acceleratorCount / accelerators));
+  if (gang.accelerators > 0) fits = Math.min(fits, workersOnEmpty(slot, acceleratorCount, gang));
   if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
   if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
   return fits;
+}
+
+function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): number {
+  if (gang.profile !== undefined) {
+    const part = partOn(node, gang);
+    return part === undefined ? 0 : count * openCount(part, 0);
+  }
+  if (gang.shareMilli !== undefined) return count * Math.floor(1000 / gang.shareMilli);
+  return Math.floor(count / gang.accelerators);
 }
 
 /** Whether the usable fleet could hold the least of the gang if it were empty. */
@@ -110,5 +121,6 @@ export function fitsEmptyFleet(
   capacity: Capacity,
   { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">,
 ): boolean {
-  return capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
+  for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
+  return false;
 }

@@ -5,28 +5,39 @@
  */
 import type { Batch } from "../batch.ts";
 import type { AttemptId } from "../model/ids.ts";
+import type { Workload } from "../model/workload.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { Reservations } from "./backfill/reservations.ts";
+import type { Reservation } from "./backfill/reservations.ts";
 import { comparesRequests } from "./order/team-comparison.ts";
 import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
+import { placeOnSpares, takeSpares } from "./place-on-spares.ts";
+import type { PlacementOnSpares } from "./place-on-spares.ts";
 import { isInGroups, wholeNeeded } from "./request.ts";
 import { start } from "./start.ts";
+
+const NOTHING_RESERVED: readonly Reservation[] = [];
 
 export function placeWaiting(batch: Batch): void {
   const { world } = batch;
   const { queue } = world;
   if (!queue.hasRequests) {
-    world.reservations = [];
+    world.reservations = NOTHING_RESERVED;
     return;
   }
   const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
   if (isSettled && !hasOverrun(world, batch.nowMs)) return;
-  if (startWhatFits(batch) && !batch.isOver) queue.settle(openingOf(world), batch.nowMs);
+  const { size } = world.capacity.spares;
+  const isFinal = startWhatFits(batch);
+  if (batch.isOver) return;
+  // What was taken for one is a node like any other: who was known not to fit may fit beside it.
+  if (world.capacity.spares.size < size) return placeWaiting(batch);
+  if (isFinal) queue.settle(openingOf(world), batch.nowMs);
 }
 
 /** Whether something was expected to end by now and did not: then protected starts move on with time. */
@@ -37,10 +48,11 @@ function hasOverrun({ endings }: World, nowMs: number): boolean {
 
 /**
  * False: all has to be looked at again. What started behind protected starts may have changed them, and a gang of groups, whose
- * place is put together group by group, may find one beside it.
+ * place is put together group by group, may find one beside it; and a spare that was taken is open to those asked before.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
+  const spareCount = world.capacity.spares.size;
   const { whenHeadBlocked, backfill } = world.rules;
   const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs);
   const most = backfill.reserve === "head" ? 1 : backfill.depth;
@@ -75,8 +87,8 @@ function startWhatFits(batch: Batch): boolean {
     order.drop(head);
   }
   reservations?.release();
-  world.reservations = reservations?.list ?? [];
-  return isFinal;
+  world.reservations = reservations?.list ?? NOTHING_RESERVED;
+  return isFinal && world.capacity.spares.size === spareCount;
 }
 
 /** The least that any of them asks for: so many whole accelerators of one type, for so long. */
@@ -88,6 +100,8 @@ interface Least {
 /** `null`: others may join them. */
 function leastOf(world: World, classes: readonly PlacementClass[]): Least | null {
   if (world.rules.elastic.grow === "in-order") return null;
+  // Where nothing else is idle, there may be spares for who lost workers.
+  if (world.capacity.spares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
   let accelerators = Number.POSITIVE_INFINITY;
   let durationMs = Number.POSITIVE_INFINITY;
   for (const found of classes) {
@@ -137,19 +151,50 @@ function listClasses(world: World, list: PlacementClass[], which: "all" | "open"
   return count;
 }
 
+/** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
+export function blockingClass(world: World): PlacementClass | null {
+  const all: PlacementClass[] = [];
+  listClasses(world, all, "all");
+  const order = roundOrder(world, all);
+  for (let head = order.first(); head !== null; head = order.first()) {
+    if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
+    order.drop(head);
+  }
+  return null;
+}
+
 /** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
 function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
-  if (placement !== null) {
+  const spared = placement === null ? onSpares(world, found, reservations) : null;
+  const place = placement ?? spared?.placement ?? null;
+  if (place !== null) {
     reservations?.release();
     reservations?.forget();
-    return start(batch, found, placement);
+    if (spared !== null) takeSpares(batch, (found.waiting.first() as Workload).id, spared);
+    return start(batch, found, place);
   }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
   if (isSureToStayOut(found) && (reservations === null || !reservations.concern(found)))
     found.closedAt = openingOf(world);
   return null;
+}
+
+/** A place with the help of spares, for what lost workers with their nodes. */
+function onSpares(world: World, found: PlacementClass, reservations: Reservations | null): PlacementOnSpares | null {
+  if (found.lostWorkers === 0 || world.capacity.spares.size === 0) return null;
+  // What is known of the time to come is known without the spares.
+  const forget = (): void => {
+    reservations?.release();
+    reservations?.forget();
+  };
+  forget();
+  return placeOnSpares(world, found, () => {
+    const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
+    forget();
+    return placement;
+  });
 }
 
 /** Whether what found no room finds none either when others have taken more of it. */

@@ -1,16 +1,17 @@
 /**
  * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
- * count on what will be free. Looks at every usable node of the type once.
+ * count on what will be free. Looks once at every usable node of the type that may have room.
  */
 import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
-import { acceleratorSetOf } from "../state/node-slot.ts";
+import { acceleratorSetOf, needsPart } from "../state/node-slot.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place-on-type.ts";
 import { keepsApart } from "./apart.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
+import { partsOn } from "./place-parts.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { nodeOrder } from "./scores/node-order.ts";
 import { dataPlaces } from "./data-places.ts";
@@ -87,9 +88,9 @@ function candidatesOn(world: World, { found, where: { type, layer }, most }: Loo
   const data = dataPlaces(world, spec);
   const mayLie = keepsApart(world, found, layer);
   const candidates: Candidate[] = [];
-  for (const slot of type.slots) {
+  for (const slot of type.roomy(needsPart(gang) ? 0 : gang.accelerators, layer)) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.comingCount);
-    if ((gang.shareMilli === undefined && whole < gang.accelerators) || !slot.usable) continue;
+    if ((!needsPart(gang) && whole < gang.accelerators) || !slot.usable) continue;
     if (among?.has(slot.node.id) === false) continue;
     if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin || !mayLie(slot)) continue;
     const fits = slot.workersThatFit(gang, most, layer);
@@ -130,9 +131,10 @@ function assign(
   return null;
 }
 
-/** Workers of a gang on one node, each with its own accelerators or its share of one. */
+/** Workers of a gang on one node, each with its own accelerators or its part of one. */
 function workersOn(world: World, { gang }: PlacementClass, { slot, count, layer }: OnNode): WorkerAllocation[] {
   const node = slot.node.id;
+  if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
   if (gang.shareMilli !== undefined) {
     const byScore = layer === "idle" && isScored(world, gang);
     const first = byScore ? world.scores.acceleratorOf(world, slot, workerAsk(gang)) : -1;

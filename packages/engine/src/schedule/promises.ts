@@ -5,6 +5,7 @@ import type { PromisedPlace } from "../model/workload.ts";
 import { looksAround, lieApart } from "./apart.ts";
 import { admitsNode } from "./data-places.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
+import { predictionOf } from "./start.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canKeepPromise } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
@@ -14,19 +15,27 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 
 export function keepPromises(batch: Batch): void {
   const { world } = batch;
-  if (world.state.promises.size === 0) return;
-  for (const promise of Array.from(world.state.promises.values())) {
-    if (world.rules.eviction.promises === "forgotten")
-      withdraw(batch, promise, "the policy forgets promises after a round");
-    else if (runsIntoWindow(world, promise)) withdraw(batch, promise, "it would run into a window of the calendar");
-    else if (!isStillThere(world, promise))
-      withdraw(batch, promise, "a node of the promised place is no longer usable");
-    else if (!isAdmitted(world, promise)) withdraw(batch, promise, "its data may not be worked on there any more");
+  const { promises } = world.state;
+  if (promises.size === 0) return;
+  // What one that is withdrawn leaves may be what another waits for, whichever was made first.
+  for (const promise of Array.from(promises.values())) {
+    const reason = whyWithdrawn(world, promise);
+    if (reason !== null) withdraw(batch, promise, reason);
+  }
+  for (const promise of Array.from(promises.values())) {
     // Who is to move there has to leave its own place first.
-    else if (promise.afterAttempt !== undefined) continue;
-    else if (canKeepPromise(world, promise) && !isShrinking(world, promise) && isApart(world, promise))
+    if (promise.afterAttempt !== undefined) continue;
+    if (canKeepPromise(world, promise) && !isShrinking(world, promise) && isApart(world, promise))
       keepPromise(batch, promise);
   }
+}
+
+/** `null`: it stands. */
+function whyWithdrawn(world: World, promise: PromisedPlace): string | null {
+  if (world.rules.eviction.promises === "forgotten") return "the policy forgets promises after a round";
+  if (runsIntoWindow(world, promise)) return "it would run into a window of the calendar";
+  if (!isStillThere(world, promise)) return "a node of the promised place is no longer usable";
+  return isAdmitted(world, promise) ? null : "its data may not be worked on there any more";
 }
 
 /** Time has passed since the place was promised: a window may have come too near. */
@@ -76,7 +85,17 @@ function keepPromise(batch: Batch, promise: PromisedPlace): void {
   const { attemptId, workloadId, task, number, acceleratorType, workers } = promise;
   const fact = { version: 1, atMs: batch.nowMs, attemptId } as const;
   if (promise.growth) batch.emit({ kind: "gangGrown", ...fact, workers });
-  else batch.emit({ kind: "gangPlaced", ...fact, workloadId, task, number, acceleratorType, workers });
+  else
+    batch.emit({
+      kind: "gangPlaced",
+      ...fact,
+      workloadId,
+      task,
+      number,
+      acceleratorType,
+      workers,
+      ...predictionOf(batch.world, workloadOf(batch.world, workloadId)),
+    });
   const attempt = activeAttempt(batch.world, attemptId);
   invariant(attempt !== undefined, `attempt ${attemptId} was placed and is not there`);
   batch.ask(promise.growth ? growthOf(batch.world, attempt, workers) : launchOf(batch.world, attempt));

@@ -1,28 +1,32 @@
 /**
- * Filling up anew: all work that may be evicted of teams above their fair share leaves tentatively; then everybody is served in
+ * Filling up anew: all work that may be evicted of teams above their claim leaves tentatively; then everybody is served in
  * fair order, those who left at their own places alone. Who did not get its place back is evicted for those who did.
  * Filling up again at once may take from whom it has just served. So it is done only where something is otherwise than before,
  * and after an eviction not before those who were asked to leave have left.
  */
 import type { Batch } from "../batch.ts";
 import type { Attempt } from "../model/workload.ts";
+import { amountHeld } from "../state/amounts.ts";
 import { workloadOf } from "../state/entities.ts";
 import { Ledger, haveRoomTogether } from "../state/ledger.ts";
 import { PlacementClass } from "../state/queue.ts";
 import { readyTaskCount } from "../state/ready-task.ts";
 import { SortedList } from "../state/sorted-list.ts";
+import { amountAt } from "../state/team-node.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import { verifyPlan } from "../verify/plan.ts";
 import { carryOut } from "./evict/carry-out.ts";
 import { pickAgain } from "./evict/replace.ts";
 import type { Plan } from "./evict/plan.ts";
-import { isEvictable } from "./evict/rights.ts";
+import { holdsByRight, isAbove, isEvictable } from "./evict/rights.ts";
 import { roundOrder } from "./order/round-order.ts";
-import { COMPARED, standingsOf } from "./order/standing.ts";
+import { standingsOf } from "./order/standing.ts";
+import type { Standing } from "./order/standing.ts";
 import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
 import { lieApart } from "./apart.ts";
 import { isInGroups, quotaReached } from "./request.ts";
+import { needsPart } from "../state/node-slot.ts";
 import type { Layer } from "../state/node-slot.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
@@ -30,15 +34,18 @@ import { start } from "./start.ts";
 export function refill(batch: Batch): void {
   if (!batch.changesAnything) return;
   const { world } = batch;
-  const waiting = [...world.queue.classes()].filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
+  const waiting = world.queue.classes().filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
   if (waiting.length === 0) return;
-  const { served, evicted } = filledAnew(batch, waiting);
+  const { served, evicted, isIdle } = filledAnew(batch, waiting);
   let victims = evicted.map((attempt) => ({ attempt, keeps: 0 }));
   for (const { found, placement } of served) {
+    if (victims.length === 0 && (isIdle || isFree(world, found, placement))) {
+      start(batch, found, placement);
+      continue;
+    }
     const plan: Plan = { beneficiary: found, placement, victims };
     if (victims.length > 0) verifyPlan(world, plan, "reclaimed");
-    if (victims.length > 0 || !isFree(world, found, placement)) carryOut(batch, plan, "reclaimed");
-    else start(batch, found, placement);
+    carryOut(batch, plan, "reclaimed");
     victims = [];
   }
 }
@@ -54,6 +61,14 @@ interface Served {
 interface Filled {
   readonly served: readonly Served[];
   readonly evicted: readonly Attempt[];
+  /** Nobody leaves: whoever is served was given what is idle, and finds it as it was planned. */
+  readonly isIdle: boolean;
+}
+
+/** Those of a class who were not in turn yet. */
+interface Line {
+  readonly found: PlacementClass;
+  readonly tasks: Iterator<PlacementClass, undefined>;
 }
 
 /** How many tasks of a class may be served at most; absent: all. */
@@ -64,11 +79,15 @@ function filledAnew(batch: Batch, waiting: readonly PlacementClass[]): Filled {
   const bounds: Bounds = new Map();
   for (;;) {
     const planned = fillAnew(batch, waiting, bounds);
+    if (planned.isIdle && waiting.every(isOfWhole)) return planned;
     const settled = settle(batch.world, planned);
-    if (settled.length === planned.served.length) return { ...planned, served: settled };
+    if (settled.length === planned.served.length) return { ...planned, served: settled, isIdle: false };
     for (const found of new Set(planned.served.map((each) => each.found))) bounds.set(found, countOf(settled, found));
   }
 }
+
+/** Whole accelerators, of one kind of workers: those of a node are alike, and the same are picked again. */
+const isOfWhole = ({ gang }: PlacementClass): boolean => !needsPart(gang) && gang.groups === undefined;
 
 const countOf = (served: readonly Served[], found: PlacementClass): number =>
   served.filter((each) => each.found === found).length;
@@ -77,17 +96,19 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[], bounds: Boun
   const { world } = batch;
   const ledger = new Ledger(world);
   try {
-    const left = aboveShare(batch);
+    const left = aboveClaim(batch);
     for (const attempt of left) ledger.vacate(attempt, 0);
     // Where nobody leaves, what is idle is all there is.
     const layer: Layer = left.length === 0 ? "idle" : "coming";
     const returning = left.map((attempt) => returningClass(world, attempt));
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
-    const queues = new Map(waiting.map((found) => [found, singles(batch, found).slice(0, bounds.get(found))]));
-    const order = roundOrder(world, [...returning, ...[...queues.values()].flatMap((line) => line[0] ?? [])]);
-    const placeInLine = new Map(
-      [...queues].flatMap(([found, line]) => line.map((each, at) => [each, { found, next: line[at + 1] }] as const)),
-    );
+    const lines = new Map<PlacementClass, Line>();
+    for (const found of waiting) {
+      const tasks = singles(batch, found, bounds.get(found) ?? Number.POSITIVE_INFINITY);
+      const { value: first } = tasks.next();
+      if (first !== undefined) lines.set(first, { found, tasks });
+    }
+    const order = roundOrder(world, [...returning, ...lines.keys()]);
     const served: Served[] = [];
     const back = new Set<Attempt>();
     for (let found = order.first(); found !== null; found = order.first()) {
@@ -96,12 +117,16 @@ function fillAnew(batch: Batch, waiting: readonly PlacementClass[], bounds: Boun
       if (placement === null) continue;
       ledger.occupy(found, placement);
       if (found.holds !== null) back.add(found.holds);
-      const place = placeInLine.get(found);
-      if (place === undefined) continue;
-      served.push({ found: place.found, placement });
-      if (place.next !== undefined) order.add(place.next);
+      const line = lines.get(found);
+      if (line === undefined) continue;
+      served.push({ found: line.found, placement });
+      lines.delete(found);
+      const { value: next } = line.tasks.next();
+      if (next === undefined) continue;
+      lines.set(next, line);
+      order.add(next);
     }
-    return { served, evicted: left.filter((attempt) => !back.has(attempt)) };
+    return { served, evicted: left.filter((attempt) => !back.has(attempt)), isIdle: left.length === 0 };
   } finally {
     ledger.rollback();
   }
@@ -124,15 +149,18 @@ function settle(world: World, { served, evicted }: Filled): readonly Served[] {
   }
 }
 
-/** What may be evicted of teams that hold more than their share of something. */
-function aboveShare(batch: Batch): Attempt[] {
+/** What may be evicted of teams that hold more of something than they may claim, where it is a part of just that. */
+function aboveClaim(batch: Batch): Attempt[] {
   const { world } = batch;
   const standings = standingsOf(world);
-  const isAbove = (attempt: Attempt): boolean => {
-    const standing = standings.get(world.teamUse.node(workloadOf(world, attempt.workloadId).spec.team));
-    return COMPARED.some((position) => (standing?.node.used[position] ?? 0) > (standing?.fair[position] ?? 0));
+  const isTooMuch = (attempt: Attempt): boolean => {
+    const { team, gang } = workloadOf(world, attempt.workloadId).spec;
+    const standing = standings.get(world.teamUse.node(team)) as Standing;
+    const given = amountHeld(world, gang, attempt);
+    if (holdsByRight(standing, given)) return false;
+    return standing.positions.some((position) => amountAt(given, position) > 0 && isAbove(standing, position));
   };
-  return [...world.state.attempts.values()].filter((attempt) => isEvictable(batch, attempt) && isAbove(attempt));
+  return [...world.state.attempts.values()].filter((attempt) => isEvictable(batch, attempt) && isTooMuch(attempt));
 }
 
 function returningClass(world: World, attempt: Attempt): PlacementClass {
@@ -146,22 +174,23 @@ function listOf(world: World, workload: WorkloadEntity): SortedList<WorkloadEnti
   return list;
 }
 
-/** The waiting tasks of a class one by one, in its order; as many as could be served at all. */
-function singles(batch: Batch, found: PlacementClass): PlacementClass[] {
-  const { world, nowMs } = batch;
-  const line: PlacementClass[] = [];
+/** The waiting tasks of a class one by one, in its order, each when the one before it was served; at most so many. */
+function* singles({ world, nowMs }: Batch, found: PlacementClass, most: number): Iterator<PlacementClass, undefined> {
+  let left = most;
   for (const workload of found.waiting.from(0)) {
-    for (let task = 0; task < readyTaskCount(workload, nowMs); task++)
-      line.push(new PlacementClass(workload, { rules: world.rules, growth: 0 }, listOf(world, workload)));
+    for (let task = 0; task < readyTaskCount(workload, nowMs); task++) {
+      if (left-- <= 0) return undefined;
+      yield new PlacementClass(workload, { rules: world.rules, growth: 0 }, listOf(world, workload));
+    }
   }
-  return line;
+  return undefined;
 }
 
 /** What it held, or as much on the same nodes, if that is left there: whole accelerators of a node are alike. */
 function ownPlace(world: World, found: PlacementClass, { workers, acceleratorType }: Attempt): Placement | null {
   if (quotaReached(world, found, acceleratorType) !== null) return null;
   if (hasRoom(world, found, workers)) return { acceleratorType, workers };
-  if (found.gang.shareMilli !== undefined && !isInGroups(found)) return null;
+  if (needsPart(found.gang) && !isInGroups(found)) return null;
   const picked = pickAgain(world, found, { workers });
   return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
 }

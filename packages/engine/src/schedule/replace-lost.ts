@@ -1,17 +1,26 @@
 /**
- * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so. Who
- * finds no place for all of them starts again as a whole from its checkpoint, like any other gang.
+ * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so.
+ * Workers that fill a node go to a spare first, all others to what is idle. Who finds no place for all of them starts again as a
+ * whole from its checkpoint, like any other gang.
  */
 import type { Batch } from "../batch.ts";
 import { replaceOf } from "../decide/attempt-effects.ts";
 import { requestStop } from "../decide/stop-attempt.ts";
+import type { NodeId } from "../model/ids.ts";
+import { ranksOf } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
 import { PlacementClass } from "../state/queue.ts";
 import { SortedList } from "../state/sorted-list.ts";
+import { needsPart } from "../state/node-slot.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import { verifyPlacement } from "../verify/placement.ts";
+import { canReplace } from "../state/holdings.ts";
 import { findPlacement } from "./place.ts";
+import { placeOnSpares, takeSpares } from "./place-on-spares.ts";
+import type { PlacementOnSpares } from "./place-on-spares.ts";
+import { withdraw } from "./promises.ts";
+import type { Placement } from "./request.ts";
 
 export function replaceLost(batch: Batch): void {
   if (batch.wounded.length === 0) return;
@@ -23,15 +32,94 @@ export function replaceLost(batch: Batch): void {
 }
 
 function replaceRanks(batch: Batch, attempt: Attempt): void {
-  const { world, nowMs: atMs } = batch;
+  const { world } = batch;
   const { missing = [] } = attempt;
   const found = requestFor(world, attempt, missing.length);
-  const placement = findPlacement(world, found);
-  if (placement === null) return requestStop(batch, attempt, "nodeLost");
+  const place = placeRanks(world, attempt, found);
+  if (place === null) return requestStop(batch, attempt, "nodeLost");
+  giveRanks(batch, attempt, { found, place, ranks: missing });
+}
+
+/**
+ * The workers on these nodes, which will be away, go on elsewhere while the others stay, as if they had been lost; false: its gang does
+ * not go on so, or there is no place for all of them, and nothing was done.
+ */
+export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
+  const { world, nowMs: atMs, ledger } = batch;
+  if (!mayReplace(world, attempt) || attempt.workers.every(({ node }) => nodes.has(node))) return false;
+  const leaving = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
+  const lost = leaving.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
+  const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
+  const found = requestFor(world, attempt, ranks.length);
+  // What they hold is theirs to hold elsewhere: their team has no more for it.
+  const mark = ledger.mark();
+  for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
+  const place = placeRanks(world, attempt, found);
+  ledger.rollback(mark);
+  if (place === null) return false;
+  const promise = world.state.promises.get(attempt.id);
+  if (promise !== undefined) withdraw(batch, promise, "its workers go elsewhere");
+  for (const each of lost)
+    batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
+  giveRanks(batch, attempt, { found, place, ranks });
+  return true;
+}
+
+/** It said so, its workers are alike, it runs, and nothing else changes about it. */
+export function mayReplace(world: World, attempt: Attempt): boolean {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
+  return (
+    spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canReplace(world.state, attempt)
+  );
+}
+
+export const ranksOn = (attempt: Attempt, nodeId: NodeId): readonly number[] =>
+  ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
+
+interface NewPlace {
+  readonly placement: Placement;
+  /** With the help of these spares; `null`: without. */
+  readonly spared: PlacementOnSpares | null;
+}
+
+/** Whole nodes of workers on spares first, all others on what is idle first. */
+function placeRanks(world: World, attempt: Attempt, found: PlacementClass): NewPlace | null {
+  const onSpares = fillsNodes(world, attempt, found) ? placeAmongSpares(world, found) : null;
+  if (onSpares !== null) return { placement: onSpares.placement, spared: onSpares };
+  const idle = findPlacement(world, found);
+  if (idle !== null) return { placement: idle, spared: null };
+  const spared = placeOnSpares(world, found, () => findPlacement(world, found));
+  return spared === null ? null : { placement: spared.placement, spared };
+}
+
+interface Given {
+  readonly found: PlacementClass;
+  readonly place: NewPlace;
+  readonly ranks: readonly number[];
+}
+
+function giveRanks(batch: Batch, attempt: Attempt, { found, place, ranks }: Given): void {
+  const { world, nowMs: atMs } = batch;
+  const { placement, spared } = place;
+  if (spared !== null) takeSpares(batch, attempt.workloadId, spared);
   verifyPlacement(world, found, placement);
   const { workers } = placement;
   batch.emit({ kind: "workersReplaced", version: 1, atMs, attemptId: attempt.id, workers });
-  batch.ask(replaceOf(world, attempt, missing));
+  batch.ask(replaceOf(world, attempt, ranks));
+}
+
+/** Whether a worker takes all accelerators of a node like those that it has. */
+function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementClass): boolean {
+  return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
+}
+
+/** A place on spares alone. */
+function placeAmongSpares(world: World, found: PlacementClass): PlacementOnSpares | null {
+  return placeOnSpares(world, found, (spares) => {
+    const among = new Set(spares.map(({ node }) => node.id));
+    return findPlacement(world, Object.assign(Object.create(found) as PlacementClass, { among }));
+  });
 }
 
 /** Beside its other workers, as further workers of a gang that grows are placed. */
@@ -39,5 +127,10 @@ function requestFor(world: World, attempt: Attempt, workers: number): PlacementC
   const workload = workloadOf(world, attempt.workloadId);
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
-  return new PlacementClass(workload, { rules: world.rules, growth: workers, grows: attempt.id }, waiting);
+  const lostWorkers = workers;
+  return new PlacementClass(
+    { ...workload, lostWorkers },
+    { rules: world.rules, growth: workers, grows: attempt.id },
+    waiting,
+  );
 }

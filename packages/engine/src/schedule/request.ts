@@ -4,9 +4,10 @@ import { groupAt, leastParts, partsOf, typesOfGroup } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { Attempt, GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
+import { needsPart } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { spentBudget } from "../budget/gate.ts";
-import { ACCELERATORS_AT } from "../state/team-node.ts";
+import { ACCELERATORS_AT, COMPARED } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
 import type { QuotaReached, TeamUse } from "../state/team-use.ts";
 import type { World } from "../state/world.ts";
@@ -21,7 +22,7 @@ export const isInGroups = ({ gang }: Pick<PlacementClass, "gang">): boolean => g
 
 /** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
 export const wholeNeeded = ({ gang, workers }: Pick<PlacementClass, "gang" | "workers">): number =>
-  gang.shareMilli === undefined && gang.groups === undefined ? workers * gang.accelerators : 0;
+  !needsPart(gang) && gang.groups === undefined ? workers * gang.accelerators : 0;
 
 /** The attempt that would have another worker; `null` for work that waits to start. */
 export function growingAttempt({ state }: World, found: PlacementClass): Attempt | null {
@@ -75,6 +76,13 @@ export function amountAsked(world: World, found: PlacementClass, type: string): 
     return other === undefined ? (only ?? "") : "";
   };
   return teamUse.amountOfParts(partsAsked(world, found), typeOf);
+}
+
+/** The same where teams are compared: of the one type that will do, where no other does. */
+export function amountClaimed(world: World, found: PlacementClass): Amount {
+  if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, found, "");
+  const [only, other] = acceptableTypes(world, found);
+  return amountAsked(world, found, other === undefined ? (only?.type ?? "") : "");
 }
 
 /**

@@ -3,12 +3,11 @@
  * placing code is asked only where they suffice.
  */
 import type { NodeId } from "../model/ids.ts";
-import type { Attempt } from "../model/workload.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
-import type { VictimUnit } from "./evict/victim-order.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "./request.ts";
 
 /** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
@@ -26,8 +25,8 @@ export class RoomComing {
     for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
   }
 
-  /** What the nodes of an attempt hold is counted anew. */
-  changed({ workers }: Attempt): void {
+  /** What the nodes of these workers hold is counted anew. */
+  changed(workers: readonly WorkerAllocation[]): void {
     let last: NodeId | null = null;
     for (const { node } of workers) {
       const slot = this.#world.capacity.slot(node);
@@ -59,21 +58,16 @@ export class RoomComing {
   }
 }
 
-/** Whether one type had enough whole accelerators, node by node, if all of these left. */
-export function couldSuffice(world: World, beneficiary: PlacementClass, leaving: readonly VictimUnit[]): boolean {
+/** Whether one type had enough whole accelerators, node by node, if so many more left each. */
+export function couldSuffice(world: World, beneficiary: PlacementClass, givenBy: ReadonlyMap<NodeId, number>): boolean {
   const { gang, workers } = beneficiary;
-  if (wholeNeeded(beneficiary) === 0) return leaving.length > 0;
-  const given = new Map<NodeId, number>();
-  for (const { attempt, workload, keeps, upTo } of leaving) {
-    const { accelerators } = workload.spec.gang;
-    for (const { node } of attempt.workers.slice(keeps, upTo)) given.set(node, (given.get(node) ?? 0) + accelerators);
-  }
+  if (wholeNeeded(beneficiary) === 0) return true;
   return acceptableTypes(world, beneficiary).some(({ slots }) => {
     let room = 0;
     for (const slot of slots) {
       if (!slot.usable) continue;
       // A share that leaves frees no more than the accelerator that it is of.
-      const count = slot.freeCount + slot.comingCount + (given.get(slot.node.id) ?? 0);
+      const count = slot.freeCount + slot.comingCount + (givenBy.get(slot.node.id) ?? 0);
       room += Math.floor(Math.min(count, slot.totalCount) / gang.accelerators);
       if (room >= workers) return true;
     }

@@ -4,6 +4,7 @@
  * and at the classes that are not closed.
  */
 import type { Batch } from "../batch.ts";
+import type { Event } from "../events.ts";
 import type { Phase } from "../policy/policy.ts";
 import type { Reservation } from "./backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
@@ -16,6 +17,7 @@ import { placeWaiting } from "./place-waiting.ts";
 import { refill } from "./refill.ts";
 import { replaceLost } from "./replace-lost.ts";
 import { keepPromises } from "./promises.ts";
+import { keepSpares, mayHaveSpares } from "./keep-spares.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   place: placeWaiting,
@@ -31,27 +33,36 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
 /** Far more turns than a round takes; what goes on and on within one instant is left for the next. */
 const TURNS_MAX = 100;
 
+const NOTHING: readonly Event[] = [];
+
 /**
  * The phases take turns until none of them has anything to record any more: what one does may be what another waits for, and a
  * round that leaves something to do would leave it until something else happens.
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
-  for (let turn = 0; turn < TURNS_MAX && idleCount < named.length && !batch.isOver; turn++) {
+  // A node that becomes empty may be a spare, and whom spares help may have waited for one.
+  const turns: readonly (Phase | "spares")[] = mayHaveSpares(batch.world) ? [...named, "spares"] : named;
+  for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
     const { length } = batch.events;
     const { reservations } = batch.world;
-    const phase = named[turn % named.length] as Phase;
-    phases[phase](batch);
-    if (batch.events.length > length) idleCount = 0;
+    const phase = turns[turn % turns.length] as Phase | "spares";
+    if (phase === "spares") keepSpares(batch);
+    else phases[phase](batch);
+    const recorded = batch.events.length > length ? batch.events.slice(length) : NOTHING;
+    // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
+    if (recorded.some(({ kind }) => kind === "promiseWithdrawn")) keepPromises(batch);
+    if (recorded.length > 0) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
     else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
-    if (phase === "refill" && batch.events.slice(length).some(({ kind }) => kind === "evictionPlanned")) return;
+    if (phase === "refill" && recorded.some(({ kind }) => kind === "evictionPlanned")) return;
   }
 }
 
 const areAlike = (before: readonly Reservation[], after: readonly Reservation[]): boolean =>
-  before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation));
+  before === after ||
+  (before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation)));
 
 /** The same start in the same place; remembered ones are the same record. */
 function isLike(left: Reservation, right: Reservation): boolean {
@@ -62,7 +73,10 @@ function isLike(left: Reservation, right: Reservation): boolean {
     left.startMs === right.startMs &&
     left.endMs === right.endMs &&
     ours.length === theirs.length &&
-    ours.every(({ node, accelerators }, at) => node === theirs[at]?.node && accelerators === theirs[at]?.accelerators)
+    ours.every((own, at) => {
+      const other = theirs[at];
+      return own.node === other?.node && own.accelerators === other.accelerators && own.slice === other.slice;
+    })
   );
 }
 
@@ -81,9 +95,11 @@ export function runRound(batch: Batch): void {
   replaceLost(batch);
   keepOffPeak(batch);
   keepPromises(batch);
+  keepSpares(batch);
   const { phases: named, eviction } = batch.world.rules;
   if (eviction.promises === "forgotten") takeOneTurn(batch, named);
   else takeTurns(batch, named);
+  keepSpares(batch);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

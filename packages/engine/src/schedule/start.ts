@@ -3,11 +3,13 @@ import type { Batch } from "../batch.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
-import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import type { Attempt, Prediction, PromisedPlace, Workload } from "../model/workload.ts";
+import { predictedRun } from "../past/run-times.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
-import { invariant } from "../state/invariant.ts";
+import { InvariantError } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
+import type { World } from "../state/world.ts";
 import { verifyPlacement } from "../verify/placement.ts";
 import { growingAttempt } from "./request.ts";
 import type { Placement } from "./request.ts";
@@ -35,12 +37,24 @@ export function start(batch: Batch, found: PlacementClass, placement: Placement)
     number,
     acceleratorType,
     workers,
+    ...predictionOf(world, workloadOf(world, workloadId)),
   });
   const attempt = activeAttempt(world, id);
-  invariant(attempt !== undefined, `attempt ${id} was placed and is not there`);
+  if (attempt === undefined) throw new InvariantError(`attempt ${id} was placed and is not there`);
   batch.ask(launchOf(world, attempt));
   return id;
 }
+
+/** What is predicted of it, where the policy does: in plans it is taken to end by then. */
+export function predictionOf(
+  { state, rules }: World,
+  workload: Pick<Workload, "spec" | "actor">,
+): { readonly prediction?: Prediction } {
+  const prediction = predictedRun(rules, state.runTimes, workload);
+  return prediction === null ? NOT_PREDICTED : { prediction };
+}
+
+const NOT_PREDICTED = {} as const;
 
 /** The head of the class is promised a place that others are about to leave. */
 export function promise(batch: Batch, found: PlacementClass, { acceleratorType, workers }: Placement): void {
@@ -87,7 +101,7 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
 function nextAttempt({ nowMs }: Batch, found: PlacementClass): AttemptIdentity {
   const workload = found.waiting.first() as Workload;
   const task = readyTask(workload, nowMs);
-  invariant(task !== null, `workload ${workload.id} is in the queue without a task that may start`);
+  if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
   const { id: workloadId, spec } = workload;
   return { attemptId: attemptIdOf({ workloadId, task, number, kind: spec.kind }), workloadId, task, number };

@@ -13,6 +13,10 @@ import { InvariantError, invariant } from "./invariant.ts";
 import { Marks } from "./marks.ts";
 import { NodeSet } from "./node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
+import type { Layer } from "./node-slot.ts";
+
+/** Looking at so many nodes in turn is as quick as finding one by its count. */
+const SCANNED_PER_FOUND = 8;
 
 /** All nodes of one accelerator type (`""`: nodes without). */
 export class TypeCapacity {
@@ -40,6 +44,26 @@ export class TypeCapacity {
 
   get perNodeMax(): number {
     return this.byFree.length - 1;
+  }
+
+  /**
+   * Every node on which so many whole accelerators are free, or will be, in the order of joining; where these are too many for
+   * the counts to tell quickly, all nodes.
+   */
+  roomy(accelerators: number, layer: Layer): readonly NodeSlot[] {
+    const free = this.freeCount + (layer === "idle" ? 0 : this.comingCount);
+    if (accelerators === 0 || free * SCANNED_PER_FOUND > this.slots.length * accelerators) return this.slots;
+    const positions: number[] = [];
+    for (let count = this.freeCounts.next(accelerators); count >= 0; count = this.freeCounts.next(count + 1)) {
+      const nodes = this.byFree[count] as NodeSet;
+      for (let at = nodes.next(0); at >= 0; at = nodes.next(at + 1)) positions.push(at);
+    }
+    if (layer !== "idle")
+      for (let at = this.coming.next(0); at >= 0; at = this.coming.next(at + 1)) {
+        const { freeCount, comingCount } = this.slots[at] as NodeSlot;
+        if (freeCount < accelerators && freeCount + comingCount >= accelerators) positions.push(at);
+      }
+    return positions.sort((left, right) => left - right).map((at) => this.slots[at] as NodeSlot);
   }
 
   list(slot: NodeSlot): void {
@@ -91,6 +115,9 @@ export class TypeCapacity {
 export class Capacity {
   readonly #types = new Map<string, TypeCapacity>();
   readonly #slots = new Map<NodeId, NodeSlot>();
+  /** Those that were looked up last. */
+  #lastSlot: NodeSlot | null = null;
+  #lastType: TypeCapacity | null = null;
   #sortedTypes: readonly TypeCapacity[] = [];
   /** Who keeps away from whom, by node. */
   readonly marks: Marks = new Marks();
@@ -98,6 +125,11 @@ export class Capacity {
   freedEpoch = 0;
   /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
   fleetEpoch = 0;
+  /** The `fleetEpoch` of the next plan with spares in it; below all others, and never the same again. */
+  #openedEpoch = -2;
+  readonly #spares = new Set<NodeSlot>();
+  /** The `freedEpoch` as of which every pool had its spares, or no empty node left to be one. */
+  sparesSettledAt = -1;
 
   /** Told of every change of what a node has free; for the scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
@@ -106,8 +138,11 @@ export class Capacity {
   nodesEpoch = 0;
 
   slot(id: NodeId): NodeSlot {
+    // What happens to an attempt comes as a run of bookings on its node.
+    if (this.#lastSlot !== null && this.#lastSlot.node.id === id) return this.#lastSlot;
     const slot = this.#slots.get(id);
-    invariant(slot !== undefined, `no node ${id}`);
+    if (slot === undefined) throw new InvariantError(`no node ${id}`);
+    this.#lastSlot = slot;
     return slot;
   }
 
@@ -121,7 +156,8 @@ export class Capacity {
     return types.flatMap((name) => this.#types.get(name) ?? []);
   }
 
-  join(node: Node): void {
+  /** `isOpened`: in a plan, which sees a spare as a node like any other. */
+  join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
     if (type === undefined) {
       type = new TypeCapacity(node.acceleratorType);
@@ -129,21 +165,50 @@ export class Capacity {
       this.#sortedTypes = [...this.#types.values()].toSorted((left, right) => compareText(left.type, right.type));
     }
     const slot = new NodeSlot(node, type.slots.length);
+    slot.isOpened = isOpened;
     type.slots.push(slot);
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
+    if (node.spare === true) this.#spares.add(slot);
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
   }
 
-  /** Lets `change` write a node's `health` or `draining` and files the node anew. */
+  /** Nodes that are kept as spares, whatever became of them since. */
+  get spares(): ReadonlySet<NodeSlot> {
+    return this.#spares;
+  }
+
+  /** What would be if these spares were nodes like any other. Nothing is recorded meanwhile. */
+  opened<T>(spares: readonly NodeSlot[], ask: () => T): T {
+    const { fleetEpoch } = this;
+    this.fleetEpoch = this.#openedEpoch--;
+    for (const slot of spares) this.#open(slot, true);
+    try {
+      return ask();
+    } finally {
+      for (const slot of spares) this.#open(slot, false);
+      this.fleetEpoch = fleetEpoch;
+    }
+  }
+
+  #open(slot: NodeSlot, isOpened: boolean): void {
+    const type = this.#typeOf(slot);
+    if (slot.usable) type.unlist(slot);
+    slot.isOpened = isOpened;
+    if (slot.usable) type.list(slot);
+  }
+
+  /** Lets `change` write whether a node takes work (`health`, `draining`, `spare`) and files the node anew. */
   update(node: Node, change: () => void): void {
     const slot = this.slot(node.id);
     const type = this.#typeOf(slot);
     if (slot.usable) type.unlist(slot);
     change();
     if (slot.usable) type.list(slot);
+    if (node.spare === true) this.#spares.add(slot);
+    else this.#spares.delete(slot);
     this.freedEpoch++;
     this.fleetEpoch++;
   }
@@ -158,7 +223,9 @@ export class Capacity {
     const slot = new NodeSlot(node, old.position);
     type.slots[old.position] = slot;
     this.#slots.set(node.id, slot);
+    this.#lastSlot = null;
     if (slot.usable) type.list(slot);
+    if (this.#spares.delete(old)) this.#spares.add(slot);
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
@@ -171,7 +238,7 @@ export class Capacity {
       const shape = shapeOf(gang, worker);
       const slot = this.slot(node);
       const { freeCount, comingCount } = slot;
-      slot.hold(accelerators, shape, 1);
+      slot.hold(worker, shape, 1);
       if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "held", 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
       this.#refile(slot, freeCount, comingCount);
@@ -184,12 +251,11 @@ export class Capacity {
   /** Gives workers back. `leaving`: they had been asked to leave. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], leaving: boolean): void {
     for (const worker of workers) {
-      const { node, accelerators } = worker;
       const shape = shapeOf(gang, worker);
-      const slot = this.slot(node);
+      const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
-      if (leaving) slot.leave(accelerators, shape, -1);
-      slot.hold(accelerators, shape, -1);
+      if (leaving) slot.leave(worker, shape, -1);
+      slot.hold(worker, shape, -1);
       if (gang.apart !== undefined) {
         if (leaving) this.marks.book(gang.apart, slot, "leaving", -1);
         this.marks.book(gang.apart, slot, "held", -1);
@@ -207,7 +273,7 @@ export class Capacity {
     for (const worker of workers) {
       const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
-      slot.leave(worker.accelerators, shapeOf(gang, worker), sign);
+      slot.leave(worker, shapeOf(gang, worker), sign);
       if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "leaving", sign);
       this.#refile(slot, freeCount, comingCount);
     }
@@ -218,7 +284,7 @@ export class Capacity {
     for (const worker of workers) {
       const slot = this.slot(worker.node);
       const { freeCount, comingCount } = slot;
-      slot.promise(worker.accelerators, shapeOf(gang, worker), sign);
+      slot.promise(worker, shapeOf(gang, worker), sign);
       if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "promised", sign);
       this.#refile(slot, freeCount, comingCount);
     }
@@ -230,8 +296,11 @@ export class Capacity {
   }
 
   #typeOf(slot: NodeSlot): TypeCapacity {
-    const type = this.#types.get(slot.node.acceleratorType);
-    invariant(type !== undefined, `no accelerator type ${slot.node.acceleratorType}`);
+    const name = slot.node.acceleratorType;
+    if (this.#lastType !== null && this.#lastType.type === name) return this.#lastType;
+    const type = this.#types.get(name);
+    if (type === undefined) throw new InvariantError(`no accelerator type ${name}`);
+    this.#lastType = type;
     return type;
   }
 }

@@ -35,4 +35,9 @@ export class CellIndex {
     this.#kept.set(tree, made);
     return made;
   }
+
+  /** A sequence may come to stand for other events than before. */
+  forget(): void {
+    this.#keptSequence = -1;
+  }
 }

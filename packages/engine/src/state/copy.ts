@@ -17,6 +17,7 @@ export function copyLiveState(state: State): State {
     accounts: new Map(state.accounts),
     pastUse: new Map(state.pastUse),
     moved: new Map(state.moved),
+    runTimes: new Map(state.runTimes),
     answers: new Map(),
     demand: state.demand?.copy() ?? null,
     nodes: copied(state.nodes),

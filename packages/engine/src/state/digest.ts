@@ -24,6 +24,7 @@ export function stateDigest(state: State): string {
       ...(state.promises.size === 0 ? {} : { promises: state.promises }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
       ...(state.pastUse.size === 0 ? {} : { pastUse: state.pastUse }),
+      ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
       ...(state.moved.size === 0 ? {} : { moved: state.moved }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),

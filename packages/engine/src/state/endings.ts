@@ -1,10 +1,11 @@
 /**
- * Running work by when it is expected to end: by its walltime, else as long as the policy assumes. Kept up to date as attempts
+ * Running work by when it is expected to end: as was predicted of it, by its walltime, else as long as the policy assumes. Kept up to date as attempts
  * come and go, so that a protected start is found by looking at the next ends alone. Empty while nothing is protected.
  */
 import type { AttemptId } from "../model/ids.ts";
-import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
+import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { SortedList } from "./sorted-list.ts";
 
 export interface Ending {
@@ -15,14 +16,12 @@ export interface Ending {
 }
 
 export class Endings {
-  #isKept: boolean;
-  #assumedMs: number;
+  #rules: Rules;
   #list: SortedList<Ending> = new SortedList(compareEndings);
   readonly #byAttempt = new Map<AttemptId, Ending>();
 
-  constructor(isKept: boolean, assumedMs: number) {
-    this.#isKept = isKept;
-    this.#assumedMs = assumedMs;
+  constructor(rules: Rules) {
+    this.#rules = rules;
   }
 
   /** The next first. */
@@ -43,9 +42,9 @@ export class Endings {
 
   /** Files an attempt by what is known of it now. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
-    if (!this.#isKept) return;
+    if (this.#rules.backfill.reserve === "none") return;
     this.remove(attempt);
-    const ending: Ending = { attempt, gang: spec.gang, endMs: this.#expectedEndMs(attempt, spec) };
+    const ending: Ending = { attempt, gang: spec.gang, endMs: expectedEndMs(this.#rules, attempt, spec) };
     this.#list.insert(ending);
     this.#byAttempt.set(attempt.id, ending);
   }
@@ -58,16 +57,10 @@ export class Endings {
   }
 
   /** Starts over, with nothing filed. */
-  reset(isKept: boolean, assumedMs: number): void {
-    this.#isKept = isKept;
-    this.#assumedMs = assumedMs;
+  reset(rules: Rules): void {
+    this.#rules = rules;
     this.#list = new SortedList(compareEndings);
     this.#byAttempt.clear();
-  }
-
-  #expectedEndMs({ stop, startedAtMs, placedAtMs }: Attempt, { walltimeMs, graceTimeoutMs }: WorkloadSpec): number {
-    if (stop !== null) return stoppedByMs(stop, graceTimeoutMs);
-    return (startedAtMs ?? placedAtMs) + (walltimeMs ?? this.#assumedMs);
   }
 }
 

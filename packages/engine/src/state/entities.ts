@@ -3,7 +3,7 @@
  * last one found is remembered: it saves most of the map lookups of a workload's life.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import { invariant } from "./invariant.ts";
+import { InvariantError } from "./invariant.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
 
 /** Shared by all workloads on which nothing runs; never written to. */
@@ -13,7 +13,7 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   const { recent } = world;
   if (recent.workload !== null && recent.workload.id === id) return recent.workload;
   const workload = world.state.workloads.get(id);
-  invariant(workload !== undefined, `no workload ${id}`);
+  if (workload === undefined) throw new InvariantError(`no workload ${id}`);
   recent.workload = workload;
   return workload;
 }

@@ -2,15 +2,18 @@
  * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
  * and for tentative plans. Every booking here has its exact reverse.
  */
-import { RESIZING_EXECUTORS } from "../model/fleet.ts";
+import { REPLACING_EXECUTORS, RESIZING_EXECUTORS } from "../model/fleet.ts";
+import type { ExecutorKind } from "../model/fleet.ts";
 import type { NodeId, WorkloadId } from "../model/ids.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
+import { mayEvict } from "../policy/rules.ts";
 import { amountHeld } from "./amounts.ts";
 import type { Held } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
+import { EvictableWork } from "./evictable-work.ts";
 import { invariant } from "./invariant.ts";
 import type { Holder } from "./user-use.ts";
 import type { World } from "./world.ts";
@@ -19,7 +22,7 @@ import type { World } from "./world.ts";
 export const isEviction = (reason: StopReason): boolean =>
   reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
 
-const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
+export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
 
 /** Whose work it is. */
 export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
@@ -53,13 +56,19 @@ export function holdAttempt(world: World, attempt: Attempt): void {
 
 /** Files an attempt among those that may be evicted, or takes it out. */
 function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
-  const { team } = spec;
-  const isEvictable = attempt.stop === null && isPreemptible(rules, spec);
-  const known = evictable.get(team);
-  if (!isEvictable) {
-    if (known?.delete(attempt) === true && known.size === 0) evictable.delete(team);
-  } else if (known === undefined) evictable.set(team, new Set([attempt]));
-  else known.add(attempt);
+  const isEvictable = attempt.stop === null && mayEvict(rules) && isPreemptible(rules, spec);
+  if (!isEvictable) return unfileEvictable(evictable, attempt, spec);
+  let known = evictable.get(spec.team);
+  if (known === undefined) evictable.set(spec.team, (known = new EvictableWork()));
+  known.add(attempt, spec);
+}
+
+function unfileEvictable(evictable: World["evictable"], attempt: Attempt, spec: WorkloadSpec): void {
+  if (evictable.size === 0) return;
+  const known = evictable.get(spec.team);
+  if (known === undefined) return;
+  known.delete(attempt, spec);
+  if (known.size === 0) evictable.delete(spec.team);
 }
 
 /** Files an attempt that a plan asked to leave, whole or in part, or takes it out. */
@@ -80,8 +89,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   world.budgets.count(attempt, -1);
   world.leaving.delete(attempt);
   world.past.count(attempt, -1);
-  const filed = world.evictable.get(workload.spec.team);
-  if (filed?.delete(attempt) === true && filed.size === 0) world.evictable.delete(workload.spec.team);
+  unfileEvictable(world.evictable, attempt, workload.spec);
 }
 
 /** All workers of a running attempt are asked to leave for this reason (1), or that is taken back (-1). */
@@ -121,7 +129,7 @@ export function growthOf(
 ): number {
   if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined)
     return 0;
-  if (attempt.missing !== undefined || attempt.joining !== undefined) return 0;
+  if (attempt.missing !== undefined || attempt.joining !== undefined || attempt.joinFailure !== undefined) return 0;
   if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
@@ -131,16 +139,27 @@ export function growthOf(
 }
 
 /** Whether a gang may have workers more or less where it runs. */
-export function canResize({ nodes, pools }: World["state"], { workers }: Attempt): boolean {
+export const canResize = (state: World["state"], attempt: Attempt): boolean =>
+  runsUnder(state, attempt, RESIZING_EXECUTORS);
+
+/** Whether workers that a gang lost with a node may start again in other places where it runs. */
+export const canReplace = (state: World["state"], attempt: Attempt): boolean =>
+  runsUnder(state, attempt, REPLACING_EXECUTORS);
+
+function runsUnder(
+  { nodes, pools }: World["state"],
+  { workers }: Attempt,
+  executors: ReadonlySet<ExecutorKind>,
+): boolean {
   const node = nodes.get(workers[0]?.node as NodeId);
   const pool = node === undefined ? undefined : pools.get(node.pool);
-  return pool !== undefined && RESIZING_EXECUTORS.has(pool.executor);
+  return pool !== undefined && executors.has(pool.executor);
 }
 
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
 export function recount(world: World): void {
   const { teamUse, state, queue, rules } = world;
-  world.endings.reset(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs);
+  world.endings.reset(rules);
   teamUse.forget(rules);
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);

@@ -3,6 +3,7 @@ export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
 
+/** The message is put together even where the condition holds: what is done for every event of a run throws by itself. */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);
 }

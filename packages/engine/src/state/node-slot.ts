@@ -6,10 +6,14 @@
  */
 import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
+import { takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
 import type { AttemptId } from "../model/ids.ts";
-import type { WorkerShape } from "../model/workload.ts";
-import { invariant } from "./invariant.ts";
+import { ALL_SLICES, isOpen, isTakenTwice, openCount, profileMilli, SLICE_MILLI, slicesIn } from "../model/mig.ts";
+import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import { DeviceSlices, digitsAt, partOn } from "./device-slices.ts";
+import type { SliceLayer } from "./device-slices.ts";
+import { InvariantError } from "./invariant.ts";
 import { lowestBit } from "./node-set.ts";
 
 /**
@@ -34,6 +38,8 @@ export class NodeSlot {
   readonly held: Int32Array;
   readonly #leaving: Int32Array;
   readonly #promised: Int32Array;
+  /** Of accelerators that are divided by profiles; `null`: none ever was. */
+  #slices: DeviceSlices | null = null;
   #coresPromisedMilli = 0;
   #memoryPromisedMib = 0;
   #workersPromised = 0;
@@ -51,6 +57,8 @@ export class NodeSlot {
   /** Of the last booking: how many accelerators, and whether any is now held twice, or held and promised beyond what leaves. */
   bookedCount = 0;
   bookedOver = false;
+  /** In a plan: the spare is seen as a node like any other. */
+  isOpened = false;
 
   constructor(node: Node, position: number) {
     this.node = node;
@@ -70,7 +78,12 @@ export class NodeSlot {
   }
 
   get usable(): boolean {
-    return this.node.health === "up" && !this.node.draining;
+    return takesWork(this.node) && (this.node.spare !== true || this.isOpened);
+  }
+
+  /** Whether nothing of it is held or promised. */
+  get isEmpty(): boolean {
+    return this.attempts.size === 0 && this.workersBooked("idle") === 0;
   }
 
   /** Workers that are held or promised, as of the layer. */
@@ -93,10 +106,44 @@ export class NodeSlot {
     );
   }
 
-  /** Thousandths of an accelerator that a share could have. */
+  /** Thousandths of an accelerator that a share could have: nothing of one that is divided. Negative: more is promised than leaves. */
   room(index: number, layer: Layer): number {
+    const left = this.left(index, layer);
+    return this.#slices === null || this.#slices.taken(index, layer === "idle") === 0 ? left : Math.min(0, left);
+  }
+
+  /** Thousandths of an accelerator that are neither held nor promised. */
+  left(index: number, layer: Layer): number {
     const taken = (this.held[index] as number) + (this.#promised[index] as number);
     return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#leaving[index] as number));
+  }
+
+  /** The slices of an accelerator that no part could have, a hexadecimal digit for each: all where it is not divided, or shared. */
+  slicesTaken(index: number, layer: Layer): number {
+    if (this.node.mig === undefined) return ALL_SLICES;
+    const taken = this.#slices?.taken(index, layer === "idle") ?? 0;
+    return WHOLE_MILLI - this.left(index, layer) === SLICE_MILLI * slicesIn(taken) ? taken : ALL_SLICES;
+  }
+
+  /** Whether what is held and promised of the accelerator goes together: nothing twice, and no shares beside parts. */
+  #isSound(index: number, layer: Layer): boolean {
+    const left = this.left(index, layer);
+    if (left < 0 || this.#slices === null) return left >= 0;
+    const taken = this.#slices.taken(index, layer === "idle");
+    return taken === 0 || (!isTakenTwice(taken) && WHOLE_MILLI - left === SLICE_MILLI * slicesIn(taken));
+  }
+
+  /** Whether a slice is promised and held by somebody who stays. That others leave may be known before what they hold is booked. */
+  #isPromisedTwice(index: number): boolean {
+    return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
+  }
+
+  /** The same of what is held alone, whoever of them leaves. */
+  #isHeldSoundly(index: number): boolean {
+    const held = this.held[index] as number;
+    const slices = this.#slices?.held(index) ?? 0;
+    if (slices === 0) return held <= WHOLE_MILLI;
+    return !isTakenTwice(slices) && held === SLICE_MILLI * slicesIn(slices);
   }
 
   /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
@@ -104,16 +151,27 @@ export class NodeSlot {
     return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.coming, index));
   }
 
-  /** Whether a worker of the gang could have exactly these accelerators. */
-  couldHold(set: AcceleratorSet, gang: WorkerShape, layer: Layer): boolean {
-    if (this.workersThatFit({ ...gang, accelerators: 0 }, 1, layer) === 0) return false;
+  /** Whether a worker of the gang could have exactly this place. */
+  couldHold({ accelerators, slice }: WorkerAllocation, gang: WorkerShape, layer: Layer): boolean {
+    const { shareMilli: _share, profile: _profile, ...beside } = gang;
+    if (this.workersThatFit({ ...beside, accelerators: 0 }, 1, layer) === 0) return false;
     let open = true;
-    forEachRange(set, (first, last) => {
-      for (let index = first; index <= last; index++)
-        if (gang.shareMilli === undefined ? !this.isWhole(index, layer) : this.room(index, layer) < gang.shareMilli)
-          open = false;
+    forEachRange(accelerators, (first, last) => {
+      for (let index = first; index <= last; index++) if (!this.#couldTake(index, gang, { layer, slice })) open = false;
     });
     return open;
+  }
+
+  #couldTake(
+    index: number,
+    gang: WorkerShape,
+    { layer, slice }: { readonly layer: Layer; readonly slice: number | undefined },
+  ): boolean {
+    if (gang.profile !== undefined) {
+      const place = partOn(this.node, gang)?.places.find(({ start }) => start === slice);
+      return place !== undefined && isOpen(place, this.slicesTaken(index, layer));
+    }
+    return gang.shareMilli === undefined ? this.isWhole(index, layer) : this.room(index, layer) >= gang.shareMilli;
   }
 
   /** Whether a promise of these amounts, which is booked, could be kept now, or when those who were asked to leave have left. */
@@ -124,32 +182,41 @@ export class NodeSlot {
     if (this.workersFree + leaving * this.workersComing < 0) return false;
     let ready = true;
     forEachRange(set, (first, last) => {
-      for (let index = first; index <= last; index++) if (this.room(index, layer) < 0) ready = false;
+      for (let index = first; index <= last; index++) if (!this.#isSound(index, layer)) ready = false;
     });
     return ready;
   }
 
   /** A worker's amounts are held (`sign` 1) or given back (-1). */
-  hold(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
+  hold(place: Place, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
-    this.#book(this.held, set, sign * milliOf(gang));
+    this.#bookPlace("held", place, gang, sign);
   }
 
   /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
-  leave(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
+  leave(place: Place, gang: WorkerShape, sign: 1 | -1): void {
     this.coresComingMilli += sign * gang.coresMilli;
     this.memoryComingMib += sign * gang.memoryMib;
     this.workersComing += sign;
-    this.#book(this.#leaving, set, sign * milliOf(gang));
+    this.#bookPlace("leaving", place, gang, sign);
   }
 
   /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
-  promise(set: AcceleratorSet, gang: WorkerShape, sign: 1 | -1): void {
+  promise(place: Place, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#coresPromisedMilli += sign * gang.coresMilli;
     this.#memoryPromisedMib += sign * gang.memoryMib;
     this.#workersPromised += sign;
-    this.#book(this.#promised, set, sign * milliOf(gang));
+    this.#bookPlace("promised", place, gang, sign);
+  }
+
+  #bookPlace(layer: SliceLayer, { accelerators, slice }: Place, gang: WorkerShape, sign: 1 | -1): void {
+    const amounts = layer === "held" ? this.held : layer === "leaving" ? this.#leaving : this.#promised;
+    if (gang.profile === undefined) return this.#book(amounts, accelerators, sign * milliOf(gang));
+    const digits = digitsAt(this.node, gang, slice);
+    const slices = (this.#slices ??= new DeviceSlices(this.totalCount));
+    forEachRange(accelerators, (index) => slices.book(layer, index, sign * digits));
+    this.#book(amounts, accelerators, sign * SLICE_MILLI * slicesIn(digits));
   }
 
   #amounts(gang: WorkerShape, sign: number): void {
@@ -182,8 +249,8 @@ export class NodeSlot {
   #bookOne(layer: Int32Array, index: number, milli: number): void {
     layer[index] = (layer[index] as number) + milli;
     this.bookedCount++;
-    const held = this.held[index] as number;
-    if (held > WHOLE_MILLI || this.room(index, "coming") < 0) this.bookedOver = true;
+    if (!this.#isHeldSoundly(index) || this.left(index, "coming") < 0 || this.#isPromisedTwice(index))
+      this.bookedOver = true;
     this.#refresh(index);
   }
 
@@ -210,10 +277,10 @@ export class NodeSlot {
       indices.push(...this.#lowest(second, Math.max(0, skip - firstCount), count - indices.length));
       indices.sort((left, right) => left - right);
     }
-    invariant(
-      indices.length === count,
-      `node ${this.node.id} has ${Math.min(this.freeCount, skip) + indices.length} free accelerators, ${skip + count} were promised`,
-    );
+    if (indices.length !== count)
+      throw new InvariantError(
+        `node ${this.node.id} has ${Math.min(this.freeCount, skip) + indices.length} free accelerators, ${skip + count} were promised`,
+      );
     return acceleratorSetOf(indices);
   }
 
@@ -235,6 +302,7 @@ export class NodeSlot {
     const isComing = layer !== "idle";
     let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
     if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
+    else if (gang.profile !== undefined) count = Math.min(count, this.#partsThatFit(gang, layer));
     else if (gang.accelerators > 0) {
       const whole = this.freeCount + (isComing ? this.comingCount : 0);
       count = Math.min(count, Math.floor(whole / gang.accelerators));
@@ -256,10 +324,27 @@ export class NodeSlot {
       count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
     return count;
   }
+
+  /** The positions of one profile do not overlap, so as many fit as are open. */
+  #partsThatFit(gang: WorkerShape, layer: Layer): number {
+    const part = partOn(this.node, gang);
+    let count = 0;
+    if (part !== undefined)
+      for (let index = 0; index < this.totalCount; index++) count += openCount(part, this.slicesTaken(index, layer));
+    return count;
+  }
 }
 
-/** Thousandths of each of its accelerators that a worker takes. */
-export const milliOf = (gang: WorkerShape): number => gang.shareMilli ?? WHOLE_MILLI;
+/** The accelerators of a worker, and where its part of one begins. */
+type Place = Pick<WorkerAllocation, "accelerators" | "slice">;
+
+/** Whether a worker needs a part of an accelerator: a share, or one that the hardware divides. */
+export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
+  shareMilli !== undefined || profile !== undefined;
+
+/** Thousandths of each of its accelerators that count as a worker's. */
+export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
+  profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
 const hasBit = (mask: Int32Array, index: number): boolean =>
   ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;

@@ -2,7 +2,9 @@
  * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
  * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
-import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
+import { longestDurationMs, plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
+import { predictsRuns, runKindsOf } from "../past/run-times.ts";
+import type { RunTimes } from "../past/run-times.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -41,8 +43,10 @@ export class PlacementClass {
   /** How many workers are asked for at once, all or none. */
   readonly workers: number;
   readonly isPreemptible: boolean;
-  /** How long each of its workloads is planned to last. */
-  readonly durationMs: number;
+  /** How long each of its workloads may last, as its walltime is planned. */
+  readonly longestMs: number;
+  /** How long each is planned to last beside protected starts: the same, or as is predicted. */
+  durationMs: number;
   /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
   readonly holds: Attempt | null;
   /** The group that further workers are for; `null`: whichever of its gang's lacks most, or the gang has no groups. */
@@ -59,6 +63,8 @@ export class PlacementClass {
   readonly heedsNobody: boolean = false;
   /** Workers of the same gang that are being placed with it. */
   readonly beside: readonly WorkerAllocation[] = [];
+  /** Workers of its gang that lay on lost nodes, and may have spares in their place; 0: it may take none. */
+  readonly lostWorkers: number;
   readonly waiting: SortedList<WorkloadEntity>;
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
@@ -69,7 +75,11 @@ export class PlacementClass {
   fleetEpoch = -1;
 
   /** `growth`: how many further workers the attempt `grows` asks for; 0: its workloads wait to start. */
-  constructor(workload: Pick<Workload, "spec" | "actor">, options: ClassOptions, waiting: SortedList<WorkloadEntity>) {
+  constructor(
+    workload: Pick<Workload, "spec" | "actor" | "lostWorkers">,
+    options: ClassOptions,
+    waiting: SortedList<WorkloadEntity>,
+  ) {
     const { rules, growth, grows = null, holds = null, group = null } = options;
     const { spec } = workload;
     this.team = spec.team;
@@ -87,7 +97,9 @@ export class PlacementClass {
         : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
     this.isPreemptible = isPreemptible(rules, spec);
-    this.durationMs = plannedDurationMs(rules, spec);
+    this.longestMs = longestDurationMs(rules, spec);
+    this.durationMs = this.longestMs;
+    this.lostWorkers = workload.lostWorkers ?? 0;
     this.waiting = waiting;
   }
 }
@@ -96,42 +108,79 @@ export class PlacementClass {
 interface Heeded {
   readonly calendar: CalendarIndex;
   readonly users: Pick<UserUse, "isKept">;
+  readonly runTimes: RunTimes;
 }
 
 /** Most work has no wishes, so they are written out only where there are some. */
-function classKey({ spec, actor }: Workload, rules: Rules, { calendar, users }: Heeded): string {
+function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calendar, users }: Heeded): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread, data } = spec;
   const { groups } = gang;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const wishes = fabric ?? nodeSelector ?? spread ?? data ?? gang.shareMilli ?? gang.minWorkers ?? groups ?? gang.apart;
+  const wishes =
+    fabric ??
+    nodeSelector ??
+    spread ??
+    data ??
+    gang.shareMilli ??
+    gang.profile ??
+    gang.minWorkers ??
+    groups ??
+    gang.apart;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
-  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${plannedDurationMs(rules, spec)}`;
+  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${longestDurationMs(rules, spec)}`;
+  // Where that is predicted, whose past it is predicted by.
+  const like = predictsRuns(rules) ? `|like ${JSON.stringify(runKindsOf({ spec, actor })[0])}` : "";
   // Beside windows of the calendar also its grace, and whose it is where something is kept for users.
   const lasts = hasWindows
     ? `${lastsAlone}|${spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`
     : lastsAlone;
   // What is guaranteed by shapes and what is not are placed by other rules.
-  const shaped = isGuaranteed(rules, spec) ? `${lasts}|shaped` : lasts;
+  const shaped = `${lasts}${like}${isGuaranteed(rules, spec) ? "|shaped" : ""}`;
   const fixed = isPreemptible(rules, spec) ? shaped : `${shaped}|fixed`;
   // Where it matters whose work it is.
-  const whose = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
+  const own = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
+  // Who lost workers with their nodes may go where the others may not.
+  const whose = lostWorkers === undefined ? own : `${own}|lost ${lostWorkers}`;
   if (wishes === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data, gang.apart])}`;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data, gang.apart, gang.profile])}`;
 }
+
+const NOBODY_RECENT: readonly null[] = Array.from({ length: 64 }, () => null);
+
+/** Where among the recent ones a class of such gangs is. */
+const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec): number =>
+  (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib) & 63;
+
+/** The same gang, or one of the same amounts that says nothing else. */
+const asksAlike = (left: GangSpec, right: GangSpec): boolean =>
+  left === right ||
+  (left.workers === right.workers &&
+    left.accelerators === right.accelerators &&
+    left.coresMilli === right.coresMilli &&
+    left.memoryMib === right.memoryMib &&
+    left.shareMilli === right.shareMilli &&
+    left.profile === right.profile &&
+    left.minWorkers === right.minWorkers &&
+    left.groups === right.groups &&
+    left.apart === right.apart);
 
 /** So few that looking at all of them in a round is nothing. */
 const CLASSES_KEPT = 64;
 
 export class Queue {
   #classes = new Map<string, PlacementClass>();
+  /** The same: every round looks through them. */
+  #listed: PlacementClass[] = [];
   #growth = new Map<AttemptId, PlacementClass>();
+  /** By the kinds of which the past tells how long their workloads last; empty where nothing is predicted. */
+  #byKind = new Map<string, Set<PlacementClass>>();
   #rules: Rules;
   readonly #heeded: Heeded;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
-  /** The class of the last work that asked for a gang, by the gang itself: work of one making shares the record. */
-  #recent = new WeakMap<GangSpec, PlacementClass>();
+  /** Classes that were looked up lately, by the amounts that their gangs ask for. */
+  #recent: (PlacementClass | null)[] = NOBODY_RECENT.slice();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
   /** Those of them that are gangs of groups. */
@@ -178,8 +227,8 @@ export class Queue {
   }
 
   /** Classes of work that waits to start. */
-  classes(): IterableIterator<PlacementClass> {
-    return this.#classes.values();
+  classes(): readonly PlacementClass[] {
+    return this.#listed;
   }
 
   /** Classes of running gangs that ask for further workers, one for each attempt. */
@@ -193,26 +242,29 @@ export class Queue {
   }
 
   classOf(workload: Workload): PlacementClass {
-    const { gang } = workload.spec;
-    const recent = this.#recent.get(gang);
-    if (recent !== undefined && this.#isOf(recent, workload)) return recent;
+    const at = recentAt(workload.spec.gang);
+    const recent = this.#recent[at] as PlacementClass | null;
+    if (recent !== null && this.#isOf(recent, workload)) return recent;
     const found = this.#classFor(workload);
-    this.#recent.set(gang, found);
+    this.#recent[at] = found;
     return found;
   }
 
   /** Whether the work says all that `classKey` asks about in the very words of the class's own: then its key need not be written out. */
-  #isOf({ spec: known, actor }: PlacementClass, { spec, actor: whose }: Workload): boolean {
-    if (known.team !== spec.team || actor !== whose) return false;
+  #isOf(found: PlacementClass, { spec, actor: whose, lostWorkers = 0 }: Workload): boolean {
+    const { spec: known, actor } = found;
+    if (known.team !== spec.team || actor !== whose || found.lostWorkers !== lostWorkers) return false;
+    if (!asksAlike(known.gang, spec.gang)) return false;
     if (
       known.acceleratorTypes !== spec.acceleratorTypes &&
       known.acceleratorTypes.length + spec.acceleratorTypes.length > 0
     )
       return false;
     if (known.priority !== spec.priority || known.preemptible !== spec.preemptible) return false;
-    if (known.fabric !== spec.fabric || known.nodeSelector !== spec.nodeSelector || known.spread !== spec.spread)
-      return false;
+    if (known.fabric !== spec.fabric || known.nodeSelector !== spec.nodeSelector) return false;
+    if (known.spread !== spec.spread || known.data !== spec.data) return false;
     const isTimeless = this.#rules.backfill.reserve === "none" && !this.#heeded.calendar.hasWindows;
+    if (known.name !== spec.name && predictsRuns(this.#rules)) return false;
     return isTimeless || (known.walltimeMs === spec.walltimeMs && known.graceTimeoutMs === spec.graceTimeoutMs);
   }
 
@@ -226,8 +278,32 @@ export class Queue {
         new SortedList<WorkloadEntity>(this.#compare),
       );
       this.#classes.set(key, found);
+      this.#listed.push(found);
+      this.#fileByKind(found);
     }
     return found;
+  }
+
+  #fileByKind(found: PlacementClass): void {
+    if (!predictsRuns(this.#rules)) return;
+    found.durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
+    for (const kind of runKindsOf(found)) {
+      const alike = this.#byKind.get(kind);
+      if (alike === undefined) this.#byKind.set(kind, new Set([found]));
+      else alike.add(found);
+    }
+  }
+
+  /** Of these kinds something else is known now: what waits may be planned to last otherwise, and find room that it did not. */
+  predictAnew(kinds: readonly string[]): void {
+    for (const kind of kinds)
+      for (const found of this.#byKind.get(kind) ?? []) {
+        const durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
+        if (durationMs === found.durationMs) continue;
+        found.durationMs = durationMs;
+        found.closedAt = -1;
+        this.unsettle();
+      }
   }
 
   add(workload: WorkloadEntity): void {
@@ -306,20 +382,34 @@ export class Queue {
   /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
-    for (const [key, found] of this.#classes) if (found.waiting.length === 0) this.#classes.delete(key);
-    this.#recent = new WeakMap();
+    for (const [key, found] of this.#classes) {
+      if (found.waiting.length > 0) continue;
+      this.#classes.delete(key);
+      if (this.#byKind.size > 0) this.#dropByKind(found);
+    }
+    this.#listed = [...this.#classes.values()];
+    this.#recent = NOBODY_RECENT.slice();
     this.#classesBeforeDrop = Math.max(CLASSES_KEPT, 2 * this.#classes.size);
+  }
+
+  #dropByKind(found: PlacementClass): void {
+    for (const kind of runKindsOf(found)) {
+      const alike = this.#byKind.get(kind);
+      if (alike?.delete(found) === true && alike.size === 0) this.#byKind.delete(kind);
+    }
   }
 
   /** Starts over under other rules. */
   reorder(rules: Rules): void {
-    const workloads = [...this.#classes.values()].flatMap((found) => [...found.waiting.from(0)]);
+    const workloads = this.#listed.flatMap((found) => [...found.waiting.from(0)]);
     const growing = [...this.#growth];
     this.#rules = rules;
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
     this.#classes = new Map();
-    this.#recent = new WeakMap();
+    this.#listed = [];
+    this.#byKind = new Map();
+    this.#recent = NOBODY_RECENT.slice();
     this.#growth = new Map();
     this.readyCount = 0;
     this.#groupedCount = 0;

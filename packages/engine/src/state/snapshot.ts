@@ -40,6 +40,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
       ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
       ...(state.pastUse.size === 0 ? {} : { pastUse: [...state.pastUse] }),
+      ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
@@ -64,6 +65,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly accounts?: readonly (readonly [TeamName, Account])[];
   /** Absent where no policy counts it. */
   readonly pastUse?: readonly (readonly [string, PastUse])[];
+  /** Absent where no policy predicts by it. */
+  readonly runTimes?: readonly (readonly [string, readonly number[]])[];
   /** Absent where nothing was moved to gather what is idle. */
   readonly moved?: readonly (readonly [WorkloadId, number])[];
   /** Absent where no policy's scores wanted to know it. */
@@ -126,6 +129,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     accounts: new Map(stored.accounts ?? []),
     pastUse: new Map(stored.pastUse ?? []),
     moved: new Map(stored.moved ?? []),
+    runTimes: new Map(stored.runTimes ?? []),
     schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),

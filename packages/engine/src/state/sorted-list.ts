@@ -47,6 +47,13 @@ export class SortedList<T> {
 
   /** Removes the item; returns whether it was there. */
   remove(item: T): boolean {
+    const [front] = this.#chunks;
+    if (front !== undefined && front[0] === item) {
+      front.shift();
+      if (front.length === 0) this.#chunks.shift();
+      this.#length--;
+      return true;
+    }
     const found = this.#find(item);
     if (found === null) return false;
     const chunk = this.#chunks[found.chunkIndex] as T[];

@@ -10,6 +10,7 @@ import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import type { PastUse } from "../model/past-use.ts";
+import type { RunTimes } from "../past/run-times.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../replies.ts";
@@ -38,6 +39,8 @@ export interface ReadonlyState {
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** What teams, and users in teams, held on average lately (`pastKey`), the one not recorded for longest first. */
   readonly pastUse: ReadonlyMap<string, PastUse>;
+  /** How long work took lately, by kind (`past/run-times.ts`); empty where no policy predicts by it. */
+  readonly runTimes: RunTimes;
   /** By name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /** Workloads that were moved to gather what is idle, with the time of their last such move; those that may move again are left out. */

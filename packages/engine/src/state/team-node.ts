@@ -27,7 +27,16 @@ export interface TeamNode {
   /** What any one user may hold; empty: as much as the team. */
   userLimit: readonly number[];
   guarantee: readonly number[];
+  /**
+   * What it may count on, by compared position: what its guarantee states, `Infinity` of what that does not name. Stated by type
+   * alone, it is guaranteed as many accelerators as those are together and none of other types; stated by their number alone, as
+   * many of any type. A team that states no guarantee counts on what its children do together.
+   */
+  guaranteed: readonly number[];
 }
+
+/** Resources by which teams are compared, whatever they state. */
+export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
 
 /** What a number of a gang's workers holds, on one accelerator type or, in groups, on several. */
 export interface Amount {
@@ -44,4 +53,11 @@ export interface Amount {
 export function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: number): number {
   if (byType === undefined) return position === typeAt ? acceleratorsMilli : 0;
   return byType.find((each) => each.typeAt === position)?.acceleratorsMilli ?? 0;
+}
+
+/** What of the resource at a position. */
+export function amountAt(amount: Amount, position: number): number {
+  if (position === CORES_AT) return amount.coresMilli;
+  if (position === MEMORY_AT) return amount.memoryMib;
+  return position === ACCELERATORS_AT ? amount.acceleratorsMilli : milliOfType(amount, position);
 }

@@ -8,10 +8,10 @@ import type { Amounts, Team } from "../model/team.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
-import { InvariantError, invariant } from "./invariant.ts";
+import { InvariantError } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
-import { ACCELERATORS_AT, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
@@ -58,6 +58,8 @@ export class TeamUse {
   #borrows: boolean;
 
   readonly users: UserUse = new UserUse();
+  /** Positions by which teams are compared: cores, memory, accelerators, and the types of which any team states an amount. */
+  compared: readonly number[] = COMPARED;
   #ranksUsers = false;
 
   constructor(teams: ReadonlyMap<TeamName, Team>, rules: Rules) {
@@ -73,13 +75,21 @@ export class TeamUse {
     this.#keepUsers();
   }
 
+  #comparedPositions(): readonly number[] {
+    const types = new Set<number>();
+    for (const { guarantee = {}, limit } of this.#teams.values())
+      for (const resource of [...Object.keys(guarantee), ...Object.keys(limit)]) types.add(this.position(resource));
+    const named = [...types].filter((position) => position >= FIRST_TYPE_AT);
+    return named.length === 0 ? COMPARED : [...COMPARED, ...named.toSorted((left, right) => left - right)];
+  }
+
   #keepUsers(): void {
     this.users.isKept = this.#ranksUsers || [...this.#teams.values()].some(({ userLimit }) => userLimit !== undefined);
   }
 
   node(name: TeamName): TeamNode {
     const node = this.#nodes.get(name);
-    invariant(node !== undefined, `no team ${name}`);
+    if (node === undefined) throw new InvariantError(`no team ${name}`);
     return node;
   }
 
@@ -130,7 +140,6 @@ export class TeamUse {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
-      // Not `invariant`: its message would be put together for every placement.
       if ((at.used[ACCELERATORS_AT] as number) < 0)
         throw new InvariantError(`team ${at.name} would hold less than nothing`);
     }
@@ -281,6 +290,8 @@ export class TeamUse {
         addVector(at.fixed, part.fixed);
       }
     }
+    this.compared = this.#comparedPositions();
+    for (const root of this.roots()) setGuaranteed(root, this.compared);
     this.#indexQuota();
     this.#keepUsers();
   }
@@ -310,6 +321,7 @@ export class TeamUse {
       limit,
       userLimit,
       guarantee,
+      guaranteed: [],
     });
   }
 
@@ -323,6 +335,25 @@ export class TeamUse {
     }
     return vector;
   }
+}
+
+function setGuaranteed(node: TeamNode, positions: readonly number[]): void {
+  for (const child of node.children) setGuaranteed(child, positions);
+  const { guarantee, team, children } = node;
+  const stated = (position: number): number => guarantee[position] ?? Number.POSITIVE_INFINITY;
+  const ofTypes = positions.filter((at) => at >= FIRST_TYPE_AT && Number.isFinite(stated(at)));
+  const number = stated(ACCELERATORS_AT);
+  const byTypeAlone = ofTypes.length > 0 && number === Number.POSITIVE_INFINITY;
+  const guaranteed: number[] = [];
+  for (const position of positions) {
+    let amount = stated(position);
+    if (team.guarantee === undefined)
+      amount = children.reduce((sum, child) => sum + (child.guaranteed[position] as number), 0);
+    else if (position === ACCELERATORS_AT && byTypeAlone) amount = ofTypes.reduce((sum, at) => sum + stated(at), 0);
+    else if (position >= FIRST_TYPE_AT && amount === Number.POSITIVE_INFINITY) amount = byTypeAlone ? 0 : number;
+    guaranteed[position] = amount;
+  }
+  node.guaranteed = guaranteed;
 }
 
 const borrowsUnder = ({ teams }: Rules): boolean => teams.overGuarantee === "borrow";

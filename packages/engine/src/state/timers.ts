@@ -6,6 +6,8 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
+  /** It was predicted to be over by now. */
+  | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
   /** The time for a checkpoint before a stop is over. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }

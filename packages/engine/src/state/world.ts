@@ -2,6 +2,7 @@
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../recurrence/due.ts";
+import { tariffEndMs } from "../model/calendar.ts";
 import type { CalendarItem, Tariff, TimeWindow } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
@@ -11,6 +12,7 @@ import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { PREDICTED_MS_MAX } from "../past/run-times.ts";
 import { nextLookMs } from "../off-peak/off-peak.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
@@ -24,10 +26,10 @@ import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import { Endings } from "./endings.ts";
 import { workloadOf } from "./entities.ts";
+import type { EvictableWork } from "./evictable-work.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import { ScoreIndex } from "../schedule/scores/score-index.ts";
 import type { LookedFor, Reservation } from "../schedule/backfill/reservations.ts";
-import type { EvictableSums } from "../schedule/evict/evictable-sums.ts";
 import type { Standings } from "../schedule/order/standing.ts";
 import { Fifo } from "./fifo.ts";
 import { CHAIN_START } from "./hash.ts";
@@ -76,6 +78,7 @@ export interface State extends ReadonlyState {
   readonly calendar: Map<string, CalendarItem>;
   readonly accounts: Map<TeamName, Account>;
   readonly pastUse: Map<string, PastUse>;
+  readonly runTimes: Map<string, readonly number[]>;
   readonly schedules: Map<string, ScheduleItem>;
   readonly moved: Map<WorkloadId, number>;
   readonly answers: Map<string, Answer>;
@@ -100,16 +103,14 @@ export interface World {
   readonly cells: CellIndex;
   readonly endings: Endings;
   readonly scores: ScoreIndex;
-  /** Attempts that may be evicted and were not asked to leave, by team, in the order of placing. */
-  readonly evictable: Map<TeamName, Set<Attempt>>;
+  /** What may be evicted, by team; nothing while no phase asks anybody to leave. */
+  readonly evictable: Map<TeamName, EvictableWork>;
   /** Attempts that a plan asked to leave, whole or some of their workers. */
   readonly leaving: Set<Attempt>;
   /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
   standings: { readonly key: string; readonly value: Standings } | null;
   /** The shares by which the phase that is under way decides; `null`: none is. */
   standingsHeld: Standings | null;
-  /** What may be evicted, summed up (`schedule/evict/evictable-sums.ts`). */
-  evictableSums: { readonly bookedSequence: number; readonly value: EvictableSums } | null;
   /** Everything that the usable fleet could hold if nothing ran, as of a `Capacity.fleetEpoch`; made when it is first asked for. */
   emptied: { readonly fleetEpoch: number; readonly capacity: Capacity } | null;
   /** The protected starts of the last round that looked; what they say is true until something changes. */
@@ -149,6 +150,7 @@ export function emptyState(): State {
     calendar: new Map(),
     accounts: new Map(),
     pastUse: new Map(),
+    runTimes: new Map(),
     schedules: new Map(),
     moved: new Map(),
     answers: new Map(),
@@ -167,7 +169,7 @@ export function indexState(state: State): World {
   const capacity = new Capacity();
   const teamUse = new TeamUse(state.teams, rules);
   const calendar = new CalendarIndex(state);
-  const queue = new Queue(rules, { calendar, users: teamUse.users });
+  const queue = new Queue(rules, { calendar, users: teamUse.users, runTimes: state.runTimes });
   const timers = new Timers();
   const world: World = {
     state,
@@ -182,13 +184,12 @@ export function indexState(state: State): World {
     timers,
     fabric: new FabricIndex(state),
     cells: new CellIndex(state),
-    endings: new Endings(rules.backfill.reserve !== "none", rules.backfill.assumedWalltimeMs),
+    endings: new Endings(rules),
     scores: new ScoreIndex(),
     evictable: new Map(),
     leaving: new Set(),
     standings: null,
     standingsHeld: null,
-    evictableSums: null,
     emptied: null,
     reservations: [],
     lookedFor: [],
@@ -203,9 +204,7 @@ export function indexState(state: State): World {
   for (const attempt of state.attempts.values()) {
     holdAttempt(world, attempt);
     const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
-    const { walltimeMs } = workload.spec;
-    if (attempt.startedAtMs !== null && walltimeMs !== null)
-      timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
+    waitForItsTime(timers, attempt, workload.spec.walltimeMs);
     if (attempt.stop?.checkpointUntilMs !== undefined)
       timers.add({ kind: "checkpoint", atMs: attempt.stop.checkpointUntilMs, attemptId: attempt.id });
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
@@ -269,6 +268,24 @@ export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload
     timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
 }
 
+/** Wakes the engine when work that runs has run for its walltime, or as long as was predicted. */
+export function waitForItsTime(timers: Timers, attempt: Attempt, walltimeMs: number | null): void {
+  if (attempt.startedAtMs !== null && walltimeMs !== null)
+    timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
+  waitForPrediction(timers, attempt, walltimeMs);
+}
+
+/** Wakes the engine when work that runs outlives what was predicted of it; at its walltime it is stopped. */
+export function waitForPrediction(
+  timers: Timers,
+  { id, startedAtMs, prediction }: Attempt,
+  walltimeMs: number | null,
+): void {
+  if (startedAtMs === null || prediction === undefined) return;
+  if (prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
+    timers.add({ kind: "prediction", atMs: startedAtMs + prediction.durationMs, attemptId: id });
+}
+
 /** Wakes the engine when more may be moved, and when what was moved may move again. */
 export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
   timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
@@ -289,9 +306,9 @@ function waitForPower(world: World): void {
   if (lookAtMs !== null) timers.add({ kind: "calendar", atMs: lookAtMs });
 }
 
-/** Wakes the engine when a tariff that holds once is over and leaves the calendar. */
+/** Wakes the engine when a tariff that does not come back is over and leaves the calendar. */
 export function waitForTariff(timers: Timers, { when }: Tariff): void {
-  if (when.kind === "once") timers.add({ kind: "calendar", atMs: when.endMs });
+  if (when.kind !== "recurring") timers.add({ kind: "calendar", atMs: tariffEndMs(when) });
 }
 
 /** Wakes the engine when a window begins and ends. */

@@ -31,7 +31,7 @@ function withReserved(
   workload: Workload,
   nowMs: number,
 ): ReadonlyMap<AttemptId, PromisedPlace> {
-  const lastsMs = plannedDurationMs(rulesOf(state.policy), workload.spec);
+  const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
   const places = new Map(state.promises);
   for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {
     if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;

@@ -76,8 +76,10 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, promisedBefore }: Round): void {
   const held = heldByTeam(state);
-  // Plans move quotas after the head was asked: then who it was cannot be told from the end of the batch.
-  const head = rulesOf(state.policy).phases.length > 1 ? null : blockingHead(state, ready.atMs);
+  // Plans move quotas after the head was asked, and a spare that is taken is open to others only then: who the head was cannot
+  // be told from the end of such a batch.
+  const isMoved = rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "spareReleased");
+  const head = isMoved ? null : blockingHead(state, ready.atMs);
   for (const event of ready.events) {
     const given = givenBy(state, event);
     if (given === null) continue;

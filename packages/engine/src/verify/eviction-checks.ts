@@ -3,8 +3,9 @@
  * nobody was taken who might not be (DESIGN §7.8, and the rights that the policy and the work itself state).
  */
 import type { Event, PlannedVictim } from "../events.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { Attempt, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { AttemptId, TeamName } from "../model/ids.ts";
+import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
@@ -37,7 +38,9 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   }
   checkMinimal(findings, state, events);
   const [plan] = plans;
-  if (plan !== undefined && plans.length === 1 && plan.reason === "reclaimed") checkClaims(findings, state, plan);
+  if (plan === undefined || plans.length > 1 || plan.reason !== "reclaimed") return;
+  if (rulesOf(state.policy).phases.includes("refill")) checkRefilled(findings, state, plan);
+  else checkClaims(findings, state, plan);
 }
 
 /** After the plan, its beneficiary is placed, grown or promised a place. */
@@ -111,7 +114,8 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
 
 /**
  * Nothing is reclaimed from a side that keeps within its guarantee of all that is asked for, where the sides are the teams
- * below the lowest one that both lie below. Where several plans were made, who held what in between is not known here.
+ * below the lowest one that both lie below; nor from a team below the side that does, where those above it are guaranteed what
+ * their teams are together. Where several plans were made, who held what in between is not known here.
  */
 function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
@@ -122,26 +126,95 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
     const attempt = state.attempts.get(attemptId);
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
     if (attempt === undefined || workload === undefined || right !== undefined) continue;
-    const side = withAncestors(state, workload.spec.team)
+    const gave = givenBy(state, { attempt, gang: workload.spec.gang, keeps });
+    const asked = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
+    const [side, ...below] = withAncestors(state, workload.spec.team)
       .filter((team) => !own.has(team))
-      .at(-1);
-    const guarantee = side === undefined ? undefined : state.teams.get(side)?.guarantee;
-    if (side === undefined || guarantee === undefined) continue;
-    const { gang } = workload.spec;
-    const gave =
-      gang.groups === undefined
-        ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
-        : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
-    const isAbove = [...amountsOf(spec.gang, 1, "")].some(([resource, asked]) => {
-      const before = (held.get(side)?.get(resource) ?? 0) + (gave.get(resource) ?? 0);
-      return asked > 0 && before > (guarantee[resource] ?? Number.POSITIVE_INFINITY);
-    });
-    const statesWhatIsAsked = [...amountsOf(spec.gang, 1, "")].every(
-      ([resource, asked]) => asked === 0 || resource in guarantee,
-    );
-    findings.expect(
-      isAbove || !statesWhatIsAsked,
-      () => `${attemptId} is reclaimed from ${side}, which is within its guarantee`,
-    );
+      .toReversed();
+    if (side === undefined) continue;
+    for (const team of [side, ...below]) {
+      const ofType = Object.keys(state.teams.get(team)?.guarantee ?? {}).filter((name) => !ofAllTypes.has(name));
+      for (const type of ofType)
+        findings.expect(
+          (gave.get(type) ?? 0) === 0 ||
+            (held.get(team)?.get(type) ?? 0) + (gave.get(type) ?? 0) > rightfulOf(state, team, type),
+          () => `${attemptId} is reclaimed from ${team}, which holds no more ${type} than it is guaranteed`,
+        );
+    }
+    const first = below.findIndex((team) => !coversTeams(state, state.teams.get(team)?.parent ?? null, asked));
+    for (const team of [side, ...(first < 0 ? below : below.slice(0, first))]) {
+      const { guarantee } = state.teams.get(team) ?? {};
+      if (guarantee === undefined || !asked.every((resource) => resource in guarantee)) continue;
+      const isAbove = asked.some((resource) => {
+        const before = (held.get(team)?.get(resource) ?? 0) + (gave.get(resource) ?? 0);
+        return before > rightfulOf(state, team, resource);
+      });
+      findings.expect(isAbove, () => `${attemptId} is reclaimed from ${team}, which is within its guarantee`);
+    }
   }
+}
+
+interface Given {
+  readonly attempt: Attempt;
+  readonly gang: GangSpec;
+  readonly keeps: number;
+}
+
+function givenBy(state: ReadonlyState, { attempt, gang, keeps }: Given): ReadonlyMap<string, number> {
+  return gang.groups === undefined
+    ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
+    : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
+}
+
+/**
+ * Filling up anew names the first whom it serves as the one for whom everybody leaves, so that what was asked for is not known:
+ * a victim's team held more of something that the victim gave than it is guaranteed.
+ */
+function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Planned): void {
+  const gave = new Map<TeamName, Map<string, number>>();
+  const given = victims.flatMap(({ attemptId, keeps, team }) => {
+    const attempt = state.attempts.get(attemptId);
+    const gang = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec.gang;
+    if (attempt === undefined || gang === undefined) return [];
+    const amounts = givenBy(state, { attempt, gang, keeps });
+    const sum = gave.get(team) ?? new Map<string, number>();
+    for (const [resource, amount] of amounts) sum.set(resource, (sum.get(resource) ?? 0) + amount);
+    gave.set(team, sum);
+    return [{ attemptId, team, amounts }];
+  });
+  const held = heldByTeam(state);
+  for (const { attemptId, team, amounts } of given) {
+    if (state.teams.get(team)?.guarantee === undefined) continue;
+    const isAbove = [...amounts].some(([resource, amount]) => {
+      const before = (held.get(team)?.get(resource) ?? 0) + (gave.get(team)?.get(resource) ?? 0);
+      return amount > 0 && before > rightfulOf(state, team, resource);
+    });
+    findings.expect(isAbove, () => `${attemptId} is reclaimed from ${team}, which is within its guarantee`);
+  }
+}
+
+/** What a team is guaranteed of a resource, as far as its limit goes: all of one that neither names. */
+function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
+  const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
+  const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
+  let guaranteed = guarantee[resource] ?? Number.POSITIVE_INFINITY;
+  // Stated by type alone it is of those types; stated by number alone, of any.
+  if (!(resource in guarantee) && ofTypes.length > 0 && guarantee[ALL_ACCELERATORS] === undefined) {
+    if (resource === ALL_ACCELERATORS) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
+    else if (!ofAllTypes.has(resource)) guaranteed = 0;
+  }
+  return Math.min(guaranteed, limit[resource] ?? Number.POSITIVE_INFINITY);
+}
+
+const ofAllTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
+
+/** Whether all teams below one state what they are guaranteed, together no more than it is itself. */
+function coversTeams(state: ReadonlyState, above: TeamName | null, resources: readonly string[]): boolean {
+  const guarantee = above === null ? undefined : state.teams.get(above)?.guarantee;
+  const below = [...state.teams.values()].filter(({ parent }) => parent === above);
+  return resources.every((resource) => {
+    if (!below.every((team) => team.guarantee?.[resource] !== undefined)) return false;
+    const sum = below.reduce((total, team) => total + (team.guarantee?.[resource] as number), 0);
+    return guarantee === undefined || sum <= (guarantee[resource] ?? Number.POSITIVE_INFINITY);
+  });
 }

@@ -4,14 +4,12 @@ import { shapeOf } from "../model/gang.ts";
 import type { Attempt, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { countedMilli } from "./part-checks.ts";
 
 export const specOf = (
   state: ReadonlyState,
   attempt: { readonly workloadId: WorkloadId },
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
-
-/** Thousandths of each of its accelerators that a worker of the gang takes. */
-export const partMilli = (shape: WorkerShape): number => shape.shareMilli ?? 1000;
 
 /** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
@@ -25,7 +23,7 @@ export function withAncestors(state: ReadonlyState, team: TeamName): readonly Te
 export type TeamAmounts = ReadonlyMap<string, number>;
 
 export function amountsOf(shape: WorkerShape, workers: number, type: string): TeamAmounts {
-  const accelerators = (workers * shape.accelerators * partMilli(shape)) / 1000;
+  const accelerators = (workers * shape.accelerators * countedMilli(shape)) / 1000;
   return new Map([
     ["cores", workers * shape.coresMilli],
     ["memory", workers * shape.memoryMib],
@@ -37,9 +35,14 @@ export function amountsOf(shape: WorkerShape, workers: number, type: string): Te
 /** The amounts of several kinds of worker together. */
 export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
   const sum = new Map<string, number>();
-  for (const each of amounts)
-    for (const [resource, amount] of each) sum.set(resource, (sum.get(resource) ?? 0) + amount);
+  for (const each of amounts) addAmounts(sum, each);
   return sum;
+}
+
+/** Whole thousandths stay whole: thirteen accelerators made of parts are thirteen. */
+function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
+  for (const [resource, amount] of more)
+    sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);
 }
 
 /** What these workers hold, each on the type of its node. */
@@ -61,8 +64,7 @@ export function heldByTeam(
     for (const team of withAncestors(state, spec.team)) {
       const amounts = held.get(team) ?? new Map<string, number>();
       held.set(team, amounts);
-      for (const [resource, amount] of amountsHeld(state, spec.gang, workers))
-        amounts.set(resource, (amounts.get(resource) ?? 0) + amount);
+      addAmounts(amounts, amountsHeld(state, spec.gang, workers));
     }
   };
   for (const attempt of state.attempts.values()) {
@@ -83,7 +85,11 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
   const isRepaired = attempt.missing !== undefined || attempt.joining !== undefined;
   const isChanging =
-    isRepaired || attempt.stop !== null || attempt.leaving !== undefined || state.promises.has(attempt.id);
+    isRepaired ||
+    attempt.joinFailure !== undefined ||
+    attempt.stop !== null ||
+    attempt.leaving !== undefined ||
+    state.promises.has(attempt.id);
   const { gang } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
   const { length } = attempt.workers;

@@ -1,8 +1,13 @@
 /** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
 import { acceptedTypes } from "../model/gang.ts";
+import { tariffEndMs } from "../model/calendar.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { stateDigest } from "../state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
+import { PREDICTED_MS_MAX } from "../past/run-times.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
+import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import { nextLookMs } from "../off-peak/off-peak.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
@@ -14,7 +19,7 @@ import type { Findings } from "./findings.ts";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkPastUse } from "./past-use-checks.ts";
-import { checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
+import { checkEvictable, checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
@@ -22,9 +27,11 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkUserUse(findings, world);
   checkLending(findings, world);
   checkGrowth(findings, world);
+  checkEvictable(findings, world);
   checkLeaving(findings, world);
   checkQueue(findings, world, nowMs);
   checkClasses(findings, world, nowMs);
+  checkEndings(findings, world);
   checkTimers(findings, world, nowMs);
   checkPastUse(findings, world);
   checkEndedKept(findings, world);
@@ -71,11 +78,12 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
     if (isFree) free++;
     if (isComing) coming++;
     if (exists) {
-      const room = slot.room(index, "coming");
+      const left = slot.left(index, "coming");
       findings.expect(
-        room === 1000 - taken + leaving,
-        () => `accelerator ${index} of ${node.id} is filed with room for ${room}, it has ${1000 - taken + leaving}`,
+        left === 1000 - taken + leaving,
+        () => `accelerator ${index} of ${node.id} is filed with room for ${left}, it has ${1000 - taken + leaving}`,
       );
+      checkSlicesFiled(findings, slot, { index, held });
     }
   }
   const compare = (what: string, filed: number, counted: number): void =>
@@ -95,6 +103,37 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
     () =>
       `${node.id} is filed with attempts ${[...slot.attempts.keys()].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
   );
+}
+
+/** Counted slice by slice; a device that is not divided, or shared, is open to no part. */
+function checkSlicesFiled(
+  findings: Findings,
+  slot: NodeSlot,
+  { index, held }: { readonly index: number; readonly held: Held },
+): void {
+  const { node } = slot;
+  if (node.mig === undefined) return;
+  const { slices } = held;
+  const [own = [], leaving = [], promised = []] = [slices.held, slices.leaving, slices.promised].map((of) =>
+    of.get(index),
+  );
+  for (const layer of ["idle", "coming"] as const) {
+    const taken = [...own, ...promised];
+    if (layer === "coming") for (const slice of leaving) taken.splice(taken.indexOf(slice), 1);
+    const isShared = 1000 - slot.left(index, layer) !== 125 * taken.length;
+    const counted = (slice: number): number => (isShared ? 1 : taken.filter((each) => each === slice).length);
+    const filed = slot.slicesTaken(index, layer);
+    for (let slice = 0; slice < 8; slice++)
+      findings.expect(
+        ((filed >>> (4 * slice)) & 15) === counted(slice),
+        () =>
+          `slice ${slice} of accelerator ${index} of ${node.id} is filed as taken otherwise than ${counted(slice)} times`,
+      );
+    findings.expect(
+      slot.room(index, layer) === (taken.length === 0 ? slot.left(index, layer) : Math.min(0, slot.left(index, layer))),
+      () => `accelerator ${index} of ${node.id} is filed with room for shares beside parts`,
+    );
+  }
 }
 
 function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeSlot[]): void {
@@ -155,6 +194,7 @@ const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: W
   spec.gang.coresMilli === gang.coresMilli &&
   spec.gang.memoryMib === gang.memoryMib &&
   spec.gang.shareMilli === gang.shareMilli &&
+  spec.gang.profile === gang.profile &&
   spec.gang.minWorkers === gang.minWorkers &&
   JSON.stringify([spec.gang.groups, spec.gang.apart]) === JSON.stringify([gang.groups, gang.apart]) &&
   acceptedTypes(spec).join() === acceleratorTypes.join();
@@ -171,6 +211,11 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       findings.expect(state.workloads.get(workload.id) === workload, () => `${workload.id} waits and does not exist`);
       findings.expect(workload.placementClass === found, () => `${workload.id} waits in a class that it does not name`);
       findings.expect(isOfClass(found, workload), () => `${workload.id} waits in a class of other needs`);
+      const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
+      findings.expect(
+        rulesOf(state.policy).backfill.reserve === "none" || found.durationMs === lastsMs,
+        () => `${workload.id} is planned to last ${lastsMs}, its class says ${found.durationMs}`,
+      );
       const previous = before;
       findings.expect(
         previous === null || compareByPolicy(state.policy, previous, workload) < 0,
@@ -227,11 +272,31 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
       continue;
     }
     const isKnown = spread === undefined || fabric?.slices === undefined;
+    const isRight = found.fitsFleet === couldEver(found.spec);
+    // Who may take spares may fit beside them alone.
     findings.expect(
-      !isKnown || found.fitsFleet === couldEver(found.spec),
+      !isKnown || isRight || (found.fitsFleet && found.lostWorkers > 0),
       () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
     );
   }
+}
+
+/** What runs is filed by when it is expected to end, where starts are protected. */
+function checkEndings(findings: Findings, { state, endings }: World): void {
+  const rules = rulesOf(state.policy);
+  const filed: string[] = [];
+  const all = endings.inOrder();
+  for (let next = all.next(); next.done !== true; next = all.next())
+    filed.push(`${next.value.attempt.id} at ${next.value.endMs}`);
+  const counted = [...state.attempts.values()].map((attempt) => {
+    const { spec } = state.workloads.get(attempt.workloadId) as WorkloadEntity;
+    return `${attempt.id} at ${expectedEndMs(rules, attempt, spec)}`;
+  });
+  const expected = rules.backfill.reserve === "none" ? [] : counted;
+  findings.expect(
+    filed.toSorted().join() === expected.toSorted().join(),
+    () => `ends are filed as ${filed.join(", ")}; they are expected as ${expected.join(", ")}`,
+  );
 }
 
 /** The next wake-up may be early and is never late. */
@@ -245,6 +310,9 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (savesUntilMs !== undefined) due.push(savesUntilMs);
     const mayRunOn = attempt.stop === null || savesUntilMs !== undefined;
     if (attempt.startedAtMs !== null && mayRunOn && walltimeMs !== null) due.push(attempt.startedAtMs + walltimeMs);
+    if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
+      if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
+        due.push(attempt.startedAtMs + attempt.prediction.durationMs);
     // From here on it may be taken for others.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
@@ -263,7 +331,7 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
   }
   for (const { entry, begun } of state.calendar.values()) {
     if (entry.kind !== "tariff") due.push(begun === true ? entry.endMs : entry.startMs);
-    else if (entry.when.kind === "once") due.push(entry.when.endMs);
+    else if (entry.when.kind !== "recurring") due.push(tariffEndMs(entry.when));
   }
   const lookAtMs = nextLookMs(world, nowMs);
   if (lookAtMs !== null) due.push(lookAtMs);

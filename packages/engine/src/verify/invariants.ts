@@ -32,6 +32,7 @@ export function checkInvariants(engine: Engine): string[] {
 function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void {
   const fits = feasibility(engine.state);
   const head = blockingHead(engine.state, nowMs);
+  const spares = [...engine.state.nodes.values()].filter(({ spare }) => spare === true).length;
   for (const workload of engine.state.workloads.values()) {
     const { id } = workload;
     const verdict = explain(engine, id);
@@ -48,7 +49,7 @@ function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void 
     findings.expect(verdict.reasons.length > 0, () => `${id} is blocked without a reason`);
     for (const reason of verdict.reasons) {
       findings.expect(
-        isTrue(reason, { workload, fits, nowMs, head, calendar: engine.state.calendar }),
+        isTrue(reason, { workload, fits, nowMs, head, spares, calendar: engine.state.calendar }),
         () => `${id} is said to be blocked by ${JSON.stringify(reason)}, which is not so`,
       );
     }
@@ -60,16 +61,19 @@ interface Claim {
   readonly fits: Feasibility;
   readonly nowMs: number;
   readonly head: Workload | null;
+  /** How many nodes are spares. */
+  readonly spares: number;
   readonly calendar: ReadonlyState["calendar"];
 }
 
-function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }: Claim): boolean {
+function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, calendar }: Claim): boolean {
   switch (reason.kind) {
     case "exceedsFleet":
       return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
     case "acceleratorShortfall":
       return reason.freeCount < reason.neededCount && reason.freeCount <= reason.fleetCount;
     case "workerShortfall":
+    case "partShortfall":
       return reason.placeableWorkers < reason.workers;
     case "apart":
       return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
@@ -98,6 +102,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, calendar }
       return reason.spent >= reason.limit;
     case "window":
       return reason.startMs < reason.expectedEndMs && reason.endMs > nowMs && calendar.has(reason.name);
+    case "sparesKept":
+      return reason.nodes > 0 && reason.nodes <= spares;
     case "promised":
       return reason.nodes.length > 0;
     case "backoff":

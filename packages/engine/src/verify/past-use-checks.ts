@@ -3,7 +3,8 @@ import { shapeOf } from "../model/gang.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
-import { partMilli, withAncestors } from "./held-by-team.ts";
+import { withAncestors } from "./held-by-team.ts";
+import { countedMilli } from "./part-checks.ts";
 
 export function checkPastUse(findings: Findings, { state, past }: World): void {
   const { teams, phases } = rulesOf(state.policy);
@@ -24,7 +25,7 @@ export function checkPastUse(findings: Findings, { state, past }: World): void {
     const amounts = [0, 0, 0];
     for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
       const shape = shapeOf(gang, worker);
-      [shape.coresMilli, shape.memoryMib, shape.accelerators * partMilli(shape)].forEach(
+      [shape.coresMilli, shape.memoryMib, shape.accelerators * countedMilli(shape)].forEach(
         (each, at) => (amounts[at] = (amounts[at] ?? 0) + each),
       );
     }

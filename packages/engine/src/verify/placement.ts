@@ -4,11 +4,13 @@ import { shapeOf } from "../model/gang.ts";
 import { attemptId } from "../model/ids.ts";
 import { windowBroken } from "./calendar.ts";
 import { Findings } from "./findings.ts";
+import { checkPart, slicesOf } from "./part-checks.ts";
 import { checkGroups } from "./group-checks.ts";
 import { growingAttempt } from "../schedule/request.ts";
 import type { Placement } from "../schedule/request.ts";
-import { invariant } from "../state/invariant.ts";
-import type { Layer } from "../state/node-slot.ts";
+import { InvariantError, invariant } from "../state/invariant.ts";
+import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 
@@ -22,23 +24,20 @@ export function verifyPlacement(
   const { gang, acceleratorTypes } = found;
   const { workers, acceleratorType } = placement;
   const who = found.waiting.first()?.id ?? "nobody";
-  invariant(workers.length === found.workers, `${who} was given ${workers.length} of ${found.workers} workers`);
-  invariant(
-    acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
-    `${who} was given type ${acceleratorType}`,
-  );
+  if (workers.length !== found.workers)
+    throw new InvariantError(`${who} was given ${workers.length} of ${found.workers} workers`);
+  if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
+    throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.groups !== undefined) verifyGroups(world, found, workers);
   for (const worker of workers) {
     const node = world.state.nodes.get(worker.node);
-    invariant(
-      node !== undefined && node.health === "up" && !node.draining,
-      `${who} was placed on node ${worker.node}, which takes no work`,
-    );
-    invariant(gang.groups !== undefined || node.acceleratorType === acceleratorType, `${who} mixes accelerator types`);
-    invariant(
-      acceleratorCount(worker.accelerators) === shapeOf(gang, worker).accelerators,
-      `${who} was given ${worker.accelerators} on ${worker.node}`,
-    );
+    if (node === undefined || node.health !== "up" || node.draining || node.spare === true)
+      throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);
+    if (gang.groups === undefined && node.acceleratorType !== acceleratorType)
+      throw new InvariantError(`${who} mixes accelerator types`);
+    if (acceleratorCount(worker.accelerators) !== shapeOf(gang, worker).accelerators)
+      throw new InvariantError(`${who} was given ${worker.accelerators} on ${worker.node}`);
+    verifyPart(who, { node, shape: shapeOf(gang, worker), worker });
     if (found.spec.nodeSelector !== undefined)
       for (const [label, value] of Object.entries(found.spec.nodeSelector))
         invariant(
@@ -52,6 +51,14 @@ export function verifyPlacement(
     }
     if (layer === "coming") verifyComing(world, found, worker);
   }
+}
+
+/** Most workers have no part of an accelerator: nothing is made for them. */
+function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
+  if (on.shape.profile === undefined && on.worker.slice === undefined) return;
+  const findings = new Findings();
+  checkPart(findings, who, on);
+  invariant(findings.list.length === 0, findings.list[0] ?? "");
 }
 
 /** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
@@ -69,14 +76,31 @@ function verifyGroups(world: World, found: PlacementClass, workers: Placement["w
   invariant(first === undefined, first ?? "");
 }
 
+interface Planned {
+  readonly shape: WorkerShape;
+  readonly worker: WorkerAllocation;
+}
+
+function isComing(slot: NodeSlot, index: number, { shape, worker }: Planned): boolean {
+  if (shape.profile !== undefined) {
+    const taken = slot.slicesTaken(index, "coming");
+    const slices = slicesOf(slot.node, shape, worker);
+    return slices.length > 0 && slices.every((slice) => ((taken >>> (4 * slice)) & 15) === 0);
+  }
+  return shape.shareMilli === undefined
+    ? slot.isWhole(index, "coming")
+    : slot.room(index, "coming") >= shape.shareMilli;
+}
+
 /** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
 function verifyComing({ capacity }: World, { gang }: PlacementClass, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);
   const slot = capacity.slot(node);
   for (const index of acceleratorIndices(accelerators)) {
-    const fits =
-      shape.shareMilli === undefined ? slot.isWhole(index, "coming") : slot.room(index, "coming") >= shape.shareMilli;
-    invariant(fits, `accelerator ${index} of ${node} is planned for and is not coming`);
+    invariant(
+      isComing(slot, index, { shape, worker }),
+      `accelerator ${index} of ${node} is planned for and is not coming`,
+    );
   }
 }

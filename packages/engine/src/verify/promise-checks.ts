@@ -5,6 +5,7 @@ import type { PromisedPlace } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "./findings.ts";
 import { checkGroups } from "./group-checks.ts";
+import { checkPart } from "./part-checks.ts";
 import { isUsable } from "./recount.ts";
 
 export function checkPromise(findings: Findings, state: ReadonlyState, promise: PromisedPlace): void {
@@ -61,7 +62,9 @@ export function checkPromise(findings: Findings, state: ReadonlyState, promise: 
       () => `${attemptId} is promised ${acceleratorType} on ${id}`,
     );
     const count = acceleratorCount(accelerators);
-    const needed = shapeOf(gang, worker).accelerators;
+    const shape = shapeOf(gang, worker);
+    const needed = shape.accelerators;
+    checkPart(findings, attemptId, { node, shape, worker });
     findings.expect(count === needed, () => `${attemptId} is promised ${count} of ${needed} accelerators on ${id}`);
   }
 }

@@ -15,8 +15,9 @@ import type { Rules } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { openNodes } from "./apart-checks.ts";
-import { amountsOf, partMilli, specOf, sumOfAmounts } from "./held-by-team.ts";
+import { amountsOf, specOf, sumOfAmounts } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
+import { bookedMilli, partsBeside, slicesOf } from "./part-checks.ts";
 import { quotaView } from "./quota-recount.ts";
 import { couldHold, isSelected } from "./wishes.ts";
 import type { Share } from "./wishes.ts";
@@ -37,6 +38,8 @@ export interface Held {
   readonly accelerators: Map<number, number>;
   readonly leaving: Map<number, number>;
   readonly promised: Map<number, number>;
+  /** Slices of divided accelerators, by number, each as often as it is held, left or promised. */
+  readonly slices: Readonly<Record<"held" | "leaving" | "promised", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
   workers: number;
@@ -50,6 +53,7 @@ const nothing = (): Held => ({
   accelerators: new Map(),
   leaving: new Map(),
   promised: new Map(),
+  slices: { held: new Map(), leaving: new Map(), promised: new Map() },
   coresMilli: 0,
   memoryMib: 0,
   workers: 0,
@@ -64,8 +68,19 @@ function addWorker(amounts: Held | Held["away"], shape: WorkerShape): void {
   amounts.workers += 1;
 }
 
-function addAccelerators(layer: Map<number, number>, shape: WorkerShape, { accelerators }: WorkerAllocation): void {
-  for (const index of acceleratorIndices(accelerators)) layer.set(index, (layer.get(index) ?? 0) + partMilli(shape));
+interface Booked {
+  readonly layer: Map<number, number>;
+  readonly slices: Map<number, readonly number[]>;
+  readonly node: Node | undefined;
+}
+
+function addAccelerators({ layer, slices, node }: Booked, shape: WorkerShape, worker: WorkerAllocation): void {
+  const milli = bookedMilli(node, shape, worker);
+  const own = slicesOf(node, shape, worker);
+  for (const index of acceleratorIndices(worker.accelerators)) {
+    layer.set(index, (layer.get(index) ?? 0) + milli);
+    if (own.length > 0) slices.set(index, [...(slices.get(index) ?? []), ...own]);
+  }
 }
 
 /** What is held and promised of every node, attempts without a workload left out (they are a finding of their own). */
@@ -83,13 +98,15 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
     const leaving = attempt.stop === null ? (attempt.leaving ?? []) : [...attempt.workers, ...(attempt.leaving ?? [])];
     for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
       const sum = on(worker.node);
-      addAccelerators(sum.accelerators, shapeOf(spec.gang, worker), worker);
+      const booked = { layer: sum.accelerators, slices: sum.slices.held, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum, shapeOf(spec.gang, worker));
       sum.attempts.add(attempt.id);
     }
     for (const worker of leaving) {
       const sum = on(worker.node);
-      addAccelerators(sum.leaving, shapeOf(spec.gang, worker), worker);
+      const booked = { layer: sum.leaving, slices: sum.slices.leaving, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum.away, shapeOf(spec.gang, worker));
     }
   }
@@ -98,19 +115,22 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
     if (spec === undefined) continue;
     for (const worker of promise.workers) {
       const sum = on(worker.node);
-      addAccelerators(sum.promised, shapeOf(spec.gang, worker), worker);
+      const booked = { layer: sum.promised, slices: sum.slices.promised, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum.ahead, shapeOf(spec.gang, worker));
     }
   }
   return held;
 }
 
-export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining;
+export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.spare !== true;
 
 /** What is left of a usable node: the room of every accelerator in thousandths, and sums. */
 interface Room {
   readonly node: Node;
   readonly accelerators: readonly number[];
+  /** Slices that are taken, by accelerator. */
+  readonly slices: readonly (readonly number[])[];
   readonly coresMilli: number;
   readonly memoryMib: number;
   readonly workers: number;
@@ -126,6 +146,10 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
         { length: node.acceleratorCount },
         (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.promised.get(index) ?? 0),
       ),
+      slices: Array.from({ length: node.acceleratorCount }, (_, index) => [
+        ...(sum.slices.held.get(index) ?? []),
+        ...(sum.slices.promised.get(index) ?? []),
+      ]),
       coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
       memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
       workers: (node.workersMax ?? Number.MAX_SAFE_INTEGER) - sum.workers - sum.ahead.workers,
@@ -136,9 +160,20 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
 /** How many workers of the gang a node has room for. */
 function workersIn(room: Room, gang: WorkerShape): number {
   const bounds = [room.workers];
+  const isDivided = (index: number): boolean => (room.slices[index] ?? []).length > 0;
   if (gang.shareMilli !== undefined) {
     const part = gang.shareMilli;
-    bounds.push(room.accelerators.reduce((sum, left) => sum + Math.max(0, Math.floor(left / part)), 0));
+    const ofOne = (left: number, index: number): number =>
+      isDivided(index) ? 0 : Math.max(0, Math.floor(left / part));
+    bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
+  } else if (gang.profile !== undefined) {
+    const { profile } = gang;
+    // Where more is taken than parts take, shares or whole work are there, or are to come.
+    const ofOne = (left: number, index: number): number => {
+      const taken = room.slices[index] ?? [];
+      return 1000 - left === 125 * taken.length ? partsBeside(room.node, profile, taken) : 0;
+    };
+    bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
   } else if (gang.accelerators > 0) {
     bounds.push(Math.floor(room.accelerators.filter((left) => left === 1000).length / gang.accelerators));
   }

@@ -5,6 +5,7 @@ import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
+import { canBeTold } from "./wishes.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
 /** Whether the order of what waits is one line by what the work itself says: then the head is known without the scheduler. */
@@ -31,13 +32,17 @@ export function blockingHead(state: ReadonlyState, nowMs: number): Workload | nu
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
     if (!hasReadyTask(workload, nowMs)) continue;
-    // Whether a gang of groups fits is not seen with certainty, so neither is whether it is the head.
-    if (isInGroups(workload.spec)) return null;
+    // Whether a gang of groups fits is not seen with certainty, nor are some wishes, so neither is whether it is the head.
+    if (isInGroups(workload.spec) || !canBeTold(state, workload.spec)) return null;
+    // Neither is whether what lost workers fits with the spares that it may take.
+    if (workload.lostWorkers !== undefined && hasSpares(state)) return null;
     if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
   }
   return head;
 }
+
+const hasSpares = ({ nodes }: ReadonlyState): boolean => [...nodes.values()].some(({ spare }) => spare === true);
 
 /** After a round nothing that the policy would start now waits (DESIGN §7.11). Protected starts are not in the state: `backfill.ts`. */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {

@@ -12,7 +12,9 @@ import { checkApart } from "./apart-checks.ts";
 import { checkGroups } from "./group-checks.ts";
 import { specOf, withAncestors } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
+import { checkPart, checkSlices } from "./part-checks.ts";
 import { checkRest } from "./rest.ts";
+import { checkSpares } from "./spare-checks.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {
@@ -31,6 +33,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   checkApart(findings, state);
   checkConservation(findings, state);
   checkAccounts(findings, state);
+  checkSpares(findings, state, nowMs);
   checkRest(findings, state, nowMs);
   return findings.list;
 }
@@ -47,6 +50,10 @@ function checkReferences(findings: Findings, state: ReadonlyState): void {
     findings.expect(
       pool === undefined || pool.acceleratorType === node.acceleratorType,
       () => `node ${node.id} has type ${node.acceleratorType}, its pool ${pool?.acceleratorType}`,
+    );
+    findings.expect(
+      pool?.mig === node.mig,
+      () => `node ${node.id} is divided as ${node.mig}, its pool as ${pool?.mig}`,
     );
     findings.expect(!ordinals.has(node.ordinal), () => `two nodes have ordinal ${node.ordinal}`);
     ordinals.add(node.ordinal);
@@ -77,6 +84,8 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
     for (const [index, milli] of held.accelerators) {
       findings.expect(milli <= 1000, () => `accelerator ${index} of ${id} is held ${milli / 1000} times`);
       findings.expect(index < node.acceleratorCount, () => `accelerator ${index} of ${id} is held and does not exist`);
+      const slices = held.slices.held.get(index) ?? [];
+      checkSlices(findings, `accelerator ${index} of ${id}`, { slices, milli });
     }
     for (const [index, milli] of held.promised) {
       const staying = (held.accelerators.get(index) ?? 0) - (held.leaving.get(index) ?? 0);
@@ -84,6 +93,10 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
         staying + milli <= 1000,
         () => `accelerator ${index} of ${id} is promised, and held by who was not asked to leave`,
       );
+      const leaving = held.slices.leaving.get(index) ?? [];
+      const slices = (held.slices.held.get(index) ?? []).filter((slice) => !leaving.includes(slice));
+      const ahead = [...slices, ...(held.slices.promised.get(index) ?? [])];
+      checkSlices(findings, `accelerator ${index} of ${id}, as promised,`, { slices: ahead, milli: staying + milli });
     }
     const amounts = [
       ["mcores", "coresMilli", node.coresMilli],
@@ -133,7 +146,9 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
   for (const worker of [...workers, ...(leaving ?? [])]) {
     const { node: id, accelerators } = worker;
     const count = acceleratorCount(accelerators);
-    const needed = shapeOf(gang, worker).accelerators;
+    const shape = shapeOf(gang, worker);
+    const needed = shape.accelerators;
+    checkPart(findings, attempt.id, { node: state.nodes.get(id), shape, worker });
     findings.expect(count === needed, () => `${attempt.id} has ${count} of ${needed} accelerators on ${id}`);
     const indices = acceleratorIndices(accelerators);
     findings.expect(

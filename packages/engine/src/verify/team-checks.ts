@@ -1,5 +1,6 @@
 /** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
 import { isPreemptible } from "../policy/preemptible.ts";
+import { mayEvict } from "../policy/rules.ts";
 import { ACCELERATORS_AT } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Findings } from "./findings.ts";
@@ -118,4 +119,31 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
     filed.delete(attempt.id);
   }
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
+}
+
+/** Who may be evicted, and what that bounds any plan by. */
+export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
+  const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
+  for (const attempt of state.attempts.values()) {
+    const spec = state.workloads.get(attempt.workloadId)?.spec;
+    const isFiled = spec !== undefined && evictable.get(spec.team)?.has(attempt) === true;
+    if (spec === undefined || attempt.stop !== null || !isPreemptible(rules, spec) || !mayEvict(rules)) {
+      findings.expect(!isFiled, () => `${attempt.id} is filed as evictable and is not`);
+      continue;
+    }
+    findings.expect(isFiled, () => `${attempt.id} is evictable and is not filed so`);
+    const known = counted.get(spec.team) ?? { accelerators: 0, priorityMin: spec.priority, size: 0 };
+    known.accelerators += attempt.workers.length * spec.gang.accelerators;
+    known.priorityMin = Math.min(known.priorityMin, spec.priority);
+    known.size++;
+    counted.set(spec.team, known);
+  }
+  findings.expect(counted.size === evictable.size, () => "a team without evictable work is filed with some");
+  for (const [team, { size, accelerators, priorityMin }] of evictable) {
+    const known = counted.get(team);
+    findings.expect(
+      known?.size === size && known.accelerators === accelerators && known.priorityMin === priorityMin,
+      () => `${team}'s evictable work is filed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
+    );
+  }
 }

@@ -84,9 +84,13 @@ export function brokenWishes(
   return broken;
 }
 
+/** Whether it can be told at all what holds such wishes: not of both spreading and slices, nor where several sites exist. */
+export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Wishes): boolean =>
+  (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
+
 /**
  * Whether rooms could hold this many workers as they wish. Exact for a required level, for spreading and for slices each by
- * itself and for a required level with either; `null` where both spreading and slices are asked for, or several sites exist.
+ * itself and for a required level with either; `null` where it cannot be told.
  */
 export function couldHold(
   state: ReadonlyState,
@@ -98,7 +102,7 @@ export function couldHold(
   const { within, slices = [] } = fabric;
   const selected = rooms.filter(({ node }) => isSelected(state, node, wishes));
   if (sumOf(selected) < workers) return false;
-  if ((spread !== undefined && slices.length > 0) || (within === undefined && state.sites.size > 1)) return null;
+  if (!canBeTold(state, wishes)) return null;
   const groups = within === undefined ? [selected] : byDomain(state, selected, within);
   if (spread !== undefined) return groups.some((group) => spreadRoom(group, spread) >= workers);
   const [widest] = slices;

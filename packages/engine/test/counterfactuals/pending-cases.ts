@@ -131,7 +131,7 @@ const situations: readonly (Situation & { readonly weight: number })[] = [
     target: (dice) => ({ acceleratorTypes: ["A100"], gang: { accelerators: dice.pick([1, 2, 4]) } }),
   },
   {
-    weight: 5,
+    weight: 6,
     policies: any,
     running: 6,
     target: (dice) => ({
@@ -150,7 +150,7 @@ const situations: readonly (Situation & { readonly weight: number })[] = [
     }),
   },
   {
-    weight: 3,
+    weight: 4,
     policies: any,
     running: 4,
     target: (dice) => ({
@@ -171,7 +171,7 @@ const situations: readonly (Situation & { readonly weight: number })[] = [
     target: (dice) => ({ gang: { workers: dice.pick([1, 2, 3]), coresMilli: dice.pick([13_000, 16_000]) } }),
   },
   {
-    weight: 4,
+    weight: 5,
     policies: any,
     running: 10,
     fill: (dice) => ({

@@ -43,6 +43,11 @@ export function recordLife(): RecordedLife {
   placeGroups(drive);
   gather(drive);
   keepData(drive);
+  predict(drive);
+  keepSpares(drive);
+  foresee(drive);
+  divide(drive);
+  heedNotice(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -201,6 +206,18 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   const elastic = [...drive.engine.state.attempts.values()].find(({ leaving }) => leaving !== undefined);
   if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
+  // It has grown into what its partner leaves, or so it seems.
+  const partner = [...drive.engine.state.attempts.values()].find(
+    ({ acceleratorType, id }) => acceleratorType === acceleratorTypes[0] && id !== elastic?.id,
+  );
+  if (partner !== undefined) drive.receive(exited(partner.id, code(0, 0)));
+  if (elastic !== undefined)
+    drive.receive({
+      kind: "joinFailed",
+      attemptId: elastic.id,
+      workers: elastic.workers.length - 1,
+      detail: "worker 11 exited with code 1",
+    });
 }
 
 /** What is to leave a node writes a checkpoint first, or not in time. */
@@ -318,6 +335,26 @@ const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 const hoursOfDay = range(0, 23);
 
+/** Accelerators are divided: parts lie beside each other, one waits for two that are asked to leave, and who waits is told. */
+function divide(drive: Drive): void {
+  drive.receive(
+    applied({ sites: [site], pools: [{ ...pool("M900"), mig: "H100-80GB" }] }),
+    { kind: "nodeSeen", node: node("m1", "M900", { acceleratorCount: 1 }) },
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+  );
+  const part = (profile: string) => ({ accelerators: 1, profile });
+  const on = { acceleratorTypes: ["M900"] };
+  drive.receive(
+    submit("third", { ...on, gang: { ...part("3g.40gb"), workers: 2 }, preemptible: true }),
+    submit("small", { ...on, gang: part("1g.10gb") }),
+  );
+  for (const { id, startedAtMs } of drive.engine.state.attempts.values())
+    if (startedAtMs === null) drive.receive(running(id));
+  drive.receive(submit("whole", { ...on, gang: part("7g.80gb"), priority: 100 }));
+  for (const { id, stop } of Array.from(drive.engine.state.attempts.values()))
+    if (stop !== null) drive.receive(exited(id, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
+}
+
 /** Data may be worked on here and not there, and a pool is said to hold them. */
 function keepData(drive: Drive): void {
   const holds = ["s3://korpus"];
@@ -337,6 +374,42 @@ function keepData(drive: Drive): void {
   const apart = { sets: ["leise"], from: [{ set: "leise", over: "rack" }], alone: true } as const;
   drive.receive(submit("lone", { gang: { accelerators: 4, apart }, acceleratorTypes: ["G700"] }));
   drive.receive(submit("secret too", { gang: { accelerators: 8 }, acceleratorTypes: ["F600"], data }));
+}
+
+/** By two runs of a kind the next is predicted; it runs longer, and then longer than its walltime. */
+function predict(drive: Drive): void {
+  const easy = presets.get("easy") as Policy;
+  const backfill = { reserve: "head", depth: 1, assumedWalltimeMs: 3_600_000, predictFrom: 2 } as const;
+  drive.receive(command({ kind: "setPolicy", policy: { ...easy, backfill } }), applied({ pools: [pool("H800")] }), {
+    kind: "nodeSeen",
+    node: node("n13", "H800"),
+  });
+  const ask = { gang: { accelerators: 8 }, acceleratorTypes: ["H800"], walltimeMs: 600_000 } as const;
+  for (const index of [1, 2, 3]) {
+    drive.receive(submit(`lauf-${index}`, ask));
+    const id = [...drive.engine.state.attempts.keys()].at(-1) ?? "";
+    drive.receive(running(id));
+    drive.nowMs += 30_000;
+    if (index < 3) drive.receive(exited(id, code(0, 0)));
+  }
+  drive.receive({ kind: "tick" });
+}
+
+/** Power is foreseen step by step, and work waits for the cheapest and the cleanest of it. */
+function foresee(drive: Drive): void {
+  const hour = 3_600_000;
+  const when = {
+    kind: "series",
+    startMs: drive.nowMs,
+    stepMs: hour,
+    microUsdPerKwh: [300_000, 90_000, 120_000],
+    gramsPerKwh: [400, 100],
+  } as const;
+  drive.receive(applied({ calendar: [{ kind: "tariff", name: "vorhersage", when }] }));
+  const offPeak = { cheapestMs: hour, cleanestMs: 2 * hour, latestStartMs: drive.nowMs + 3 * hour };
+  drive.receive(submit("waits", { gang: { accelerators: 0 }, offPeak }));
+  drive.passTo(drive.nowMs + hour);
+  drive.receive({ kind: "tick" });
 }
 
 /** A gang of unlike groups starts, grows, makes room and is promised its place again. */
@@ -420,4 +493,40 @@ function gather(drive: Drive): void {
     [...state.workloads.values()].find(({ spec: { name: own } }) => own === name)?.activeAttempts ?? [];
   for (const name of ["gone", "gone-too"]) for (const id of attemptsOf(name)) drive.receive(exited(id, code(0, 0)));
   for (const id of attemptsOf("apart")) drive.receive(exited(id, code(0, 0)));
+}
+
+/** One of three nodes is a spare; who loses a node with its gang takes it, the node that comes back is the next. */
+function keepSpares(drive: Drive): void {
+  const { state } = drive.engine;
+  for (const { id, endedAtMs } of Array.from(state.workloads.values()))
+    if (endedAtMs === null) drive.receive(command({ kind: "stopWorkload", workloadId: id }));
+  for (const { id } of Array.from(state.attempts.values())) drive.receive(exited(id, code(0, 0)));
+  const kept = (spares: number): Command =>
+    applied({ pools: [{ ...pool("J800"), ...(spares > 0 ? { spares } : {}) }] });
+  const seen = (id: string): Input => ({ kind: "nodeSeen", node: node(id, "J800") });
+  const lost = (id: string): Input => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "power" });
+  drive.receive(kept(1), ...["n21", "n22", "n23"].map(seen));
+  drive.receive(submit("spared", { gang: { workers: 2, accelerators: 8 }, acceleratorTypes: ["J800"] }));
+  const idOf = (): AttemptId => [...state.attempts.keys()].at(-1) as AttemptId;
+  drive.receive(running(idOf()));
+  drive.receive(lost("n23"));
+  // Between the end of the first attempt and the start of the next it is known how many workers it lost.
+  drive.receive(exited(idOf(), { kind: "signalled", worker: 0, signal: "SIGTERM" }));
+  drive.receive(seen("n23"));
+  drive.receive(lost("n23"));
+  drive.receive(seen("n23"));
+  drive.receive(kept(0));
+  drive.receive(kept(2));
+}
+
+/** A node goes at a known instant, and the worker on it goes on elsewhere before. */
+function heedNotice(drive: Drive): void {
+  const nodes = ["n31", "n32", "n33"].map((id): Input => ({ kind: "nodeSeen", node: node(id, "K900") }));
+  drive.receive(applied({ pools: [pool("K900")] }), ...nodes);
+  const gang = { workers: 2, accelerators: 8 };
+  drive.receive(submit("heeding", { gang, onNodeLoss: "replace", acceleratorTypes: ["K900"] }));
+  drive.receive(running([...drive.engine.state.attempts.keys()].at(-1) ?? ""));
+  drive.receive({ kind: "nodeNotice", nodeId: nodeId("n32"), goneAtMs: drive.nowMs + 40_000 });
+  drive.passTo(drive.nowMs + 40_000);
+  drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n32"), detail: "taken back" });
 }

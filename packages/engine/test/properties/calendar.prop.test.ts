@@ -4,13 +4,13 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEngine, presets, replayEngine, teamName } from "../../src/index.ts";
+import { createEngine, nodeId, presets, replayEngine, teamName } from "../../src/index.ts";
 import type { Attempt, CalendarEntry, CalendarItem, Input, NodeId, Ready, WorkloadSpec } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
 const MINUTE_MS = 60_000;
-const NODES = ["n1", "n2", "n3"];
+const NODES = ["n1", "n2", "n3", "n4"];
 
 const entry = fc
   .record({
@@ -38,8 +38,10 @@ const move = fc.oneof(
     kind: fc.constant("submit" as const),
     team: fc.constantFrom("a", "a/below", "b"),
     actor: fc.constantFrom("ann", "eve"),
-    gpus: fc.integer({ min: 1, max: 4 }),
+    gpus: fc.constantFrom(1, 2, 3, 4, 4),
     workers: fc.integer({ min: 1, max: 2 }),
+    runs: fc.boolean(),
+    onNodeLoss: fc.constantFrom("replace" as const, "replace" as const, "restart" as const),
     walltimeMin: fc.option(fc.integer({ min: 1, max: 120 }), { nil: null }),
     graceMin: fc.integer({ min: 0, max: 5 }),
   }),
@@ -47,8 +49,17 @@ const move = fc.oneof(
   fc.record({ kind: fc.constant("unplan" as const), name: fc.constantFrom("one", "two") }),
   fc.record({ kind: fc.constant("pass" as const), minutes: fc.integer({ min: 1, max: 60 }) }),
   fc.record({ kind: fc.constant("end" as const), index: fc.nat(5) }),
+  fc.record({
+    kind: fc.constant("notice" as const),
+    node: fc.constantFrom(...NODES),
+    aheadMin: fc.constantFrom(0, 2, 30, 90),
+  }),
+  fc.record({ kind: fc.constantFrom("lost" as const, "seen" as const), node: fc.constantFrom(...NODES) }),
+  fc.record({ kind: fc.constant("spares" as const), spares: fc.constantFrom(0, 1, 1) }),
   fc.record({ kind: fc.constant("restart" as const) }),
 );
+
+const nodeOf = (id: string) => node(id, "H100", { acceleratorCount: 4 });
 
 class Play {
   readonly drive = new Drive();
@@ -61,7 +72,7 @@ class Play {
       applied({ sites: [site], pools: [pool("H100")], teams: ["a", "b"].map((name) => team(name)) }),
       applied({ teams: [team("a/below", "a")] }),
       command({ kind: "setPolicy", policy }),
-      ...NODES.map((id) => ({ kind: "nodeSeen" as const, node: node(id, "H100", { acceleratorCount: 4 }) })),
+      ...NODES.map((id) => ({ kind: "nodeSeen" as const, node: nodeOf(id) })),
     );
   }
 
@@ -70,7 +81,10 @@ class Play {
     switch (made.kind) {
       case "submit":
         this.#receive({ ...command({ kind: "submitWorkload", spec: this.#spec(made) }), actor: made.actor });
-        return;
+        if (!made.runs) return;
+        return this.#receive(
+          ...[...state.attempts.keys()].map((id) => ({ kind: "attemptRunning" as const, attemptId: id })),
+        );
       case "plan":
         return this.#receive(applied({ calendar: [made.entry] }));
       case "unplan":
@@ -82,6 +96,18 @@ class Play {
         if (attempt !== undefined) this.#receive({ kind: "attemptExited", attemptId: attempt.id, exits: [] });
         return;
       }
+      case "notice": {
+        const goneAtMs = this.drive.nowMs + made.aheadMin * MINUTE_MS;
+        return this.#receive({ kind: "nodeNotice", nodeId: nodeId(made.node), goneAtMs });
+      }
+      case "lost":
+        return this.#receive({ kind: "nodeUnreachable", nodeId: nodeId(made.node), detail: "gone" });
+      case "seen":
+        return this.#receive({ kind: "nodeSeen", node: nodeOf(made.node) });
+      case "spares":
+        return this.#receive(
+          applied({ pools: [{ ...pool("H100"), ...(made.spares === 0 ? {} : { spares: made.spares }) }] }),
+        );
       case "restart":
         return this.drive.restart();
     }
@@ -93,12 +119,14 @@ class Play {
     workers: number;
     walltimeMin: number | null;
     graceMin: number;
+    onNodeLoss: "replace" | "restart";
   }): WorkloadSpec {
     return spec(`w${++this.#count}`, {
       team: made.team,
       gang: { workers: made.workers, accelerators: made.gpus },
       walltimeMs: made.walltimeMin === null ? null : made.walltimeMin * MINUTE_MS,
       graceTimeoutMs: made.graceMin * MINUTE_MS,
+      onNodeLoss: made.onNodeLoss,
     });
   }
 
@@ -143,22 +171,30 @@ class Play {
 
 describe("the calendar", () => {
   it("is kept in generated worlds, under plain, backfilling and evicting policies", () => {
-    const seen = { began: 0, drained: 0 };
+    const seen = { began: 0, drained: 0, ahead: 0, taken: 0 };
     fc.assert(
-      fc.property(fc.constantFrom(...POLICIES), fc.array(move, { minLength: 5, maxLength: 40 }), (policy, moves) => {
-        const play = new Play(policy);
-        for (const each of moves) play.play(each);
-        const replayed = createEngine();
-        replayEngine(replayed, play.drive.groups);
-        expect(replayed.digest()).toBe(play.drive.engine.digest());
-        const text = play.drive.groups.map((group) => group.text).join("");
-        if (text.includes(`"windowBegan"`)) seen.began++;
-        if (text.includes(`"nodeDrained"`)) seen.drained++;
-      }),
-      { numRuns: 150 },
+      fc.property(
+        fc.constantFrom(...POLICIES),
+        fc.array(move, { minLength: 10, maxLength: 50, size: "max" }),
+        (policy, moves) => {
+          const play = new Play(policy);
+          for (const each of moves) play.play(each);
+          const replayed = createEngine();
+          replayEngine(replayed, play.drive.groups);
+          expect(replayed.digest()).toBe(play.drive.engine.digest());
+          const text = play.drive.groups.map((group) => group.text).join("");
+          if (text.includes(`"windowBegan"`)) seen.began++;
+          if (text.includes(`"nodeDrained"`)) seen.drained++;
+          if (text.includes(`"ahead":true`)) seen.ahead++;
+          if (text.includes(`"taken"`)) seen.taken++;
+        },
+      ),
+      { numRuns: 600 },
     );
     expect(seen.began).toBeGreaterThan(20);
     expect(seen.drained).toBeGreaterThan(1);
+    expect(seen.ahead).toBeGreaterThan(0);
+    expect(seen.taken).toBeGreaterThan(0);
   });
 });
 

@@ -1,16 +1,23 @@
 /** Plays a generated story: turns its moves into inputs against the state at hand. */
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
-import type { DataPlace } from "../../src/index.ts";
-import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, WorkerExit } from "../../src/index.ts";
+import type { DataPlace, Pool } from "../../src/index.ts";
+import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, Tariff, WorkerExit } from "../../src/index.ts";
 import { pool } from "../lab/make.ts";
 import { teamNames, types } from "./worlds.ts";
 import type { Move, NodeGene, Step, World } from "./worlds.ts";
 
 const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 
+/** The accelerators of a pool that has some are divided, or not. */
+const withMig = (type: (typeof types)[number], isDivided: boolean): Pick<Pool, "mig"> =>
+  isDivided && type !== "" ? { mig: `${type}-80GB` } : {};
+
 /** A place that says nothing of data has no such field. */
 const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
   data === undefined || Object.keys(data).length === 0 ? {} : { data };
+
+/** A pool that keeps no spares has no such field. */
+const withSpares = (spares = 0): { readonly spares?: number } => (spares === 0 ? {} : { spares });
 
 /** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
 export class Story {
@@ -18,8 +25,13 @@ export class Story {
   #commandCount = 0;
 
   /** Site, pools, teams and nodes of the world, and its policy, as a first batch. */
-  opening({ policy, nodes, teams, data }: World): readonly Input[] {
-    const pools = types.map((type, index) => ({ ...pool(type), ...withData(data[index]) }));
+  opening({ policy, nodes, teams, data, spares, isDivided }: World): readonly Input[] {
+    const pools = types.map((type, index) => ({
+      ...pool(type),
+      ...withData(data[index]),
+      ...withSpares(spares[index]),
+      ...withMig(type, isDivided),
+    }));
     return [
       this.#command({ kind: "apply", sites: [{ ...site, ...withData(data.at(-1)) }], pools, teams, workloads: [] }),
       this.#command({ kind: "setPolicy", policy }),
@@ -62,14 +74,22 @@ export class Story {
         const places =
           type === undefined
             ? { sites: [{ ...site, ...withData(move.data) }], pools: [] }
-            : { sites: [], pools: [{ ...pool(type), ...withData(move.data) }] };
+            : { sites: [], pools: [{ ...pool(type), ...withData(move.data), ...withMig(type, move.pick % 3 > 0) }] };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
+      }
+      case "spares": {
+        const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withSpares(move.spares) }];
+        return [this.#command({ kind: "apply", sites: [], pools, teams: [], workloads: [] })];
       }
       case "tariff": {
         const { microUsdPerKwh, lastsMs, pick } = move;
         const when = { kind: "once", startMs: engine.state.nowMs, endMs: engine.state.nowMs + lastsMs } as const;
-        const entry = { kind: "tariff", name: `tariff-${pick % 3}`, when, microUsdPerKwh } as const;
-        const calendar = [pick % 2 === 0 ? entry : { ...entry, gramsPerKwh: microUsdPerKwh }];
+        const name = `tariff-${pick % 3}`;
+        const entry = { kind: "tariff", name, when, microUsdPerKwh } as const;
+        const calendar =
+          pick % 5 === 0
+            ? [forecastOf(name, when, microUsdPerKwh)]
+            : [pick % 2 === 0 ? entry : { ...entry, gramsPerKwh: microUsdPerKwh }];
         return [this.#command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], calendar })];
       }
       case "policy":
@@ -110,6 +130,10 @@ export class Story {
         return { kind: "workersLeft", attemptId: id };
       case "joined":
         return { kind: "workersJoined", attemptId: id };
+      case "unjoined": {
+        const workers = 1 + (move.pick % 4);
+        return { kind: "joinFailed", attemptId: id, workers, detail: "" };
+      }
       case "progress":
         if (move.pick % 3 === 0) return used(id, move.pick);
         return {
@@ -141,6 +165,21 @@ export class Story {
 }
 
 /** The same names are always submitted by the same user. */
+/** Step by step from the tariff's beginning on, now dearer, now cheaper. */
+function forecastOf(
+  name: string,
+  { startMs, endMs }: { startMs: number; endMs: number },
+  microUsdPerKwh: number,
+): Tariff {
+  const stepMs = Math.ceil((endMs - startMs) / 3);
+  const figures = [microUsdPerKwh, 80, 300 - microUsdPerKwh];
+  return {
+    kind: "tariff",
+    name,
+    when: { kind: "series", startMs, stepMs, microUsdPerKwh: figures, gramsPerKwh: figures.toReversed() },
+  };
+}
+
 function userOf(body: object): string {
   const { spec } = body as { readonly spec?: { readonly name: string } };
   return { c: "bob", d: "carl" }[spec?.name ?? ""] ?? "ann";

@@ -50,11 +50,14 @@ const teams: fc.Arbitrary<TeamRules> = fc.record({
   usageHalfLifeMs: fc.constantFrom(null, null, 60_000, 700),
 });
 
-const backfill: fc.Arbitrary<BackfillRules> = fc.record({
-  reserve: fc.constantFrom<BackfillRules["reserve"]>("none", "head", "head", "all"),
-  depth: fc.integer({ min: 1, max: 3 }),
-  assumedWalltimeMs: fc.constantFrom(2000, 100_000),
-});
+const backfill: fc.Arbitrary<BackfillRules> = fc
+  .record({
+    reserve: fc.constantFrom<BackfillRules["reserve"]>("none", "head", "head", "all"),
+    depth: fc.integer({ min: 1, max: 3 }),
+    assumedWalltimeMs: fc.constantFrom(2000, 100_000),
+  })
+  // Nothing is drawn for it, so that the worlds of before are what they were.
+  .map((rules) => (rules.depth === 1 ? rules : { ...rules, predictFrom: rules.depth - 1 }));
 
 const fabric: fc.Arbitrary<FabricRules> = fc.record({
   choose: fc.constantFrom<FabricRules["choose"]>("fullest", "fewest"),

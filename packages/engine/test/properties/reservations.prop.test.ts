@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createEngine, restoreEngine } from "../../src/index.ts";
 import type { Engine } from "../../src/index.ts";
 import { worldOf } from "../../src/engine.ts";
-import { expectedDurationMs } from "../../src/schedule/backfill/expected-duration.ts";
+import { plannedDurationMs } from "../../src/schedule/backfill/planned-duration.ts";
 import { Reservations } from "../../src/schedule/backfill/reservations.ts";
 import type { Reservation } from "../../src/schedule/backfill/reservations.ts";
 import { roundOrder } from "../../src/schedule/order/round-order.ts";
@@ -29,7 +29,7 @@ function plainPlacement(
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): Placement | null {
   const ledger = new Ledger(world);
-  const endMs = nowMs + expectedDurationMs(world, found.spec);
+  const endMs = nowMs + plannedDurationMs(world.rules, world.state.runTimes, found);
   for (const other of list) if (other.startMs < endMs) ledger.occupy(other.found, other.placement);
   const placement = findPlacement(world, found);
   ledger.rollback();
@@ -42,7 +42,7 @@ function plainStart(
   found: PlacementClass,
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): { readonly startMs: number; readonly placement: Placement } | null {
-  const durationMs = expectedDurationMs(world, found.spec);
+  const durationMs = plannedDurationMs(world.rules, world.state.runTimes, found);
   const ends: { attempt: Parameters<Ledger["vacate"]>[0]; endMs: number }[] = [];
   const all = world.endings.inOrder();
   for (let next = all.next(); next.done !== true; next = all.next())
@@ -98,7 +98,9 @@ describe("protected starts", () => {
     let severalCount = 0;
     fc.assert(
       fc.property(worlds, fc.constantFrom(2000, 100_000), (world, assumedWalltimeMs) => {
-        const policy = { ...world.policy, backfill: { reserve: "all", depth: 20, assumedWalltimeMs } } as const;
+        const predicted = assumedWalltimeMs === 2000 ? { predictFrom: 1 } : {};
+        const backfill = { reserve: "all", depth: 20, assumedWalltimeMs, ...predicted } as const;
+        const policy = { ...world.policy, backfill };
         const engine = createEngine();
         const story = new Story();
         let nowMs = 0;

@@ -49,9 +49,11 @@ export type Move =
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
   /** A tariff from now on, for so long. */
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
+  /** The pool of a type keeps so many spares from now on; 0: none. */
+  | { readonly kind: "spares"; readonly pick: number; readonly spares: number }
   | { readonly kind: "tick" };
 
-type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "artifact" | "left" | "joined";
+type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "artifact" | "left" | "joined" | "unjoined";
 
 export interface Step {
   readonly waitMs: number;
@@ -64,6 +66,10 @@ export interface World {
   readonly teams: readonly Team[];
   /** Of the pool of each type; and of the site, last. */
   readonly data: readonly DataPlace[];
+  /** How many spares the pool of each type keeps. */
+  readonly spares: readonly number[];
+  /** Whether accelerators may be divided by profiles. */
+  readonly isDivided: boolean;
   readonly steps: readonly Step[];
 }
 
@@ -135,7 +141,7 @@ const levels = ["spine", "leaf", "node"] as const;
 const fabric: fc.Arbitrary<FabricSpec> = fc.oneof(
   fc.record({ within: fc.constantFrom(...levels) }),
   fc.record({ prefer: fc.constantFrom(...levels) }),
-  fc.constant<FabricSpec>({ within: "spine", prefer: "leaf" }),
+  fc.record({ within: fc.constantFrom(...levels), prefer: fc.constantFrom(...levels, "group") }),
   fc.record({
     slices: fc.record({ workers: fc.constantFrom(1, 2), within: fc.constantFrom(...levels) }).map((slice) => [slice]),
   }),
@@ -145,6 +151,9 @@ const spread: fc.Arbitrary<SpreadSpec> = fc.record({
   maxPerDomain: fc.constantFrom(1, 2),
 });
 
+/** Of devices that all have the same, and one that none has. */
+const profiles = fc.constantFrom("1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb", "1g.5gb");
+
 /** Whole accelerators, or a part of one; some gangs are elastic. */
 const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
   .record({
@@ -153,12 +162,14 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
     coresMilli: fc.constantFrom(0, 0, 500, 4000),
     memoryMib: fc.constantFrom(0, 0, 500),
     shareMilli: fc.constantFrom(undefined, undefined, undefined, 250, 500, 700),
+    profile: oneIn(8, profiles),
     least: fc.nat({ max: 8 }),
     curve: fc.option(fc.array(fc.constantFrom(500, 1000, 1900, 2600, 2600, 4500), { minLength: 4, maxLength: 4 })),
   })
-  .map(({ shareMilli, least, curve, ...gang }) => ({
+  .map(({ shareMilli, profile, least, curve, ...gang }) => ({
     ...gang,
-    ...(shareMilli === undefined ? {} : { accelerators: 1, shareMilli }),
+    ...(shareMilli === undefined || profile !== undefined ? {} : { accelerators: 1, shareMilli }),
+    ...(profile === undefined ? {} : { accelerators: 1, profile }),
     ...(least > 0 && least < gang.workers ? { minWorkers: least } : {}),
     ...(least > 0 && least < gang.workers && curve !== null ? { throughputMilli: curve.slice(0, gang.workers) } : {}),
   }));
@@ -172,7 +183,10 @@ const groups: fc.Arbitrary<readonly GangGroup[]> = fc
         accelerators: fc.constantFrom(0, 1, 1, 2, 4, 8),
         coresMilli: fc.constantFrom(0, 0, 500, 4000),
         memoryMib: fc.constantFrom(0, 0, 500),
-        shareMilli: oneIn(6, fc.constantFrom(250, 700)),
+        part: oneIn(
+          5,
+          fc.oneof(fc.constantFrom({ shareMilli: 250 }, { shareMilli: 700 }), fc.record({ profile: profiles })),
+        ),
         minWorkers: oneIn(3, fc.constantFrom(1, 2)),
         acceleratorTypes: oneIn(4, fc.constantFrom(["H100"], ["A100", "H100"], ["H100", "A100"], [""])),
         fabric: oneIn(8, fabric),
@@ -181,11 +195,12 @@ const groups: fc.Arbitrary<readonly GangGroup[]> = fc
     { minLength: 1, maxLength: 3 },
   )
   .map((genes) =>
-    genes.map(({ minWorkers, workers = 1, accelerators = 0, coresMilli = 0, memoryMib = 0, ...gene }, index) => ({
+    genes.map(({ minWorkers, workers = 1, accelerators = 0, coresMilli = 0, memoryMib = 0, part, ...gene }, index) => ({
       ...gene,
+      ...part,
       name: `g${index}`,
       workers,
-      accelerators: gene.shareMilli === undefined ? accelerators : 1,
+      accelerators: part === undefined ? accelerators : 1,
       coresMilli,
       memoryMib,
       ...(minWorkers !== undefined && minWorkers < workers ? { minWorkers } : {}),
@@ -244,8 +259,8 @@ const wishes = fc
       8,
       fc.constantFrom<NonNullable<WorkloadSpec["offPeak"]>>(
         { microUsdPerKwhMax: 100 },
-        { microUsdPerKwhMax: 100, latestStartMs: 6000 },
-        { gramsPerKwhMax: 100, latestStartMs: 12_000 },
+        { cheapestMs: 2000, latestStartMs: 6000 },
+        { gramsPerKwhMax: 200, cheapestMs: 500, cleanestMs: 4000, latestStartMs: 12_000 },
       ),
     ),
     after: oneIn(
@@ -313,7 +328,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
   { weight: 8, arbitrary: ofAttempt("running") },
-  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "artifact", "left", "joined") },
+  { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "artifact", "left", "joined", "unjoined") },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },
@@ -341,6 +356,10 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Move>({ kind: "tick" }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("data" as const), pick, data: dataPlaces }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("spares" as const), pick, spares: fc.constantFrom(0, 1, 1, 2) }),
+  },
 );
 
 export const steps = (maxLength: number): fc.Arbitrary<readonly Step[]> =>
@@ -353,10 +372,36 @@ export const steps = (maxLength: number): fc.Arbitrary<readonly Step[]> =>
     { maxLength, size: "max" },
   );
 
-export const worlds: fc.Arbitrary<World> = fc.record({
+const anyWorlds: fc.Arbitrary<World> = fc.record({
   policy: policies,
   nodes: fc.array(nodeGenes, { minLength: 1, maxLength: 6 }),
   teams: treeOfTeams,
   data: fc.array(dataPlaces, { minLength: types.length + 1, maxLength: types.length + 1 }),
+  spares: fc.oneof(
+    { weight: 4, arbitrary: fc.constant([0, 0, 0]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.constantFrom(0, 1, 1, 2), { minLength: types.length, maxLength: types.length }),
+    },
+  ),
+  isDivided: fc.constantFrom(false, false, true),
   steps: steps(40),
 });
+
+/** Where no accelerator may be divided, nearly all who ask for parts would wait for ever and keep others waiting: they ask for whole ones. */
+export const worlds: fc.Arbitrary<World> = anyWorlds.map((world) =>
+  world.isDivided
+    ? world
+    : { ...world, steps: world.steps.map((each) => ({ ...each, moves: each.moves.map(undivided) })) },
+);
+
+function undivided(move: Move): Move {
+  if (move.kind === "submit") return { ...move, spec: withoutParts(move.spec) };
+  return move.kind === "apply" ? { ...move, workloads: move.workloads.map(withoutParts) } : move;
+}
+
+function withoutParts({ gang, ...rest }: WorkloadSpec): WorkloadSpec {
+  const { profile: _profile, groups, ...plain } = gang;
+  const whole = groups?.map(({ profile: _part, ...group }) => group);
+  return { ...rest, gang: { ...plain, ...(whole === undefined ? {} : { groups: whole }) } };
+}

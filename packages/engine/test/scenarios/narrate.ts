@@ -1,6 +1,7 @@
 /** Events, refusals and verdicts as a person would say them, one line each. */
 import { acceleratorCount, taskCountOf } from "../../src/index.ts";
 import type {
+  Prediction,
   AttemptId,
   BlockedReason,
   CommandResult,
@@ -41,10 +42,12 @@ export class Narrator {
         const attempt = event.number > 1 ? ` attempt ${event.number}` : "";
         const who = `${this.name(event.workloadId)}${task}${attempt}`;
         this.#attempts.set(event.attemptId, who);
-        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}`;
+        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}${predictionText(event.prediction)}`;
       }
       case "attemptStarted":
         return `${this.#attempts.get(event.attemptId)} runs`;
+      case "predictionCorrected":
+        return `${this.#attempts.get(event.attemptId)} runs longer than was predicted${predictionText(event.prediction)}`;
       case "attemptStopRequested":
         return `${this.#attempts.get(event.attemptId)} is asked to stop: ${event.reason}`;
       case "checkpointRequested":
@@ -71,8 +74,12 @@ export class Narrator {
         return `${this.#who(event.attemptId)} has shrunk`;
       case "gangGrown":
         return `${this.#who(event.attemptId)} grows by ${workersText(event.workers)}`;
+      case "joinFailed":
+        return `${this.#who(event.attemptId)} goes on with ${event.workers} workers: ${event.detail}`;
       case "ranksLost":
-        return `${this.#who(event.attemptId)} lost rank ${event.ranks.join(", ")} with ${event.nodeId}`;
+        return event.ahead === true
+          ? `${this.#who(event.attemptId)} gives up rank ${event.ranks.join(", ")} on ${event.nodeId}`
+          : `${this.#who(event.attemptId)} lost rank ${event.ranks.join(", ")} with ${event.nodeId}`;
       case "workersReplaced":
         return `${this.#who(event.attemptId)} goes on with ${workersText(event.workers)} in their place`;
       case "workersJoined":
@@ -110,8 +117,8 @@ export class Narrator {
     const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
     const wakeOn = verdict.wakeOn
       .join(" ")
-      .replace("attemptEnded workersLeft promiseWithdrawn policySet", "roomFreed")
-      .replace("nodeJoined nodeChanged nodeReturned nodeResumed", "fleetGrows");
+      .replace("attemptEnded workersLeft joinFailed promiseWithdrawn policySet", "roomFreed")
+      .replace("nodeJoined nodeChanged nodeReturned nodeResumed spareReleased", "fleetGrows");
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
   }
 
@@ -122,6 +129,9 @@ export class Narrator {
     return fieldsText(reason);
   }
 }
+
+const predictionText = (prediction: Prediction | undefined): string =>
+  prediction === undefined ? "" : `, taken to run ${durationText(prediction.durationMs)}`;
 
 function againText({ retryAtMs, atMs, outcome }: Event & { readonly kind: "attemptEnded" }): string {
   if (retryAtMs === null) return outcome === "succeeded" ? "" : ", not again";
@@ -137,6 +147,7 @@ type OtherEvent = Exclude<
       | "workloadEnded"
       | "gangPlaced"
       | "attemptStarted"
+      | "predictionCorrected"
       | "attemptStopRequested"
       | "checkpointRequested"
       | "checkpointWaitEnded"
@@ -148,6 +159,7 @@ type OtherEvent = Exclude<
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
+      | "joinFailed"
       | "ranksLost"
       | "workersReplaced"
       | "workersJoined"
@@ -175,6 +187,10 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} takes no new work`;
     case "nodeResumed":
       return `${event.nodeId} takes work again`;
+    case "spareKept":
+      return `${event.nodeId} is kept as a spare`;
+    case "spareReleased":
+      return `${event.nodeId} is no spare any more: ${event.reason}${event.workloadId === null ? "" : ` for ${event.workloadId}`}`;
     case "teamDefined":
       return `team ${teamText(event.team)}`;
     case "teamRemoved":
@@ -225,8 +241,9 @@ function teamText({ name, parent, limit }: Team): string {
 
 function workersText(workers: readonly WorkerAllocation[]): string {
   return workers
-    .map(({ node, accelerators, group }) => {
-      const place = acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}]`;
+    .map(({ node, accelerators, slice, group }) => {
+      const part = slice === undefined ? "" : `/${slice}`;
+      const place = acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}${part}]`;
       return group === undefined ? place : `${group}:${place}`;
     })
     .join(" ");

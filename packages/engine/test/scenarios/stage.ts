@@ -35,7 +35,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { countsByType, durationMs, durationText, memoryMib, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
-import { gangWishes, nodeWishes, placeOf, policyOf, standingOf, wishesOf } from "./wishes.ts";
+import { gangWishes, migOf, nodeWishes, placeOf, policyOf, standingOf, wishesOf } from "./wishes.ts";
 
 export class Stage {
   readonly #drive = new Drive();
@@ -109,7 +109,9 @@ export class Stage {
   }
 
   #queue(): readonly string[] {
-    return queuePage(this.#drive.engine, { after: null, limit: 100 }).workloads.map((workload) => workload.spec.name);
+    return queuePage(this.#drive.engine, { after: null, limit: 100 }).workloads.map(
+      ({ workload }) => workload.spec.name,
+    );
   }
 
   #show({ spec: { name }, phase, nextTask, succeededCount, failedCount, activeAttempts, retries }: Workload): string {
@@ -182,7 +184,8 @@ export class Stage {
     site: (rest) => [applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields) }] })],
     pool: (rest) => {
       const { plain, fields } = wordsOf(rest);
-      return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...placeOf(fields) }] })];
+      const said = { ...placeOf(fields), ...sparesOf(fields), ...migOf(fields) };
+      return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...said }] })];
     },
     price: (rest) => {
       const [type = "", usd] = rest.split(/\s+/);
@@ -195,6 +198,10 @@ export class Stage {
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
     lost: (rest) =>
       rest.split(/\s+/).map((id) => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "no heartbeat" })),
+    notice: (rest) => {
+      const [id = "", at = "0"] = rest.split(/\s+/);
+      return [{ kind: "nodeNotice", nodeId: nodeId(id), goneAtMs: durationMs(at) }];
+    },
     seen: (rest) => this.#seen(rest),
     running: (rest) => [{ kind: "attemptRunning", attemptId: this.#attempt(wordsOf(rest)) }],
     exit: (rest) => {
@@ -202,6 +209,11 @@ export class Stage {
       return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];
     },
     joined: (rest) => [{ kind: "workersJoined", attemptId: this.#attempt(wordsOf(rest)) }],
+    unjoined: (rest) => {
+      const words = wordsOf(rest);
+      const workers = Number(words.fields.get("keeps"));
+      return [{ kind: "joinFailed", attemptId: this.#attempt(words), workers, detail: "no process" }];
+    },
     left: (rest) => [{ kind: "workersLeft", attemptId: this.#attempt(wordsOf(rest)) }],
     gone: (rest) => [{ kind: "attemptLost", attemptId: this.#attempt(wordsOf(rest)), detail: "never started" }],
     progress: (rest) => {
@@ -230,7 +242,14 @@ export class Stage {
   #nodes(rest: string): readonly Input[] {
     const specs = rest.split("|").map((part) => nodeOf(wordsOf(part)));
     const types = new Set(specs.map(({ type }) => type));
-    const pools = applied({ sites: [site], pools: [...types].map(pool) });
+    const { pools: known } = this.#drive.engine.state;
+    const pools = applied({
+      sites: [site],
+      pools: [...types].map((type) => {
+        const mig = known.get(pool(type).name)?.mig;
+        return { ...pool(type), ...migOf(wordsOf(rest).fields), ...(mig === undefined ? {} : { mig }) };
+      }),
+    });
     return [pools, ...specs.map(({ spec: seen }): Input => ({ kind: "nodeSeen", node: seen }))];
   }
 
@@ -327,23 +346,42 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
   });
 }
 
-/** `price=100` micro-dollars, `carbon=200` grams, `latest=8h`. */
+/** `spares=2`. */
+const sparesOf = (fields: Words["fields"]): { readonly spares?: number } =>
+  fields.has("spares") ? { spares: Number(fields.get("spares")) } : {};
+
+/** `price=100` micro-dollars, `carbon=200` grams, `cheapest=2h`, `cleanest=2h`, `latest=8h`. */
 function offPeakOf(fields: Words["fields"]): Partial<WorkloadSpec> {
   const [price, carbon, latest] = [fields.get("price"), fields.get("carbon"), fields.get("latest")];
-  if (price === undefined && carbon === undefined) return {};
+  const [cheapest, cleanest] = [fields.get("cheapest"), fields.get("cleanest")];
+  if ([price, carbon, cheapest, cleanest].every((each) => each === undefined)) return {};
   return {
     offPeak: {
       ...(price === undefined ? {} : { microUsdPerKwhMax: Number(price) }),
       ...(carbon === undefined ? {} : { gramsPerKwhMax: Number(carbon) }),
+      ...(cheapest === undefined ? {} : { cheapestMs: durationMs(cheapest) }),
+      ...(cleanest === undefined ? {} : { cleanestMs: durationMs(cleanest) }),
       ...(latest === undefined ? {} : { latestStartMs: durationMs(latest) }),
     },
   };
 }
 
-/** `night at=22 lasts=8h price=80 carbon=120`, or once with `from=1h until=2h`; `site=dc1`. */
+/** `night at=22 lasts=8h price=80 carbon=120`, or once with `from=1h until=2h`, or a forecast with `from=1h step=1h prices=80,90`; `site=dc1`. */
 function tariffOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
   const [at, site, price, carbon] = [fields.get("at"), fields.get("site"), fields.get("price"), fields.get("carbon")];
+  const [step, prices, carbons] = [fields.get("step"), fields.get("prices"), fields.get("carbons")];
+  if (step !== undefined) {
+    const when = {
+      kind: "series",
+      startMs: durationMs(fields.get("from") ?? "0"),
+      stepMs: durationMs(step),
+      ...(prices === undefined ? {} : { microUsdPerKwh: prices.split(",").map(Number) }),
+      ...(carbons === undefined ? {} : { gramsPerKwh: carbons.split(",").map(Number) }),
+    } as const;
+    const at = site === undefined ? {} : { site: siteName(site) };
+    return { kind: "tariff", name: plain[0] ?? "", ...at, when };
+  }
   const { startMs, endMs, name } = timesOf({ plain, fields });
   const times = {
     minutes: [0],

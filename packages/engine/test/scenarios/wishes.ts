@@ -7,6 +7,7 @@ import type {
   FabricSpec,
   GangGroup,
   GangSpec,
+  MigDevice,
   NodeSpec,
   Policy,
   SpreadSpec,
@@ -19,7 +20,7 @@ import type { Words } from "./words.ts";
 type Fields = Words["fields"];
 
 /**
- * `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator,
+ * `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator, `profile=1g.10gb` a part of one,
  * `groups=` of one with unlike workers.
  */
 export function gangWishes(fields: Fields): Partial<GangSpec> {
@@ -29,6 +30,7 @@ export function gangWishes(fields: Fields): Partial<GangSpec> {
     ...apartOf(fields),
     ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
     ...(fields.has("curve") ? { throughputMilli: (fields.get("curve") ?? "").split(",").map(Number) } : {}),
+    ...(fields.has("profile") ? { accelerators: 1, profile: fields.get("profile") ?? "" } : {}),
     ...(fields.has("share") ? { accelerators: 1, shareMilli: Number(fields.get("share")) } : {}),
   };
 }
@@ -95,6 +97,10 @@ function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
   const inputs = reads === undefined ? {} : { inputs: reads.split(",") };
   return { data: { ...inputs, ...(rule === undefined ? {} : { rule }) } };
 }
+
+/** `mig=H100-80GB`: how the accelerators of a pool may be divided. */
+export const migOf = (fields: Fields): { readonly mig?: MigDevice } =>
+  fields.has("mig") ? { mig: fields.get("mig") as MigDevice } : {};
 
 /** `rules=restricted holds=s3://a` of a pool or site. */
 export function placeOf(fields: Fields): { readonly data?: DataPlace } {

@@ -1,8 +1,18 @@
 /** What a conformance case works with: an executor on an empty home, effects to give it, and a scratch directory. */
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { AttemptId, CheckpointGang, ExecutorKind, LaunchGang, StopGang, WorkloadSpec } from "@headroom/engine";
+import type {
+  AttemptId,
+  CheckpointGang,
+  ExecutorKind,
+  GrowGang,
+  LaunchGang,
+  ShrinkGang,
+  StopGang,
+  WorkloadSpec,
+} from "@headroom/engine";
 import { attemptId, nodeId, teamName, workloadId } from "@headroom/engine";
 import type { Executor, LogChunk, LogRequest } from "../executor.ts";
 import { Observer } from "./observer.ts";
@@ -73,6 +83,26 @@ export class ConformanceWorld {
       workers: accelerators.map((set) => ({ node: nodeId("conformance"), accelerators: set })),
       sequence: 100 + this.#count,
     };
+  }
+
+  /** The launched gang is to have so many workers, all of them named, as after a restart, or only those from `firstRank` on. */
+  grow(launch: LaunchGang, size: number, firstRank = 0): GrowGang {
+    const [first] = launch.workers;
+    if (first === undefined) throw new Error("a gang without workers");
+    const workers = Array.from({ length: size }, (_, rank) => launch.workers[rank] ?? first);
+    return {
+      kind: "growGang",
+      executor: launch.executor,
+      attemptId: launch.attemptId,
+      workloadId: launch.workloadId,
+      firstRank,
+      workers: workers.slice(firstRank),
+      launch: { ...launch, workers },
+    };
+  }
+
+  shrink({ executor, attemptId: id }: LaunchGang, workers: number, graceTimeoutMs: number): ShrinkGang {
+    return { kind: "shrinkGang", executor, attemptId: id, workers, graceTimeoutMs };
   }
 
   stop(launch: LaunchGang, graceTimeoutMs: number): StopGang {
@@ -149,6 +179,12 @@ export async function outputHas(executor: Executor, id: AttemptId, text: string,
   throw new Error(
     `worker ${worker} of ${id} ended without writing ${JSON.stringify(text)}; it wrote ${JSON.stringify(seen)}`,
   );
+}
+
+/** A zombie that nobody reaps still takes signals, so the question goes to somebody who knows the states. */
+export function isRunning(pid: number): boolean {
+  const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
+  return state !== "" && !state.startsWith("Z");
 }
 
 function specOf(run: string, options: LaunchOptions, workers: number): WorkloadSpec {

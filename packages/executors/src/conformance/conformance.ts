@@ -4,6 +4,7 @@
  */
 import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
+import { sizeCases } from "./size-cases.ts";
 import { outputCases } from "./output-cases.ts";
 import type { ConformanceSubject } from "./conformance-world.ts";
 import { ConformanceWorld } from "./conformance-world.ts";
@@ -13,7 +14,7 @@ export interface ConformanceCase {
   run(world: ConformanceWorld): Promise<void>;
 }
 
-export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...outputCases];
+export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...sizeCases, ...outputCases];
 
 /** A case that waits for ever must still clean up after itself, so the limit is here and not with the test framework. */
 const CASE_TIMEOUT_MS = 45_000;

@@ -1,9 +1,8 @@
 /** Workers together: their environment, and that a gang lives and dies as one. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import path from "node:path";
 import type { ConformanceCase } from "./conformance.ts";
-import { outputHas, readText } from "./conformance-world.ts";
+import { isRunning, outputHas, readText } from "./conformance-world.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -37,6 +36,9 @@ const CONTRACT_NAMES = [
   "HEADROOM_WORKLOAD_NAME",
   "HEADROOM_ATTEMPT_ID",
   "HEADROOM_TASK_INDEX",
+  "HEADROOM_WORKER_ID",
+  "HEADROOM_WORKERS_MIN",
+  "HEADROOM_WORKERS_MAX",
   "HEADROOM_CHECKPOINT_DIR",
   "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
@@ -210,11 +212,5 @@ const unityCases: ConformanceCase[] = [
     },
   },
 ];
-
-/** A zombie that nobody reaps still takes signals, so the question goes to somebody who knows the states. */
-function isRunning(pid: number): boolean {
-  const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
-  return state !== "" && !state.startsWith("Z");
-}
 
 export const gangCases: readonly ConformanceCase[] = [...environmentCases, ...unityCases];

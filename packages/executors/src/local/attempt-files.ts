@@ -7,6 +7,8 @@
  *   claim.json    who takes it   a hard link, so that exactly one process ever holds an attempt and nobody sees it half written
  *   workers.json  supervisor     pids of the workers, before any of them executes the workload's command
  *   running.json  supervisor     all workers have been let go
+ *   resize.json   control plane  which size the gang is to have from now on (`resize-records.ts`)
+ *   size.json     supervisor     what has become of that
  *   checkpoint-request.json  control plane  asks the workers for a checkpoint, before a stop; they look whether it is there
  *   stop.json     control plane  asks for a stop
  *   exit.json     supervisor     the end (synced); a hard link too, so that the first record stands
@@ -31,6 +33,7 @@ import path from "node:path";
 import type { AttemptId, StopReason, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { WorkerUsage } from "../executor.ts";
 import type { ProcessIdentity } from "./process-table.ts";
+import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
 export interface LaunchRecord {
   readonly version: 1;
@@ -58,16 +61,12 @@ export type ClaimRecord =
   /** Taken by the control plane so that nobody else can: this attempt never starts. */
   | { readonly version: 1; readonly kind: "void"; readonly detail: string };
 
-export interface WorkersRecord {
-  readonly version: 1;
-  /** By rank. */
-  readonly workers: readonly ProcessIdentity[];
-}
-
 export interface RunningRecord {
   readonly version: 1;
   readonly startedAtMs: number;
   readonly masterPort: number;
+  /** Its supervisor looks for `resize.json`; absent: it is of a release that did not. */
+  readonly resizes?: true;
 }
 
 export interface CheckpointRequestRecord {
@@ -100,6 +99,8 @@ interface Records {
   readonly "claim.json": ClaimRecord;
   readonly "workers.json": WorkersRecord;
   readonly "running.json": RunningRecord;
+  readonly "resize.json": ResizeRecord;
+  readonly "size.json": SizeRecord;
   readonly "checkpoint-request.json": CheckpointRequestRecord;
   readonly "stop.json": StopRecord;
   readonly "exit.json": ExitRecord;
@@ -232,6 +233,8 @@ export const workerDirOf = (attemptDir: string, worker: number): string => path.
 export const supervisorLogOf = (attemptDir: string): string => path.join(attemptDir, "supervisor.log");
 /** The assignment in the environment of everything an attempt started, and of nothing else. */
 export const environmentMarkOf = (attemptDir: string): string => `HEADROOM_PROGRESS_FILE=${progressFileOf(attemptDir)}`;
+/** With that one, the assignment in the environment of everything that one worker started. */
+export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${workerId}`;
 
 /** As much of what a supervisor printed as belongs into a sentence for people. */
 const LAST_WORDS_MAX = 300;

@@ -46,6 +46,13 @@ export function inspectAttempt(attemptDir: string, bootId: string): Inspection {
   return { kind: "orphaned", launch, restarted: false, detail };
 }
 
+/** Tells the supervisor, if there is one, that something is asked of it. */
+export function ringSupervisor(attemptDir: string, bootId: string): void {
+  const claimed = inspectAttempt(attemptDir, bootId);
+  // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
+  if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
+}
+
 /** How long one funeral may take before the caller goes on and tries again later. */
 const FUNERAL_TIMEOUT_MS = 5_000;
 
@@ -55,8 +62,9 @@ const FUNERAL_TIMEOUT_MS = 5_000;
  */
 export async function buryAttempt(attemptDir: string, orphan: Inspection & { kind: "orphaned" }): Promise<boolean> {
   // Pids recorded before a restart of the machine name strangers now.
-  const workers = orphan.restarted ? [] : (readRecord(attemptDir, "workers.json")?.workers ?? []);
-  const gone = await killSurvivors(workers, environmentMarkOf(attemptDir), FUNERAL_TIMEOUT_MS);
+  const known = orphan.restarted ? null : readRecord(attemptDir, "workers.json");
+  const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
+  const gone = await killSurvivors(workers, [environmentMarkOf(attemptDir)], FUNERAL_TIMEOUT_MS);
   if (gone) recordLost(attemptDir, orphan.detail + supervisorLastWords(attemptDir));
   return gone;
 }

@@ -14,6 +14,7 @@ import { buryAttempt, inspectAttempt } from "./attempt-inspection.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
 import { ProgressFile } from "./progress-file.ts";
+import { SizeNews } from "./size-news.ts";
 
 /** Every attempt is looked at once in this time, in slices, so that a thousand of them never hold up the event loop at once. */
 const SWEEP_MS = 1_000;
@@ -33,6 +34,10 @@ interface Watched {
   /** Found at the start, not launched by this process: its old progress is not told again. */
   readonly adopted: boolean;
   progress: ProgressFile | null;
+  /** `null`: nobody has asked for another size. */
+  size: SizeNews | null;
+  /** Called at the next report of a checkpoint. */
+  onCheckpoint: (() => void) | null;
   supervisor: ProcessIdentity | null;
   runningTold: boolean;
   pendingProgress: ExecutorInput | null;
@@ -112,6 +117,28 @@ export class AttemptMonitor {
     this.#ended.delete(name);
   }
 
+  /** Another size was asked for: what comes of it is told from now on. */
+  followSize(name: string): void {
+    const watched = this.#watched.get(name);
+    if (watched === undefined) return;
+    watched.size ??= new SizeNews(watched.dir);
+    this.notice(name);
+  }
+
+  /** Told once, when the gang has come to the size of this request, or to a later one. */
+  awaitLeaving(name: string, request: number): void {
+    const watched = this.#watched.get(name);
+    if (watched === undefined) return;
+    watched.size ??= new SizeNews(watched.dir);
+    watched.size.awaitLeaving(request);
+    this.notice(name);
+  }
+
+  awaitCheckpoint(name: string, act: (() => void) | null): void {
+    const watched = this.#watched.get(name);
+    if (watched !== undefined) watched.onCheckpoint = act;
+  }
+
   progressSkippedCount(name: string): number {
     return this.#watched.get(name)?.progress?.skippedCount ?? 0;
   }
@@ -129,6 +156,8 @@ export class AttemptMonitor {
       dir: path.join(this.#setup.attemptsDir, name),
       adopted,
       progress: null,
+      size: null,
+      onCheckpoint: null,
       supervisor: null,
       runningTold: false,
       pendingProgress: null,
@@ -191,6 +220,7 @@ export class AttemptMonitor {
       case "running":
         watched.supervisor = seen.supervisor;
         this.#tellRunning(watched, seen.launch);
+        this.#tellSize(watched, seen.launch);
         await this.#tellProgress(watched, seen.launch, "due");
         return;
       case "orphaned":
@@ -209,6 +239,10 @@ export class AttemptMonitor {
     this.#emit({ kind: "attemptRunning", attemptId });
   }
 
+  #tellSize(watched: Watched, { attemptId }: LaunchRecord): void {
+    for (const news of watched.size?.read(attemptId) ?? []) this.#emit(news);
+  }
+
   async #tellProgress(watched: Watched, launch: LaunchRecord, which: "due" | "all"): Promise<void> {
     const first = watched.progress === null;
     watched.progress ??= new ProgressFile(watched.dir, launch);
@@ -221,6 +255,7 @@ export class AttemptMonitor {
       watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
+      if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
       // Told again after a restart: the engine knows those that it has recorded.
       for (const artifact of news.artifacts) this.#emit(artifact);
     }

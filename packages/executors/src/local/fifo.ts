@@ -62,6 +62,12 @@ export function closeWriters(pipes: WorkerPipes): void {
   closeSync(pipes.stderr.writerFd);
 }
 
+/** For pipes that nobody will use. */
+export function dropPipes(pipes: WorkerPipes): void {
+  closeWriters(pipes);
+  for (const { reader } of Object.values(pipes)) reader.destroy();
+}
+
 function openPipe(fifo: string): WorkerPipe {
   // A reader that does not wait may be opened first; with it there, opening the writer does not wait either (fifo(7)).
   const readerFd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);

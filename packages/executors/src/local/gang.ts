@@ -1,45 +1,52 @@
 /**
  * One gang from its start to its end, inside the supervisor. All workers start or none does; when one fails, the others are
- * stopped, so that the gang can start again as a whole; one that is done lets the others finish.
+ * stopped, so that the gang can start again as a whole; one that is done lets the others finish. Meanwhile it may be given further
+ * workers, and some may be taken away (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/engine";
 import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { environmentMarkOf, ringBell, workerDirOf, writeRecord } from "./attempt-files.ts";
+import { dropPipes } from "./fifo.ts";
 import type { PipeSource } from "./fifo.ts";
 import { chooseFreePort } from "./free-port.ts";
+import { GangSize } from "./gang-size.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { readChildrenCpuMs } from "./process-table.ts";
+import type { Joiner } from "./resize-records.ts";
 import { UsageSampler } from "./usage.ts";
 import { killSurvivors } from "./worker-processes.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";
 
-/** Timers beyond this fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
-const TIMER_MAX_MS = 2_147_483_647;
 /** At the end, processes that left their worker's group are killed; this long is waited for them and for their pipes. */
 const SURVIVOR_TIMEOUT_MS = 5_000;
 
 export class Gang {
   readonly ended: Promise<ExitRecord>;
-  readonly #attemptDir: string;
+  readonly attemptDir: string;
   readonly #launch: LaunchRecord;
   readonly #pipes: PipeSource;
-  readonly #workers: WorkerProcess[] = [];
+  /** By rank: those that belong to it now. */
+  readonly workers: WorkerProcess[] = [];
+  readonly #size: GangSize;
+  readonly #settled = new Set<WorkerProcess>();
   readonly #exits: WorkerExit[] = [];
-  readonly #cpuMs: number[];
+  readonly #cpuMs: number[] = [];
   readonly #resolveEnded: (record: ExitRecord) => void;
   readonly #sampler = new UsageSampler();
+  #masterPort = 0;
   #startedAtMs = 0;
   #cpuMsCounted = 0;
-  #settledCount = 0;
   #killAtMs: number | null = null;
   #killTimer: NodeJS.Timeout | null = null;
+  #allLeftNothing = true;
   #leftNothing = false;
+  #isEnding = false;
 
   constructor(attemptDir: string, launch: LaunchRecord, pipes: PipeSource) {
-    this.#attemptDir = attemptDir;
+    this.attemptDir = attemptDir;
     this.#launch = launch;
     this.#pipes = pipes;
-    this.#cpuMs = launch.environments.map(() => 0);
+    this.#size = new GangSize(this, launch.graceTimeoutMs);
     const { promise, resolve } = Promise.withResolvers<ExitRecord>();
     this.ended = promise;
     this.#resolveEnded = resolve;
@@ -52,7 +59,18 @@ export class Gang {
 
   /** By rank, as far as they were spawned. */
   get identities(): readonly ProcessIdentity[] {
-    return this.#workers.map(({ identity }) => identity);
+    return identitiesOf(this.workers);
+  }
+
+  /** Its workers were asked to stop, or have ended. */
+  get isStopping(): boolean {
+    return this.#killAtMs !== null || this.#isEnding;
+  }
+
+  /** Why no worker may join it any more; `null`: one may. */
+  get closedFor(): string | null {
+    const [first] = this.#exits;
+    return first === undefined ? null : `worker ${first.worker} has ended already`;
   }
 
   /**
@@ -60,30 +78,36 @@ export class Gang {
    * gates close and none of them executes anything; if it dies after, the record says whom to kill.
    */
   async start(): Promise<void> {
-    const masterPort = await chooseFreePort(this.#launch.attemptId);
-    const workerDirs = this.#launch.environments.map((_, worker) => workerDirOf(this.#attemptDir, worker));
-    const pipes = await this.#pipes.pipesFor(workerDirs);
-    for (const [index, environment] of this.#launch.environments.entries()) {
-      const own = pipes[index];
-      if (own === undefined) throw new Error(`no pipes for worker ${index}`);
-      const worker = new WorkerProcess(own, {
-        index,
-        workerDir: workerDirOf(this.#attemptDir, index),
-        launch: this.#launch,
-        environment: { ...environment, MASTER_PORT: String(masterPort) },
-        onExit: (exit) => this.#workerExited(worker, exit),
-        onSettled: () => this.#workerSettled(),
-      });
-      this.#workers.push(worker);
-    }
-    await Promise.all(this.#workers.map(({ spawned }) => spawned));
-    writeRecord(this.#attemptDir, "workers.json", { version: 1, workers: this.identities });
+    this.#masterPort = await chooseFreePort(this.#launch.attemptId);
+    await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
-    for (const worker of this.#workers) worker.letGo();
-    writeRecord(this.#attemptDir, "running.json", { version: 1, startedAtMs: this.#startedAtMs, masterPort });
-    ringBell(this.#attemptDir);
-    this.#sampler.start(this.#workers.map(({ identity }) => identity.pid));
+    for (const worker of this.workers) worker.letGo();
+    writeRecord(this.attemptDir, "running.json", {
+      version: 1,
+      startedAtMs: this.#startedAtMs,
+      masterPort: this.#masterPort,
+      resizes: true,
+    });
+    ringBell(this.attemptDir);
+    this.#sampler.start(() => this.identities.map(({ pid }) => pid));
+  }
+
+  /** Looks which size it is to have, once it runs. */
+  resize(): void {
+    if (this.#startedAtMs > 0) this.#size.pursue();
+  }
+
+  /** Behind the ranks that it has; when this fails, nothing of their command has run. */
+  async join(joiners: readonly Joiner[]): Promise<void> {
+    const joining = await this.#spawn(joiners);
+    for (const worker of joining) worker.letGo();
+  }
+
+  recordWorkers(): void {
+    const leaving = identitiesOf(this.#size.leaving);
+    const record = { version: 1, workers: this.identities, ...(leaving.length > 0 ? { leaving } : {}) } as const;
+    writeRecord(this.attemptDir, "workers.json", record);
   }
 
   /** Asked more than once, the earliest end of the grace holds. */
@@ -95,18 +119,67 @@ export class Gang {
     this.#killAtMs = killAtMs;
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     this.#killTimer = setTimeout(() => this.#kill(), graceMs);
-    if (first) for (const worker of this.#workers) worker.askToStop();
+    if (first) for (const worker of this.workers) worker.askToStop();
+  }
+
+  /** What a worker that has left the gang left behind is killed; its rank may be given again. */
+  async clearAway(worker: WorkerProcess): Promise<void> {
+    const marks = [environmentMarkOf(this.attemptDir), worker.mark];
+    const gone = !worker.isThere || (await killSurvivors([worker.identity], marks, SURVIVOR_TIMEOUT_MS));
+    if (!(await worker.closeLogs(SURVIVOR_TIMEOUT_MS)) || !gone) this.#allLeftNothing = false;
+  }
+
+  hasSettled(worker: WorkerProcess): boolean {
+    return this.#settled.has(worker);
+  }
+
+  /** It ends when all that belong to it, and all that are leaving it, are gone. */
+  endIfSettled(): void {
+    if (this.#isEnding || this.#size.leaving.length > 0) return;
+    if (!this.workers.every((worker) => this.#settled.has(worker))) return;
+    this.#isEnding = true;
+    void this.#finish();
+  }
+
+  async #spawn(
+    wanted: readonly { readonly rank: number; readonly environment: LaunchRecord["environments"][number] }[],
+  ): Promise<WorkerProcess[]> {
+    const workerDirs = wanted.map(({ rank }) => workerDirOf(this.attemptDir, rank));
+    const pipes = await this.#pipes.pipesFor(workerDirs);
+    if (this.#isEnding) {
+      for (const own of pipes) dropPipes(own);
+      throw new Error("the gang has ended");
+    }
+    const spawned: WorkerProcess[] = [];
+    for (const [index, { rank, environment }] of wanted.entries()) {
+      const own = pipes[index];
+      if (own === undefined) throw new Error(`no pipes for worker ${rank}`);
+      const worker = new WorkerProcess(own, {
+        index: rank,
+        workerDir: workerDirOf(this.attemptDir, rank),
+        launch: this.#launch,
+        environment: { ...environment, MASTER_PORT: String(this.#masterPort) },
+        onExit: (exit) => this.#workerExited(worker, exit),
+        onSettled: () => this.#workerSettled(worker),
+      });
+      spawned.push(worker);
+      this.workers.push(worker);
+    }
+    await Promise.all(spawned.map((worker) => worker.spawned));
+    this.recordWorkers();
+    return spawned;
   }
 
   #kill(): void {
-    for (const worker of this.#workers) worker.kill();
+    for (const worker of [...this.workers, ...this.#size.leaving]) worker.kill();
   }
 
   #workerExited(worker: WorkerProcess, exit: WorkerExit): void {
-    this.#exits.push(exit);
     const cpuMs = readChildrenCpuMs();
-    this.#cpuMs[worker.index] = cpuMs - this.#cpuMsCounted;
+    this.#cpuMs[worker.index] = (this.#cpuMs[worker.index] ?? 0) + cpuMs - this.#cpuMsCounted;
     this.#cpuMsCounted = cpuMs;
+    if (this.#size.tookLeave(worker, exit)) return;
+    this.#exits.push(exit);
     const failed = exit.kind === "signalled" || exit.code !== 0;
     if (this.#killAtMs === null) {
       // It was not asked to stop: what it left behind has nothing to finish.
@@ -115,24 +188,25 @@ export class Gang {
     }
   }
 
-  #workerSettled(): void {
-    this.#settledCount += 1;
-    if (this.#settledCount === this.#workers.length) void this.#finish();
+  #workerSettled(worker: WorkerProcess): void {
+    this.#settled.add(worker);
+    if (!this.#size.settled(worker)) this.endIfSettled();
   }
 
   async #finish(): Promise<void> {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
     // The engine is about to give the accelerators to somebody else: nothing that this gang started may still hold them.
-    const gone = await killSurvivors(this.identities, environmentMarkOf(this.#attemptDir), SURVIVOR_TIMEOUT_MS);
-    const closed = await Promise.all(this.#workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
-    this.#leftNothing = gone && closed.every(Boolean);
+    const marks = [environmentMarkOf(this.attemptDir)];
+    const gone = await killSurvivors(this.identities, marks, SURVIVOR_TIMEOUT_MS);
+    const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
+    this.#leftNothing = gone && closed.every(Boolean) && this.#allLeftNothing;
     if (this.#leftNothing) this.#pipes.recycle();
-    const usage = this.#workers.map(({ index }) => ({
-      worker: index,
-      cpuMs: this.#cpuMs[index] ?? 0,
+    const usage = Array.from({ length: Math.max(this.workers.length, this.#cpuMs.length) }, (_, worker) => ({
+      worker,
+      cpuMs: this.#cpuMs[worker] ?? 0,
       rssMib: 0,
-      peakRssMib: peakRssMib[index] ?? 0,
+      peakRssMib: peakRssMib[worker] ?? 0,
     }));
     this.#resolveEnded({
       version: 1,
@@ -144,3 +218,6 @@ export class Gang {
     });
   }
 }
+
+const identitiesOf = (workers: readonly WorkerProcess[]): readonly ProcessIdentity[] =>
+  workers.filter(({ isThere }) => isThere).map(({ identity }) => identity);

@@ -1,13 +1,11 @@
 /** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
 import { mkdir } from "node:fs/promises";
-import { homedir, userInfo } from "node:os";
 import path from "node:path";
-import type { CheckpointGang, LaunchGang, StopGang, WorkerAllocation } from "@headroom/engine";
-import { makeDirectory } from "../make-directory.ts";
+import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/engine";
+import { attemptEnvironments, checkpointDirOf } from "./attempt-environments.ts";
+import type { EnvironmentSetup } from "./attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
 import {
-  checkpointRequestFileOf,
-  progressFileOf,
   readRecord,
   supervisorLastWords,
   syncDirectory,
@@ -15,23 +13,18 @@ import {
   writeRecord,
   writeRecordDurably,
 } from "./attempt-files.ts";
-import { inspectAttempt, voidAttempt } from "./attempt-inspection.ts";
+import { inspectAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
-import { attemptDirName, taskDirName } from "./attempt-names.ts";
-import { isAlive } from "./process-table.ts";
+import { attemptDirName } from "./attempt-names.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
-import type { VisibleDevices } from "./worker-environment.ts";
-import { workerEnvironments } from "./worker-environment.ts";
 
-export interface LauncherSetup {
-  readonly homeDir: string;
+export interface LauncherSetup extends EnvironmentSetup {
   readonly attemptsDir: string;
   readonly bootId: string;
   readonly log: LogLimits;
   readonly monitor: AttemptMonitor;
   readonly slots: StartSlots;
-  readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
 export class Launcher {
@@ -73,9 +66,7 @@ export class Launcher {
       return;
     }
     requestStop(attemptDir, effect);
-    const claimed = inspectAttempt(attemptDir, this.#setup.bootId);
-    // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
-    if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
+    ringSupervisor(attemptDir, this.#setup.bootId);
   }
 
   /** The workers find the request in a file and answer in another; their supervisor has no part in it. */
@@ -114,9 +105,6 @@ export class Launcher {
     for (const worker of effect.workers.keys()) {
       await mkdir(workerDirOf(attemptDir, worker), { recursive: true, mode: 0o700 });
     }
-    const checkpointDir = spec.checkpointDir ?? path.join(this.#setup.homeDir, "checkpoints", taskDirName(effect));
-    if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
-    const devices = await Promise.all(effect.workers.map((worker) => this.#setup.devicesOf(worker)));
     const record: LaunchRecord = {
       version: 1,
       attemptId,
@@ -125,16 +113,10 @@ export class Launcher {
       bootId: this.#setup.bootId,
       run: spec.run,
       workingDir: spec.dir ?? attemptDir,
-      checkpointDir,
+      checkpointDir: checkpointDirOf(this.#setup, effect),
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
-      environments: workerEnvironments(effect, {
-        progressFile: progressFileOf(attemptDir),
-        checkpointRequestFile: checkpointRequestFileOf(attemptDir),
-        checkpointDir,
-        session: sessionOf(process.env),
-        devices,
-      }),
+      environments: await attemptEnvironments(this.#setup, attemptDir, effect),
     };
     await writeRecordDurably(attemptDir, "launch.json", record);
     await syncDirectory(this.#setup.attemptsDir);
@@ -179,19 +161,4 @@ function requestStop(attemptDir: string, { graceTimeoutMs, reason }: StopGang): 
   const before = readRecord(attemptDir, "stop.json");
   if (before !== null && before.requestedAtMs + before.graceTimeoutMs <= requestedAtMs + graceTimeoutMs) return;
   writeRecord(attemptDir, "stop.json", { version: 1, requestedAtMs, graceTimeoutMs, reason });
-}
-
-/** A directory that cannot be made is the workload's to find: it may not want one. */
-function makeCheckpointDir(directory: string): void {
-  try {
-    makeDirectory(directory);
-  } catch {
-    // See above.
-  }
-}
-
-/** What a login would have set, where the control plane was started without it (a service). */
-function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
-  const { username, shell } = userInfo();
-  return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };
 }

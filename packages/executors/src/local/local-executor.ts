@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, Effect, NodeId } from "@headroom/engine";
+import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
 import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
 import { makeDirectory } from "../make-directory.ts";
 import { OperationalError } from "../operational-error.ts";
@@ -18,6 +18,7 @@ import { describeMachine, readMachine } from "./inventory.ts";
 import { Launcher } from "./launcher.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 import { readLogs } from "./log-reader.ts";
+import { Resizer } from "./resizer.ts";
 import { readBootId } from "./process-table.ts";
 import { StartSlots } from "./start-slots.ts";
 import { sampleUsage } from "./usage.ts";
@@ -41,6 +42,7 @@ class LocalExecutor implements Executor {
   readonly #bootId: string;
   readonly #monitor: AttemptMonitor;
   readonly #launcher: Launcher;
+  readonly #resizer: Resizer;
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   /** What happened before anybody watched. */
@@ -70,17 +72,21 @@ class LocalExecutor implements Executor {
       onStarted: (name) => this.#slots.release(name),
       onProblem: options.onProblem ?? ((message) => process.emitWarning(message)),
     });
-    this.#launcher = new Launcher({
+    const shared = {
       homeDir: path.resolve(options.homeDir),
       attemptsDir: this.#attemptsDir,
       bootId: this.#bootId,
+      monitor: this.#monitor,
+      devicesOf: async (worker: WorkerAllocation) => visibleDevices(worker, await this.#devicesOf(worker.node)),
+    };
+    this.#resizer = new Resizer(shared);
+    this.#launcher = new Launcher({
+      ...shared,
       log: {
         fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
         filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
       },
-      monitor: this.#monitor,
       slots: this.#slots,
-      devicesOf: async (worker) => visibleDevices(worker, await this.#devicesOf(worker.node)),
     });
   }
 
@@ -107,7 +113,9 @@ class LocalExecutor implements Executor {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
         else if (effect.kind === "stopGang") this.#launcher.stop(effect);
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
-        else throw new Error(`the local executor does not resize gangs yet`);
+        else if (effect.kind === "growGang") await this.#resizer.grow(effect);
+        else if (effect.kind === "shrinkGang") this.#resizer.shrink(effect);
+        else throw new Error("a local fleet is one machine: no worker is lost without the others");
       } catch (error) {
         this.#problem(`${effect.kind} of attempt ${effect.attemptId}`, error);
       }
@@ -131,7 +139,8 @@ class LocalExecutor implements Executor {
       throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
     }
     const hasEnded = (): boolean => readRecord(attemptDir, "exit.json") !== null;
-    yield* readLogs({ attemptDir, workerCount: launch.environments.length, hasEnded }, request, signal);
+    const workerCount = readRecord(attemptDir, "resize.json")?.sizeMax ?? launch.environments.length;
+    yield* readLogs({ attemptDir, workerCount, hasEnded }, request, signal);
   }
 
   async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
@@ -165,6 +174,7 @@ class LocalExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#slots.close();
+    this.#resizer.close();
     await this.#queue.close();
     await this.#monitor.close();
     await this.#launcher.close();

@@ -2,11 +2,11 @@
  * Writes one stream of one worker, closing a file at its size limit and removing the oldest ones. Full disks cost log lines,
  * never the work: what could not be written is counted, and the count is written as soon as something can be.
  */
-import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
 import type { LogLimits } from "./attempt-files.ts";
-import { logFileName } from "./log-files.ts";
+import { listLogFiles, logFileName } from "./log-files.ts";
 
 export class LogWriter {
   readonly #workerDir: string;
@@ -22,6 +22,13 @@ export class LogWriter {
     this.#workerDir = workerDir;
     this.#stream = stream;
     this.#limits = limits;
+    // A rank that was left and is taken again goes on where the worker before it stopped writing.
+    const before = listLogFiles(workerDir, stream);
+    const last = before.at(-1);
+    if (last === undefined) return;
+    this.#kept.push(...before.slice(0, -1).map(({ name }) => name));
+    this.#startByte = last.startByte;
+    this.#nextByte = last.startByte + (statSync(path.join(workerDir, last.name), { throwIfNoEntry: false })?.size ?? 0);
   }
 
   write(chunk: Uint8Array): void {

@@ -28,8 +28,8 @@ describe("the process table", () => {
     const identity = identityOf(zombie);
     expect(identity !== null && isAlive(identity)).toBe(false);
     expect(runningProcesses().some(({ pid }) => pid === zombie)).toBe(false);
-    expect(wasStartedWith(child.pid ?? 0, "MARK=here")).toBe(true);
-    expect(wasStartedWith(child.pid ?? 0, "MARK=her")).toBe(false);
+    expect(wasStartedWith(child.pid ?? 0, ["MARK=here"])).toBe(true);
+    expect(wasStartedWith(child.pid ?? 0, ["MARK=her"])).toBe(false);
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("exit", resolve));
     expect(readStat(2 ** 30)).toBeNull();

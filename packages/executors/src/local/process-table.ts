@@ -86,11 +86,11 @@ export function runningProcesses(): ProcessStat[] {
   return found;
 }
 
-/** Whether the environment with which a process was started holds exactly this `NAME=value`. False where it may not be read. */
-export function wasStartedWith(pid: number, assignment: string): boolean {
+/** Whether the environment with which a process was started holds exactly these `NAME=value`. False where it may not be read. */
+export function wasStartedWith(pid: number, assignments: readonly string[]): boolean {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
-    return environment.startsWith(`${assignment}\0`) || environment.includes(`\0${assignment}\0`);
+    const environment = `\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`;
+    return assignments.every((assignment) => environment.includes(`\0${assignment}\0`));
   } catch {
     return false;
   }

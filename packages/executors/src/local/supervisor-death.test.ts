@@ -43,10 +43,9 @@ async function claimed(launch: LaunchGang): Promise<void> {
 }
 
 const survivors = (launch: LaunchGang): number =>
-  findSurvivors(
-    readRecord(attemptDirOf(launch), "workers.json")?.workers ?? [],
+  findSurvivors(readRecord(attemptDirOf(launch), "workers.json")?.workers ?? [], [
     environmentMarkOf(attemptDirOf(launch)),
-  ).length;
+  ]).length;
 
 /** Occupies the thread, so that the next line runs this much later and not when the event loop comes to it. */
 function spin(ms: number): void {
@@ -67,6 +66,30 @@ describe("a supervisor killed with SIGKILL", () => {
     const end = await observer.end(launch.attemptId);
     expect(survivors(launch)).toBe(0);
     expect(end).toMatchObject({ kind: "attemptLost", detail: expect.stringContaining("vanished") });
+  });
+
+  it("takes those with it who have joined meanwhile, and those who are leaving", async () => {
+    const { executor, observer } = world.watched();
+    const launch = world.launch("trap '' TERM; setsid sleep 600 & echo ready; while :; do sleep 0.05; done", {
+      workers: 2,
+    });
+    executor.perform(launch);
+    await outputHas(executor, launch.attemptId, "ready", 1);
+    executor.perform(world.shrink(launch, 1, 600_000));
+    while (readRecord(attemptDirOf(launch), "workers.json")?.leaving === undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(readRecord(attemptDirOf(launch), "workers.json")?.workers).toHaveLength(1);
+    expect(survivors(launch)).toBeGreaterThanOrEqual(4);
+    process.kill(supervisorOf(launch), "SIGKILL");
+    expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost" });
+    expect(survivors(launch)).toBe(0);
+    const grown = world.launch("setsid sleep 600 & echo ready; while :; do sleep 0.05; done");
+    executor.perform(grown);
+    executor.perform(world.grow(grown, 2, 1));
+    await outputHas(executor, grown.attemptId, "ready", 1);
+    process.kill(supervisorOf(grown), "SIGKILL");
+    expect(await observer.end(grown.attemptId)).toMatchObject({ kind: "attemptLost" });
+    expect(survivors(grown)).toBe(0);
   });
 
   it("is found by the next instance, which buries the attempt before it says so", async () => {

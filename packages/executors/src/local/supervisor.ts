@@ -26,8 +26,8 @@ import { LogWriter } from "./log-writer.ts";
 import { identityOf } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
 
-/** The bell for a stop is SIGURG, which does nothing to a process that is not ours; this is for the case that it is missed. */
-const STOP_POLL_MS = 5_000;
+/** The bell is SIGURG, which does nothing to a process that is not ours; this is for the case that it is missed. */
+const ORDER_POLL_MS = 5_000;
 /** After a failed start nothing of the gang may run on; what resists this long is in the kernel's hands. */
 const CLEAN_UP_TIMEOUT_MS = 5_000;
 /** The end must be written down, however long the disk stays full. */
@@ -40,8 +40,8 @@ function claim(attemptDir: string): boolean {
 }
 
 const pipes = new PipeSource();
-/** What a bell for a stop means now. */
-let obeyStop: () => void = () => {};
+/** What a bell means now. */
+let obey: () => void = () => {};
 /** What a signal to this process itself means now: nothing runs, nothing is lost. */
 let stopAtOnce: () => void = () => process.exit(0);
 
@@ -54,23 +54,24 @@ interface End {
 async function supervise(attemptDir: string, launch: LaunchRecord): Promise<End> {
   const gang = new Gang(attemptDir, launch, pipes);
   // Handlers first: a stop that is written from here on is either seen below or rings.
-  obeyStop = () => {
+  obey = () => {
     const stop = readRecord(attemptDir, "stop.json");
     if (stop !== null) gang.stop(stop.graceTimeoutMs);
+    gang.resize();
   };
   stopAtOnce = () => gang.stop(launch.graceTimeoutMs);
   if (existsSync(path.join(attemptDir, "stop.json"))) return lost("It was stopped before it started.");
   try {
     await gang.start();
   } catch (error) {
-    await killSurvivors(gang.identities, environmentMarkOf(attemptDir), CLEAN_UP_TIMEOUT_MS);
+    await killSurvivors(gang.identities, [environmentMarkOf(attemptDir)], CLEAN_UP_TIMEOUT_MS);
     if (isRefusedCommand(error)) return refused(attemptDir, launch, error);
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
-  obeyStop();
+  obey();
   // Node would write its cache on its way out: too late for the starts until then, and when the home may be gone already.
   flushCompileCache();
-  const poll = setInterval(() => obeyStop(), STOP_POLL_MS);
+  const poll = setInterval(() => obey(), ORDER_POLL_MS);
   const exit = await gang.ended;
   clearInterval(poll);
   return { exit, leftNothing: gang.leftNothing };
@@ -126,7 +127,7 @@ async function serve(attemptDir: string): Promise<boolean> {
   if (!claim(attemptDir)) return true;
   const { exit, leftNothing } = await supervise(attemptDir, launch);
   await recordEnd(attemptDir, exit);
-  obeyStop = () => {};
+  obey = () => {};
   stopAtOnce = () => process.exit(0);
   return leftNothing;
 }
@@ -152,7 +153,7 @@ async function* orders(): AsyncGenerator<string> {
   }
 }
 
-process.on("SIGURG", () => obeyStop());
+process.on("SIGURG", () => obey());
 process.on("SIGHUP", () => {});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAtOnce());
 if ((await serve(path.resolve(process.argv[2] ?? ""))) && reportFree()) {

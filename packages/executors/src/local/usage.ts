@@ -35,20 +35,20 @@ export class UsageSampler {
   #peakRssMib: number[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  start(workerPids: readonly number[]): void {
-    this.#peakRssMib = workerPids.map(() => 0);
+  /** `workerPids` answers those of the moment, by rank. */
+  start(workerPids: () => readonly number[]): void {
     this.#schedule(workerPids, SAMPLE_FIRST_MS);
   }
 
-  /** The peaks by rank; 0 for a worker that ended before the first sample. */
+  /** The peaks by rank; none for a worker that ended before the first sample. */
   stop(): readonly number[] {
     if (this.#timer !== null) clearTimeout(this.#timer);
     return this.#peakRssMib;
   }
 
-  #schedule(workerPids: readonly number[], delayMs: number): void {
+  #schedule(workerPids: () => readonly number[], delayMs: number): void {
     this.#timer = setTimeout(() => {
-      for (const { worker, peakRssMib } of sampleUsage(workerPids)) {
+      for (const { worker, peakRssMib } of sampleUsage(workerPids())) {
         this.#peakRssMib[worker] = Math.max(this.#peakRssMib[worker] ?? 0, peakRssMib);
       }
       this.#schedule(workerPids, Math.min(delayMs * 2, SAMPLE_MAX_MS));

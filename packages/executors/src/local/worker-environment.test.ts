@@ -50,6 +50,23 @@ describe("the environment of workers", () => {
     expect(workerEnvironments(launch, place)[0]).not.toHaveProperty("HEADROOM_GROUP");
   });
 
+  it("tells a worker with a part of an accelerator which part and where, and no other worker anything of it", () => {
+    const gang = { workers: 2, accelerators: 1, coresMilli: 0, memoryMib: 0, profile: "3g.40gb" };
+    const launch = world.launch("true");
+    const workers = [0, 4].map((slice) => ({ node: nodeId("a"), accelerators: "1", slice }));
+    const devices = workers.map((worker) => visibleDevices(worker, { vendor: "nvidia", deviceIndices: [4, 5] }));
+    const environments = workerEnvironments(
+      { ...launch, spec: { ...launch.spec, gang }, workers },
+      { ...place, devices },
+    );
+    const names = ["CUDA_VISIBLE_DEVICES", "HEADROOM_ACCELERATOR_PROFILE", "HEADROOM_ACCELERATOR_SLICE"] as const;
+    expect(environments.map((environment) => names.map((name) => environment[name]).join(" "))).toEqual([
+      "5 3g.40gb 0",
+      "5 3g.40gb 4",
+    ]);
+    expect(Object.keys(workerEnvironments(launch, place)[0] ?? {}).join()).not.toContain("HEADROOM_ACCELERATOR");
+  });
+
   it("tells where that lies which was waited for", () => {
     const launch = { ...world.launch("true"), artifacts: [{ name: "best-model", path: "/ckpt/7" }] };
     expect(workerEnvironments(launch, place)[0]).toMatchObject({ HEADROOM_ARTIFACT_BEST_MODEL: "/ckpt/7" });

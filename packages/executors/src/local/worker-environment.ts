@@ -3,7 +3,7 @@
  * for, then the contract, which nothing overrides. Nothing of npm's, of Node's or of the control plane's own gets in.
  */
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
-import { acceleratorIndices, groupAt, shapeOf } from "@headroom/engine";
+import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/engine";
 import path from "node:path";
 
 /** A worker's accelerators as the vendor's runtime counts them. */
@@ -28,17 +28,23 @@ type Environment = Record<string, string>;
 const SESSION_NAMES = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** By rank; `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. */
-export function workerEnvironments(launch: LaunchGang, place: AttemptPlace): Environment[] {
+/** By rank; `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. `joinerNumber` tells apart who has a rank after another; 0: launched with the gang. */
+export function workerEnvironments(
+  launch: LaunchGang,
+  place: AttemptPlace,
+  joinerNumber: (rank: number) => number = () => 0,
+): Environment[] {
   const session = sessionEnvironment(place.session);
   return launch.workers.map((_, rank) => ({
     ...session,
     ...launch.spec.env,
     ...gangVariables(launch, rank),
     ...deviceVariables(place.devices[rank]),
+    ...partVariables(launch, rank),
     HEADROOM_WORKLOAD_ID: launch.workloadId,
     HEADROOM_WORKLOAD_NAME: launch.spec.name,
     HEADROOM_ATTEMPT_ID: launch.attemptId,
+    HEADROOM_WORKER_ID: `${launch.attemptId}/${rank}.${joinerNumber(rank)}`,
     HEADROOM_TASK_INDEX: String(launch.task),
     HEADROOM_CHECKPOINT_DIR: place.checkpointDir,
     HEADROOM_CHECKPOINT_REQUEST_FILE: place.checkpointRequestFile,
@@ -84,6 +90,8 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment
     NNODES: String(workers.length),
     NPROC_PER_NODE: String(Math.max(shapeOf(spec.gang, workers[rank] ?? {}).accelerators, 1)),
     MASTER_ADDR: "127.0.0.1",
+    HEADROOM_WORKERS_MIN: String(minWorkersOf(spec.gang)),
+    HEADROOM_WORKERS_MAX: String(spec.gang.workers),
     ...groupVariables(workers, spec, rank),
   };
 }
@@ -110,6 +118,17 @@ function deviceVariables(devices: VisibleDevices | undefined): Environment {
   const listed = indices.join(",");
   const cuda = vendor === "amd" ? indices.map((_, position) => position).join(",") : listed;
   return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: cuda, ROCR_VISIBLE_DEVICES: listed };
+}
+
+/**
+ * Which part of its accelerator a worker was given. The part itself, a MIG instance at this place, is there already or made by
+ * whoever starts in the worker: devices keep their numbers, and `CUDA_VISIBLE_DEVICES` names the whole one.
+ */
+function partVariables({ workers, spec }: LaunchGang, rank: number): Environment {
+  const worker = workers[rank];
+  if (worker?.slice === undefined) return {};
+  const { profile = "" } = shapeOf(spec.gang, worker);
+  return { HEADROOM_ACCELERATOR_PROFILE: profile, HEADROOM_ACCELERATOR_SLICE: String(worker.slice) };
 }
 
 /** The devices behind an allocation's indices; `deviceIndices` is the node's own list, where it is not simply 0, 1, 2, … */

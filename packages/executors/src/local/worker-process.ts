@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import type { WorkerExit } from "@headroom/engine";
 import type { LaunchRecord } from "./attempt-files.ts";
+import { workerMarkOf } from "./attempt-files.ts";
 import type { WorkerPipe, WorkerPipes } from "./fifo.ts";
 import { closeWriters } from "./fifo.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -29,12 +30,16 @@ export interface WorkerSetup {
  * cannot find, with the shell's own message in the worker's log.
  */
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
+/** Timers beyond this fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
+export const TIMER_MAX_MS = 2_147_483_647;
 /** While the rest of a stopping group has its grace, how often to look whether it is gone: nobody is told when orphans end. */
 const GROUP_POLL_MS = 50;
 
 export class WorkerProcess {
   readonly index: number;
   readonly identity: ProcessIdentity;
+  /** The assignment in the environment of all that it starts, and of nothing else of its attempt. */
+  readonly mark: string;
   /** Rejects when the operating system would not start it. */
   readonly spawned: Promise<void>;
   readonly #child: ChildProcess;
@@ -45,6 +50,7 @@ export class WorkerProcess {
 
   constructor(pipes: WorkerPipes, setup: WorkerSetup) {
     this.index = setup.index;
+    this.mark = workerMarkOf(setup.environment["HEADROOM_WORKER_ID"] ?? "");
     this.#setup = setup;
     this.#pipes = pipes;
     this.#logs = [this.#keepLog("stdout", pipes.stdout), this.#keepLog("stderr", pipes.stderr)];
@@ -69,19 +75,24 @@ export class WorkerProcess {
     this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
   }
 
+  /** The operating system has started it, at least as far as its gate. */
+  get isThere(): boolean {
+    return this.#child.pid !== undefined;
+  }
+
   letGo(): void {
     this.#gate()?.end("go\n");
   }
 
   /** A stopped process (SIGSTOP) must run to see the signal. */
   askToStop(): void {
-    if (this.#settled) return;
+    if (this.#settled || !this.isThere) return;
     signalGroup(this.identity.pid, "SIGTERM");
     signalGroup(this.identity.pid, "SIGCONT");
   }
 
   kill(): void {
-    if (!this.#settled) signalGroup(this.identity.pid, "SIGKILL");
+    if (!this.#settled && this.isThere) signalGroup(this.identity.pid, "SIGKILL");
   }
 
   /**

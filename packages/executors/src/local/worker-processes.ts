@@ -25,8 +25,8 @@ export function groupRuns(leaderPid: number): boolean {
   return runningProcesses().some((stat) => stat.group === leaderPid);
 }
 
-/** What still runs of an attempt: by the sessions and groups of its workers, and by the environment they handed on. */
-export function findSurvivors(workers: readonly ProcessIdentity[], environmentMark: string): ProcessStat[] {
+/** What still runs of an attempt, or of one worker: by sessions and groups, and by all these marks in the environment handed on. */
+export function findSurvivors(workers: readonly ProcessIdentity[], environmentMarks: readonly string[]): ProcessStat[] {
   const own = new Set<number>();
   // Where no worker was started, nothing says how old its processes are.
   let oldestTicks = workers.length === 0 ? 0 : Infinity;
@@ -41,7 +41,7 @@ export function findSurvivors(workers: readonly ProcessIdentity[], environmentMa
       stat.pid !== process.pid &&
       // What was there before the workers was not started by them, and its environment need not be read.
       stat.startTicks >= oldestTicks &&
-      (own.has(stat.session) || own.has(stat.group) || wasStartedWith(stat.pid, environmentMark)),
+      (own.has(stat.session) || own.has(stat.group) || wasStartedWith(stat.pid, environmentMarks)),
   );
 }
 
@@ -51,12 +51,12 @@ const SURVIVOR_POLL_MS = 20;
 /** Kills what still runs of an attempt until nothing does. False when something outlived the deadline (uninterruptible I/O). */
 export async function killSurvivors(
   workers: readonly ProcessIdentity[],
-  environmentMark: string,
+  environmentMarks: readonly string[],
   timeoutMs: number,
 ): Promise<boolean> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
-    const survivors = findSurvivors(workers, environmentMark);
+    const survivors = findSurvivors(workers, environmentMarks);
     if (survivors.length === 0) return true;
     for (const survivor of survivors) killProcess(survivor.pid);
     if (performance.now() > deadlineMs) return false;

@@ -1,6 +1,6 @@
 /** What can be wrong between documents that are each fine: things named twice, teams that contain each other. */
 import type { DocumentProblem } from "./document-problem.ts";
-import { nearestName } from "./nearest.ts";
+import { levelProblems } from "./fabric-levels.ts";
 import type { HeadroomDocument } from "./read-document.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
 
@@ -26,50 +26,27 @@ function duplicateProblems(documents: readonly HeadroomDocument[]): CrossProblem
   return problems;
 }
 
-/** Every tree of the fabric ends in its nodes. */
-const NODE_LEVEL = "node";
-
 /**
- * Levels of the fabric that a workload names and no site has: it would wait for ever. `known`: the levels of the fleet as it
- * is; those of sites among the documents come on top.
+ * What is wrong with the levels of the fabric that workloads and schedules name. `sites`: the levels of each site of the fleet as it
+ * is, from the widest down; those of sites among the documents come on top.
  */
-export function checkFabricLevels(documents: readonly HeadroomDocument[], known: readonly string[]): CrossProblem[] {
+export function checkFabricLevels(
+  documents: readonly HeadroomDocument[],
+  sites: readonly (readonly string[])[],
+): CrossProblem[] {
   const declared = documents.flatMap((document) =>
-    document.kind === "fleet" ? document.fleet.sites.flatMap(({ fabricLevels }) => fabricLevels) : [],
+    document.kind === "fleet" ? document.fleet.sites.map(({ fabricLevels }) => fabricLevels) : [],
   );
-  const levels = [...new Set([...known, ...declared, NODE_LEVEL])];
-  return documents.flatMap((document, index) => {
-    if (document.kind !== "workload") return [];
-    const { fabric, gang } = document.spec;
-    const ofGroups = (gang.groups ?? []).flatMap((group, at) =>
-      levelsIn(group.fabric, ["gang", "groups", at, "fabric"]),
-    );
-    const ofApart = (gang.apart?.from ?? []).map((rule, at): NamedLevel => ({
-      level: "within" in rule ? rule.within : undefined,
-      path: ["apart", "from", at, "within"],
-    }));
-    return [...levelsIn(fabric, ["fabric"]), ...ofGroups, ...ofApart].flatMap(({ level, path }): CrossProblem[] => {
-      if (level === undefined || levels.includes(level)) return [];
-      const nearest = nearestName(level, levels);
-      const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-      const message = `no site has the level ${level}${hint} (there is ${levels.join(", ")})`;
-      return [{ document: index, path, isAboutKey: false, message }];
+  const problems = (spec: WorkloadSpec, at: readonly string[], document: number): CrossProblem[] =>
+    levelProblems(spec, [...sites, ...declared]).map(({ path, message }) => {
+      // What the wire says of the gang, a document says of the workload.
+      const written = path[1] === "apart" ? path.slice(1) : path;
+      return { document, path: [...at, ...written], isAboutKey: false, message };
     });
+  return documents.flatMap((document, index) => {
+    if (document.kind === "workload") return problems(document.spec, [], index);
+    return document.kind === "schedule" ? problems(document.schedule.spec, ["workload"], index) : [];
   });
-}
-
-interface NamedLevel {
-  readonly level: string | undefined;
-  readonly path: readonly (string | number)[];
-}
-
-function levelsIn(fabric: WorkloadSpec["fabric"], path: NamedLevel["path"]): NamedLevel[] {
-  const { within, prefer, slices = [] } = fabric ?? {};
-  return [
-    { level: within, path: [...path, "within"] },
-    { level: prefer, path: [...path, "prefer"] },
-    ...slices.map((slice, at) => ({ level: slice.within, path: [...path, "slices", at, "within"] })),
-  ];
 }
 
 interface Named {

@@ -73,12 +73,19 @@ const wishes = {
   offPeak: fc.oneof(
     fc.record({ microUsdPerKwhMax: fc.nat({ max: 1e8 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
     fc.record({ gramsPerKwhMax: fc.nat({ max: 1e5 }) }),
+    fc.record({ cheapestMs: fc.integer({ min: 1, max: 1e9 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
+    fc.record({
+      cheapestMs: fc.integer({ min: 1, max: 1e9 }),
+      cleanestMs: fc.integer({ min: 1, max: 1e9 }),
+      latestStartMs: fc.nat({ max: 2 ** 40 }),
+    }),
   ),
 };
 const requiredKeys = Object.keys(common) as (keyof typeof common)[];
-/** An elastic gang, a gang of shares, or a plain one. */
+/** An elastic gang, a gang of shares or parts, or a plain one. */
 const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
   const { gang } = spec;
+  if (isShared && least % 3 === 0) return { ...spec, gang: { ...gang, accelerators: 1, profile: "1g.10gb" } };
   if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
   if (spec.kind !== "train" || least >= gang.workers) return spec;
   // Every other curve is known; so many sizes are few enough to be named.
@@ -214,8 +221,10 @@ describe("properties", () => {
         executor: fc.constantFrom("local" as const, "simulated" as const),
         acceleratorType: name,
         priceMicroUsdPerHour: fc.nat(),
+        mig: fc.constantFrom("A100-40GB" as const, "H200-141GB" as const),
         labels,
         nodeLabels: fc.dictionary(name, labels, { noNullPrototype: true, minKeys: 1, maxKeys: 3 }),
+        spares: fc.integer({ min: 1, max: 3 }),
       },
       { requiredKeys: ["name", "site", "executor", "acceleratorType", "priceMicroUsdPerHour"] },
     );
@@ -228,7 +237,7 @@ describe("properties", () => {
           const simulated = pools.filter(({ executor }) => executor === "simulated");
           const simulatedNodes = simulated.map((pool) => ({
             pool: pool.name,
-            nodeCount: 3,
+            nodeCount: 4,
             acceleratorCount: 8,
             coresMilli: 1_500,
             memoryMib: 1_025,

@@ -1,6 +1,6 @@
 /** `kind: fleet`: sites, pools, and for simulated pools the nodes; live pools find their nodes themselves. */
 import { z } from "zod";
-import type { Pool, Site } from "../fleet.ts";
+import { migDevice, type Pool, type Site } from "../fleet.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { placeDataFields, placeDataOf } from "./data-fields.ts";
@@ -68,6 +68,16 @@ const poolSchema = fields(
       "",
       (value) => readName(value, names.acceleratorType),
     ),
+    mig: optionalLeaf(
+      {
+        description: "As which device its accelerators may be divided by profiles; left out, they are not.",
+        type: "string",
+        enum: [...migDevice.options],
+        examples: ["H100-80GB"],
+      },
+      null,
+      (value): Reading<Pool["mig"] | null> => readChoice(value, migDevice.options),
+    ),
     nodes: optionalLeaf(
       {
         description: "How many nodes; only for simulated pools.",
@@ -111,6 +121,17 @@ const poolSchema = fields(
       },
       0,
       (value) => quantities.readPrice(value, priceRange),
+    ),
+    spares: optionalLeaf(
+      {
+        description:
+          "So many empty nodes are kept for work that loses some of its own, and nothing else is placed there; of fewer, all that are empty.",
+        type: "integer",
+        minimum: 1,
+        maximum: limits.SPARES_MAX,
+      },
+      null,
+      (value): Reading<number | null> => readInteger(value, { min: 1, max: limits.SPARES_MAX }),
     ),
     labels: entries(
       {
@@ -223,7 +244,11 @@ export function fleetOf(written: WrittenFleet): {
       poolNames.add(pool.name);
       problems.push(...sizeProblems(pool).map(({ field, message }) => ({ path: [...path, field], message })));
       const { name, executor, accelerator: acceleratorType, price: priceMicroUsdPerHour } = pool;
-      const said = { ...labelsOf(pool), ...placeDataOf(pool.data) };
+      const mig = pool.mig === null ? {} : { mig: pool.mig };
+      if (pool.mig !== null && acceleratorType === "")
+        problems.push({ path: [...path, "mig"], message: "says how accelerators are divided, and the pool has none" });
+      const spares = pool.spares === null ? {} : { spares: pool.spares };
+      const said = { ...mig, ...labelsOf(pool), ...placeDataOf(pool.data), ...spares };
       fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, ...said });
       if (pool.executor === "simulated" && pool.nodes !== null) fleet.simulatedNodes.push(nodesOf(pool, pool.nodes));
     }
@@ -244,6 +269,8 @@ function sizeProblems(pool: WrittenPool): { readonly field: string; readonly mes
   const isSimulated = pool.executor === "simulated";
   if (isSimulated && pool.nodes === null) return [{ field: "nodes", message: "is required for a simulated pool" }];
   if (isSimulated) {
+    if (pool.spares !== null && pool.nodes !== null && pool.spares >= pool.nodes)
+      return [{ field: "spares", message: `must be below nodes (${pool.nodes}): all of them would be spares` }];
     const hasNone = pool.accelerator === "" && pool.perNode !== null && pool.perNode > 0;
     return hasNone ? [{ field: "accelerator", message: "is required where perNode is above 0" }] : [];
   }
@@ -279,6 +306,7 @@ export function fleetDocument(fleet: FleetFromDocument): Record<string, unknown>
 function poolText(pool: Pool, simulatedNodes: readonly SimulatedNodes[]): Record<string, unknown> {
   const text: Record<string, unknown> = { name: pool.name, executor: pool.executor };
   if (pool.acceleratorType !== "") text["accelerator"] = pool.acceleratorType;
+  if (pool.mig !== undefined) text["mig"] = pool.mig;
   const nodes = simulatedNodes.find((each) => each.pool === pool.name);
   if (nodes !== undefined) {
     text["nodes"] = nodes.nodeCount;
@@ -288,6 +316,7 @@ function poolText(pool: Pool, simulatedNodes: readonly SimulatedNodes[]): Record
   }
   text["price"] = quantities.writePrice(pool.priceMicroUsdPerHour);
   if (pool.labels !== undefined) text["labels"] = { ...pool.labels };
+  if (pool.spares !== undefined) text["spares"] = pool.spares;
   if (pool.data !== undefined) text["data"] = { ...pool.data };
   if (pool.nodeLabels !== undefined) text["nodeLabels"] = { ...pool.nodeLabels };
   return text;

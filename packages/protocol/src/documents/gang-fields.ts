@@ -8,6 +8,7 @@ import {
   fabricFields,
   fabricOf,
   gangSizeOf,
+  profileLeaf,
   shareLeaf,
   type FieldProblem,
   type Placement,
@@ -56,6 +57,7 @@ const workerShape = {
     (value): Reading<number | null> => readInteger(value, acceleratorsRange),
   ),
   share: shareLeaf,
+  profile: profileLeaf,
   cores: optionalLeaf(
     {
       description: "Cores per worker, in steps of a thousandth.",
@@ -90,6 +92,8 @@ const groupNotes = {
     nodes: "workers",
     replicas: "workers",
     fraction: "share",
+    mig: "profile",
+    migProfile: "profile",
   },
 };
 
@@ -141,13 +145,14 @@ export const gangFields = fields(
 );
 
 type Group = z.output<typeof groupFields>;
-type Shape = Pick<Group, "accelerators" | "share" | "cores" | "memory">;
+type Shape = Pick<Group, "accelerators" | "share" | "profile" | "cores" | "memory">;
 
-const shapeOf = ({ accelerators, share, cores, memory }: Shape) => ({
-  accelerators: accelerators ?? (share === null ? 0 : 1),
+const shapeOf = ({ accelerators, share, profile, cores, memory }: Shape) => ({
+  accelerators: accelerators ?? (share === null && profile === null ? 0 : 1),
   coresMilli: cores ?? DEFAULT_CORES_MILLI,
   memoryMib: memory ?? 0,
   ...(share === null ? {} : { shareMilli: share }),
+  ...(profile === null ? {} : { profile }),
 });
 
 function groupOf(group: Group): GangGroup {
@@ -181,7 +186,7 @@ export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Writt
   if (groups === undefined) return [];
   const problems: FieldProblem[] = [];
   const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
-  for (const field of ["workers", "accelerators", "share", "cores", "memory"] as const)
+  for (const field of ["workers", "accelerators", "share", "profile", "cores", "memory"] as const)
     if (gang[field] !== null) say(["gang", field], "is said group by group where gang.groups is given");
   if (onNodeLoss === "replace") say(["onNodeLoss"], "is not supported yet where gang.groups is given: leave it out");
   if (elastic !== undefined) say(["elastic"], "is said group by group, as min, where gang.groups is given");
@@ -196,13 +201,18 @@ export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Writt
       say([...path, "min"], `must be at most workers, ${group.workers}, got ${group.min}`);
     if (group.share !== null && (group.accelerators ?? 1) !== 1)
       say([...path, "share"], `is the part of one accelerator: leave accelerators out or make it 1`);
+    if (group.profile !== null && (group.accelerators ?? 1) !== 1)
+      say([...path, "profile"], `is a part of one accelerator: leave accelerators out or make it 1`);
+    if (group.profile !== null && group.share !== null)
+      say([...path, "profile"], "leaves no room for a share: give one of them");
   });
   return problems;
 }
 
-const shapeText = ({ accelerators, shareMilli, coresMilli, memoryMib }: WorkloadSpec["gang"]) => ({
+const shapeText = ({ accelerators, shareMilli, profile, coresMilli, memoryMib }: WorkloadSpec["gang"]) => ({
   accelerators,
   ...(shareMilli === undefined ? {} : { share: shareMilli / 1000 }),
+  ...(profile === undefined ? {} : { profile }),
   cores: quantities.writeCores(coresMilli),
   memory: quantities.writeMemory(memoryMib),
 });

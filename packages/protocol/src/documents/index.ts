@@ -4,6 +4,7 @@
  * Start with `read-document.ts`; the kinds are in `*-document.ts`, units in `quantities.ts`, messages in `field.ts`.
  */
 export { calendarDocument } from "./calendar-documents.ts";
+export { levelProblems, shapeProblems, type LevelProblem } from "./fabric-levels.ts";
 export { checkDocuments, checkFabricLevels, type CrossProblem } from "./check-documents.ts";
 export { pathText, type DocumentProblem } from "./document-problem.ts";
 export { fleetDocument, type FleetFromDocument, type SimulatedNodes } from "./fleet-document.ts";

@@ -60,5 +60,8 @@ describe("model", () => {
     expect(problemsIn(train({ model, gang: { share: 0.5 } }))).toEqual([
       "model: needs whole accelerators, not gang.share",
     ]);
+    expect(problemsIn(train({ model, gang: { profile: "1g.10gb" } }))).toEqual([
+      "model: needs whole accelerators, not gang.profile",
+    ]);
   });
 });

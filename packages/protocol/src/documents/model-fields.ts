@@ -215,7 +215,11 @@ export const modelShape = fields(modelFields, {
 export type ModelWish = z.output<typeof modelShape>;
 
 interface WithModel {
-  readonly gang: { readonly accelerators: number | null; readonly share: number | null };
+  readonly gang: {
+    readonly accelerators: number | null;
+    readonly share: number | null;
+    readonly profile: string | null;
+  };
   readonly model?: ModelWish | undefined;
 }
 
@@ -229,6 +233,8 @@ export function modelProblems({ gang, model }: WithModel): FieldProblem[] {
     problems.push({ path: ["model", "config"], message: "does not go with preset: give one of them" });
   }
   if (gang.share !== null) problems.push({ path: ["model"], message: "needs whole accelerators, not gang.share" });
+  else if (gang.profile !== null)
+    problems.push({ path: ["model"], message: "needs whole accelerators, not gang.profile" });
   else if ((gang.accelerators ?? 0) < 1) {
     problems.push({ path: ["model"], message: "needs gang.accelerators: how many each worker trains on" });
   }

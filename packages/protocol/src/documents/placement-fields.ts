@@ -1,4 +1,4 @@
-/** Where a gang may lie and how many workers it has: `fabric`, `selector`, `spread`, `elastic`, `gang.share`. */
+/** Where a gang may lie and how many workers it has: `fabric`, `selector`, `spread`, `elastic`, `gang.share`, `gang.profile`. */
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
@@ -122,6 +122,16 @@ export const shareLeaf = optionalLeaf(
   },
 );
 
+export const profileLeaf = optionalLeaf(
+  {
+    description: "The part of one accelerator that a worker has, of those that the pool's accelerators divide into.",
+    type: "string",
+    examples: ["1g.10gb", "3g.40gb"],
+  },
+  null,
+  (value): Reading<string | null> => readName(value, names.migProfile),
+);
+
 export const placementShape = {
   elastic: elasticFields.optional().meta({ description: "How few and how many workers will do." }),
   fabric: fabricFields.optional().meta({ description: "Where in the fabric the workers may lie." }),
@@ -142,6 +152,7 @@ export interface Placement {
     readonly workers: number | null;
     readonly accelerators: number | null;
     readonly share: number | null;
+    readonly profile: string | null;
   };
   readonly elastic?: z.output<typeof elasticFields> | undefined;
   readonly fabric?: z.output<typeof fabricFields> | undefined;
@@ -160,14 +171,15 @@ export function gangSizeOf({
   elastic,
 }: Placement): Pick<
   WorkloadSpec["gang"],
-  "workers" | "accelerators" | "minWorkers" | "shareMilli" | "throughputMilli"
+  "workers" | "accelerators" | "minWorkers" | "shareMilli" | "profile" | "throughputMilli"
 > {
   const most = elastic?.max ?? gang.workers ?? elastic?.min ?? 1;
   const least = elastic?.min ?? (elastic === undefined ? most : (gang.workers ?? 1));
   return {
     workers: most,
-    accelerators: gang.accelerators ?? (gang.share === null ? 0 : 1),
+    accelerators: gang.accelerators ?? (gang.share === null && gang.profile === null ? 0 : 1),
     ...(gang.share === null ? {} : { shareMilli: gang.share }),
+    ...(gang.profile === null ? {} : { profile: gang.profile }),
     ...(least < most ? { minWorkers: least } : {}),
     ...(least < most && elastic?.throughput != null ? { throughputMilli: [...elastic.throughput] } : {}),
   };
@@ -200,6 +212,13 @@ export function placementProblems({ gang, elastic, fabric }: Placement): FieldPr
       ["gang", "share"],
       `is the part of one accelerator: leave gang.accelerators out or make it 1, got ${gang.accelerators}`,
     );
+  if (gang.profile !== null && gang.accelerators !== null && gang.accelerators !== 1)
+    say(
+      ["gang", "profile"],
+      `is a part of one accelerator: leave gang.accelerators out or make it 1, got ${gang.accelerators}`,
+    );
+  if (gang.profile !== null && gang.share !== null)
+    say(["gang", "profile"], "leaves no room for a share: give one of them");
   if (fabric !== undefined && fabric.within === null && fabric.prefer === null && fabric.slices === undefined)
     say(["fabric"], "needs within, prefer or slices");
   return problems;

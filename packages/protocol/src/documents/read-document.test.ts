@@ -135,6 +135,14 @@ describe("teams and fleets", () => {
     ]);
   });
 
+  it("reads how many nodes are kept as spares, and refuses to keep all of a simulated pool", () => {
+    const withSpares = (spares: number) => ({ kind: "fleet", sites: [{ name: "dc1", pools: [{ ...pool, spares }] }] });
+    expect(documentIn(withSpares(3))).toMatchObject({ fleet: { pools: [{ name: "h100", spares: 3 }] } });
+    expect(problemsIn(withSpares(4))).toEqual([
+      "sites[0].pools[0].spares: must be below nodes (4): all of them would be spares",
+    ]);
+  });
+
   it("refuses pools that say what nothing would look at, or the same name twice", () => {
     const sites = [{ name: "dc1", pools: [{ name: "here", nodes: 3 }, pool, pool] }];
     expect(problemsIn({ kind: "fleet", sites })).toEqual([
@@ -166,17 +174,42 @@ describe("between documents", () => {
       kind: "fleet",
       sites: [{ name: "dc1", fabric: ["spine", "leaf", "node"], pools: [{ name: "p" }] }],
     });
-    const levels = (documents: readonly HeadroomDocument[], known: readonly string[]): string[] =>
-      checkFabricLevels(documents, known).map(
+    const levels = (documents: readonly HeadroomDocument[], sites: readonly string[][]): string[] =>
+      checkFabricLevels(documents, sites).map(
         ({ document, path, message }) => `${document} ${pathText(path)}: ${message}`,
       );
-    expect(levels([fleet, workload], ["rail"])).toEqual([
+    expect(levels([fleet, workload], [["rail"]])).toEqual([
       "1 fabric.within: no site has the level leef; did you mean leaf? (there is rail, spine, leaf, node)",
     ]);
-    expect(levels([workload], ["leef"])).toEqual([
+    expect(levels([workload], [["leef"]])).toEqual([
       "0 fabric.slices[0].within: no site has the level rail (there is leef, node)",
     ]);
     expect(levels([documentIn(train({ fabric: { within: "node" } }))], [])).toEqual([]);
+    const scheduled = { kind: "schedule", name: "s", cron: "@hourly", workload: train({ fabric: { within: "leef" } }) };
+    expect(levels([documentIn(scheduled)], [["leaf"]])).toEqual([
+      "0 workload.fabric.within: no site has the level leef; did you mean leaf? (there is leaf, node)",
+    ]);
+    const apart = documentIn(train({ apart: { from: [{ set: "chat", within: "rail" }] } }));
+    expect(levels([apart], [])).toEqual(["0 apart.from[0].within: no site has the level rail (there is node)"]);
+  });
+
+  it("tells a preferred level that is wider than the required one", () => {
+    const told = (within: string, prefer: string, sites: readonly string[][]): string[] =>
+      checkFabricLevels([documentIn(train({ fabric: { within, prefer } }))], sites).map(
+        ({ path, message }) => `${pathText(path)}: ${message}`,
+      );
+    expect(told("node", "spine", [["spine", "leaf"]])).toEqual([
+      "fabric.prefer: must not be wider than within: one node is required already, and lies in one spine",
+    ]);
+    expect(told("spine", "leaf", [["spine", "leaf"]])).toEqual([]);
+    expect(told("leaf", "leaf", [["spine", "leaf"]])).toEqual([]);
+    // At one of the sites it can be had.
+    expect(
+      told("spine", "leaf", [
+        ["spine", "leaf"],
+        ["leaf", "spine"],
+      ]),
+    ).toEqual([]);
   });
 
   it("tells what is declared twice", () => {

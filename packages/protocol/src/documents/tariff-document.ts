@@ -9,10 +9,39 @@ import { fields, leaf, optionalLeaf, readName } from "./field.ts";
 import { instantPattern, readInstant, writeInstant } from "./instants.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
-import type { Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./reading.ts";
 
 const instant = { type: "string", pattern: instantPattern };
 const readMoment = (value: unknown): Reading<number | null> => readInstant(value);
+
+const oneOrList = (pattern: string) => ({
+  anyOf: [
+    { type: "string", pattern },
+    { type: "array", items: { type: "string", pattern } },
+  ],
+});
+
+const readPrice = (value: unknown): Reading<number> =>
+  quantities.readEnergyPrice(value, { min: 0, max: limits.MICRO_USD_PER_KWH_MAX });
+const readGrams = (value: unknown): Reading<number> =>
+  quantities.readCarbon(value, { min: 0, max: limits.GRAMS_PER_KWH_MAX });
+
+/** One, or those of a forecast. */
+function readFigures(
+  value: unknown,
+  readOne: (each: unknown) => Reading<number>,
+): Reading<number | readonly number[] | null> {
+  if (!Array.isArray(value)) return readOne(value);
+  if (value.length === 0 || value.length > limits.SERIES_STEPS_MAX)
+    return refuse(`must be 1 to ${limits.SERIES_STEPS_MAX} figures, got ${shown(value)}`);
+  const found: number[] = [];
+  for (const each of value) {
+    const reading = readOne(each);
+    if (!reading.ok) return reading;
+    found.push(reading.value);
+  }
+  return read(found);
+}
 
 export const tariffSchema = fields(
   {
@@ -46,26 +75,35 @@ export const tariffSchema = fields(
     ),
     start: optionalLeaf({ description: "When it begins, once, instead of `cron`.", ...instant }, null, readMoment),
     end: optionalLeaf({ description: "When it is over.", ...instant }, null, readMoment),
-    price: optionalLeaf(
+    step: optionalLeaf(
       {
-        description: "For a kilowatt-hour.",
+        description:
+          "A forecast, from `start` on: how long each figure of `price` and `carbon` holds, which are lists then.",
         type: "string",
-        pattern: quantities.energyPricePattern,
-        examples: ["0.08 USD/kWh"],
+        pattern: quantities.durationPattern,
+        examples: ["1h"],
       },
       null,
       (value): Reading<number | null> =>
-        quantities.readEnergyPrice(value, { min: 0, max: limits.MICRO_USD_PER_KWH_MAX }),
+        quantities.readDuration(value, { min: limits.SERIES_STEP_MS_MIN, max: limits.DURATION_MS_MAX }),
+    ),
+    price: optionalLeaf(
+      {
+        description: "For a kilowatt-hour; of a forecast a list of these.",
+        ...oneOrList(quantities.energyPricePattern),
+        examples: ["0.08 USD/kWh"],
+      },
+      null,
+      (value) => readFigures(value, readPrice),
     ),
     carbon: optionalLeaf(
       {
-        description: "Carbon dioxide in a kilowatt-hour.",
-        type: "string",
-        pattern: quantities.carbonPattern,
+        description: "Carbon dioxide in a kilowatt-hour; of a forecast a list of these.",
+        ...oneOrList(quantities.carbonPattern),
         examples: ["120 g/kWh"],
       },
       null,
-      (value): Reading<number | null> => quantities.readCarbon(value, { min: 0, max: limits.GRAMS_PER_KWH_MAX }),
+      (value) => readFigures(value, readGrams),
     ),
   },
   {
@@ -75,9 +113,11 @@ export const tariffSchema = fields(
 
 type Written = z.output<typeof tariffSchema>;
 
-export function tariffProblems({ cron, lasts, start, end, price, carbon }: Written): FieldProblem[] {
+export function tariffProblems(written: Written): FieldProblem[] {
+  const { cron, lasts, start, end, step, price, carbon } = written;
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
+  if (step !== null) return forecastProblems(written);
   if ((cron === null) === (start === null)) add("cron", "or start is required, one of the two");
   else if (cron !== null && lasts === null) add("lasts", "is required beside cron");
   else if (start !== null && end === null) add("end", "is required beside start");
@@ -85,20 +125,44 @@ export function tariffProblems({ cron, lasts, start, end, price, carbon }: Writt
   if (start !== null && lasts !== null) add("lasts", "must be left out beside start: say when it ends");
   if (start !== null && end !== null && end <= start) add("end", `must lie after start, ${writeInstant(start)}`);
   if (price === null && carbon === null) add("price", "or carbon is required, or both");
+  for (const field of ["price", "carbon"] as const)
+    if (Array.isArray(written[field])) add(field, "must be one figure, or there must be a step for the list");
   return problems;
 }
 
-export function tariffOf({ name, site, cron, lasts, start, end, price, carbon }: Written): Tariff {
+function forecastProblems({ cron, lasts, start, end, price, carbon }: Written): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const add = (field: string, message: string): void => void problems.push({ path: [field], message });
+  if (start === null) add("start", "is required beside step");
+  for (const [field, value] of Object.entries({ cron, lasts, end }))
+    if (value !== null) add(field, "must be left out beside step");
+  if (price === null && carbon === null) add("price", "or carbon is required, or both");
+  for (const [field, value] of Object.entries({ price, carbon }))
+    if (typeof value === "number") add(field, "must be a list beside step");
+  return problems;
+}
+
+export function tariffOf(written: Written): Tariff {
+  const { name, site, price, carbon } = written;
   return {
     kind: "tariff",
     name,
     ...(site === null ? {} : { site }),
-    when:
-      cron === null
-        ? { kind: "once", startMs: start ?? 0, endMs: end ?? 0 }
-        : { kind: "recurring", times: cron, durationMs: lasts ?? 0 },
-    ...(price === null ? {} : { microUsdPerKwh: price }),
-    ...(carbon === null ? {} : { gramsPerKwh: carbon }),
+    when: timesOf(written),
+    ...(typeof price === "number" ? { microUsdPerKwh: price } : {}),
+    ...(typeof carbon === "number" ? { gramsPerKwh: carbon } : {}),
+  };
+}
+
+function timesOf({ cron, lasts, start, end, step, price, carbon }: Written): Tariff["when"] {
+  if (cron !== null) return { kind: "recurring", times: cron, durationMs: lasts ?? 0 };
+  if (step === null) return { kind: "once", startMs: start ?? 0, endMs: end ?? 0 };
+  return {
+    kind: "series",
+    startMs: start ?? 0,
+    stepMs: step,
+    ...(typeof price === "object" && price !== null ? { microUsdPerKwh: [...price] } : {}),
+    ...(typeof carbon === "object" && carbon !== null ? { gramsPerKwh: [...carbon] } : {}),
   };
 }
 
@@ -108,10 +172,26 @@ export function tariffDocument({ name, site, when, microUsdPerKwh, gramsPerKwh }
     kind: "tariff",
     name,
     ...(site === undefined ? {} : { site }),
-    ...(when.kind === "once"
-      ? { start: writeInstant(when.startMs), end: writeInstant(when.endMs) }
-      : { cron: writeCron(when.times), lasts: quantities.writeDuration(when.durationMs) }),
+    ...timesText(when),
     ...(microUsdPerKwh === undefined ? {} : { price: quantities.writeEnergyPrice(microUsdPerKwh) }),
     ...(gramsPerKwh === undefined ? {} : { carbon: quantities.writeCarbon(gramsPerKwh) }),
   };
+}
+
+function timesText(when: Tariff["when"]): Record<string, unknown> {
+  switch (when.kind) {
+    case "once":
+      return { start: writeInstant(when.startMs), end: writeInstant(when.endMs) };
+    case "recurring":
+      return { cron: writeCron(when.times), lasts: quantities.writeDuration(when.durationMs) };
+    case "series": {
+      const { startMs, stepMs, microUsdPerKwh, gramsPerKwh } = when;
+      return {
+        start: writeInstant(startMs),
+        step: quantities.writeDuration(stepMs),
+        ...(microUsdPerKwh === undefined ? {} : { price: microUsdPerKwh.map(quantities.writeEnergyPrice) }),
+        ...(gramsPerKwh === undefined ? {} : { carbon: gramsPerKwh.map(quantities.writeCarbon) }),
+      };
+    }
+  }
 }

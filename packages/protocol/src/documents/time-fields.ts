@@ -13,6 +13,8 @@ const durationRange = { min: 0, max: limits.DURATION_MS_MAX };
 const duration = { type: "string", pattern: quantities.durationPattern };
 const instant = { type: "string", pattern: instantPattern };
 const readSpan = (value: unknown): Reading<number | null> => quantities.readDuration(value, durationRange);
+const readTime = (value: unknown): Reading<number | null> =>
+  quantities.readDuration(value, { ...durationRange, min: 1 });
 const readMoment = (value: unknown): Reading<number | null> => readInstant(value);
 
 function readProduces(value: unknown): Reading<string[] | null> {
@@ -115,6 +117,24 @@ const offPeakFields = fields(
       null,
       (value): Reading<number | null> => quantities.readCarbon(value, carbonRange),
     ),
+    cheapest: optionalLeaf(
+      {
+        description: "Only in the so much time in which power costs least, until it starts anyway.",
+        ...duration,
+        examples: ["4h"],
+      },
+      null,
+      readTime,
+    ),
+    cleanest: optionalLeaf(
+      {
+        description: "Only in the so much time in which power has least carbon in it, until it starts anyway.",
+        ...duration,
+        examples: ["4h"],
+      },
+      null,
+      readTime,
+    ),
     latestStart: optionalLeaf(
       { description: "From this instant on it starts anyway.", ...instant, examples: ["2027-03-02T04:00:00Z"] },
       null,
@@ -130,8 +150,8 @@ const offPeakFields = fields(
       until: "latestStart",
     },
   },
-).refine(({ maxPrice, maxCarbon }) => maxPrice !== null || maxCarbon !== null, {
-  message: "must say maxPrice, maxCarbon or both",
+).refine((said) => [said.maxPrice, said.maxCarbon, said.cheapest, said.cleanest].some((bound) => bound !== null), {
+  message: "must say maxPrice, maxCarbon, cheapest or cleanest",
 });
 
 export const timeShape = {
@@ -209,17 +229,27 @@ interface Terms {
   readonly offPeak?: OffPeak | undefined;
 }
 
-const offPeakOf = ({ maxPrice, maxCarbon, latestStart }: OffPeak): NonNullable<WorkloadSpec["offPeak"]> => ({
+const offPeakOf = ({
+  maxPrice,
+  maxCarbon,
+  cheapest,
+  cleanest,
+  latestStart,
+}: OffPeak): NonNullable<WorkloadSpec["offPeak"]> => ({
   ...(maxPrice === null ? {} : { microUsdPerKwhMax: maxPrice }),
   ...(maxCarbon === null ? {} : { gramsPerKwhMax: maxCarbon }),
+  ...(cheapest === null ? {} : { cheapestMs: cheapest }),
+  ...(cleanest === null ? {} : { cleanestMs: cleanest }),
   ...(latestStart === null ? {} : { latestStartMs: latestStart }),
 });
 
 const offPeakText = (offPeak: NonNullable<WorkloadSpec["offPeak"]>): Record<string, unknown> => {
-  const { microUsdPerKwhMax, gramsPerKwhMax, latestStartMs } = offPeak;
+  const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs, latestStartMs } = offPeak;
   return {
     ...(microUsdPerKwhMax === undefined ? {} : { maxPrice: quantities.writeEnergyPrice(microUsdPerKwhMax) }),
     ...(gramsPerKwhMax === undefined ? {} : { maxCarbon: quantities.writeCarbon(gramsPerKwhMax) }),
+    ...(cheapestMs === undefined ? {} : { cheapest: quantities.writeDuration(cheapestMs) }),
+    ...(cleanestMs === undefined ? {} : { cleanest: quantities.writeDuration(cleanestMs) }),
     ...(latestStartMs === undefined ? {} : { latestStart: writeInstant(latestStartMs) }),
   };
 };
@@ -248,7 +278,13 @@ export function timeProblems(terms: Terms): FieldProblem[] {
         message: "must be left out beside an artifact: it is waited for, not the end",
       });
   }
-  const { notBefore, deadline } = terms;
+  const { notBefore, deadline, offPeak } = terms;
+  const asksForLeast = offPeak !== undefined && (offPeak.cheapest !== null || offPeak.cleanest !== null);
+  if (asksForLeast && offPeak.latestStart === null && deadline === null)
+    problems.push({
+      path: ["offPeak", "latestStart"],
+      message: "or a deadline is required: the cheapest or cleanest time is that before it",
+    });
   if (notBefore !== null && deadline !== null && deadline <= notBefore) {
     problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeInstant(notBefore)}` });
   }

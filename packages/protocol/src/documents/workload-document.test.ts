@@ -64,7 +64,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, share, cores, memory, groups, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, share, profile, cores, memory, groups, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [
@@ -141,6 +141,7 @@ describe("workloads", () => {
       { workers: 8, minWorkers: 2 },
     ],
     ["equal bounds", { elastic: { min: 4, max: 4 } }, { workers: 4, minWorkers: undefined }],
+    ["a part of one accelerator", { gang: { profile: "3g.40gb" } }, { accelerators: 1, profile: "3g.40gb" }],
     ["a share of one accelerator", { gang: { share: 0.25 } }, { accelerators: 1, shareMilli: 250 }],
   ])("takes %s", (_, fields, gang) => {
     const document = documentIn(train(fields));
@@ -157,6 +158,11 @@ describe("workloads", () => {
       "gang.workers: must be at least elastic.min, 2, got 1; leave it out where elastic says both",
     ],
     [{ elastic: { minimum: 4, max: 8 } }, "elastic.minimum: unknown field; did you mean min?"],
+    [{ gang: { profile: "3g.40gb", share: 0.5 } }, "gang.profile: leaves no room for a share: give one of them"],
+    [
+      { gang: { profile: "1g.10gb", accelerators: 2 } },
+      "gang.profile: is a part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+    ],
     [{ gang: { share: 1 } }, "gang.share: must be below 1; leave it out for whole accelerators"],
     [{ gang: { share: 0.0005 } }, "gang.share: must be a whole number of thousandths of an accelerator, got 0.0005"],
     [

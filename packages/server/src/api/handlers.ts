@@ -4,12 +4,14 @@ import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headr
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { OperationName, operations } from "@headroom/protocol";
 import {
+  applyWarnings,
   calendarList,
   chosenPolicy,
   engineDocuments,
   engineSpec,
   eventEnvelope,
   fleetView,
+  levelRefusal,
   nodeList,
   nodeView,
   policyView,
@@ -17,6 +19,7 @@ import {
   queueView,
   rejectionProblem,
   scheduleList,
+  specsToApply,
   statusView,
   teamList,
   verdictView,
@@ -24,6 +27,7 @@ import {
   workloadList,
   workloadView,
 } from "@headroom/views";
+import type { NamedSpec } from "@headroom/views";
 import type { WhatIfChange } from "@headroom/sim";
 import type { z } from "zod";
 import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
@@ -105,6 +109,15 @@ function aboutTeam(error: unknown): unknown {
   return refuse("unknownTeamName", error.problem.detail);
 }
 
+async function checkLevels(
+  { driver }: ControlPlane,
+  specs: readonly NamedSpec[],
+  declared: Partial<Pick<Call<"apply">["body"], "sites" | "teams">> = {},
+): Promise<void> {
+  const refusal = await driver.read(({ state }) => levelRefusal(state, specs, declared));
+  if (refusal !== null) throw refusal;
+}
+
 /** A policy and teams that are tried: refused where they would be if they were declared. */
 async function tried(
   driver: ControlPlane["driver"],
@@ -121,6 +134,7 @@ async function tried(
 export const handlers: Handlers = {
   listWorkloads: ({ driver }, { query }) => driver.read((engine) => workloadList(engine, query)),
   submitWorkload: async (plane, call) => {
+    await checkLevels(plane, [{ pointer: "", spec: call.body }]);
     const wanted = { kind: "submitWorkload", spec: engineSpec(call.body) } as const;
     const { workloadId } = await command(plane, call, wanted, "workloadSubmitted");
     return { workloadId };
@@ -153,8 +167,9 @@ export const handlers: Handlers = {
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
     return answer;
   },
-  forecastWorkload: async ({ outlook }, { body }) => {
-    const answer = await outlook.ask({ kind: "forecast", spec: engineSpec(body) });
+  forecastWorkload: async (plane, { body }) => {
+    await checkLevels(plane, [{ pointer: "", spec: body }]);
+    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body) });
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
@@ -181,14 +196,22 @@ export const handlers: Handlers = {
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call) => {
+    await checkLevels(plane, specsToApply(call.body), call.body);
+    const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body));
+    const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
+    if (call.query.dryRun === true && call.query.forecast === true) {
+      const answer = await plane.outlook.ask({ kind: "apply", documents });
+      if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
+      return { ...answer.plan, ...warned };
+    }
     if (call.query.dryRun === true) {
       const forecast = await plane.driver.read((engine) => planApply(engine, documents));
       if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
-      return { dryRun: true, changes: [...forecast.changes] };
+      return { dryRun: true, changes: [...forecast.changes], ...warned };
     }
     const { changes } = await command(plane, call, { kind: "apply", ...documents }, "applied");
-    return { dryRun: false, changes: [...changes] };
+    return { dryRun: false, changes: [...changes], ...warned };
   },
   fleet: ({ driver }) => driver.read(fleetView),
   listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),

@@ -65,6 +65,22 @@ describe("bodies", () => {
     });
   });
 
+  it.each([
+    ["submits", "/v1/workloads", (spec: object) => spec, ""],
+    ["asks about", "/v1/workloads/explain", (spec: object) => spec, ""],
+    ["declares", "/v1/apply", (spec: object) => ({ workloads: [least, spec] }), "/workloads/1"],
+  ])("refuses levels of the fabric that no site has, whoever %s the work", async (_who, path, bodyOf, pointer) => {
+    const group = { name: "a", accelerators: 1, fabric: { within: "node", prefer: "rail" } };
+    const spec = { ...least, name: "placed", fabric: { within: "nolevel" }, gang: { groups: [group] } };
+    await changesNothing(async () => {
+      const init = { method: "POST", body: JSON.stringify(bodyOf(spec)), headers: json };
+      const answer = await problemIn(await live.request(path, init));
+      expect(answer).toMatchObject({ status: 422, code: "invalidRequest" });
+      expect(answer.pointers).toEqual([`${pointer}/fabric/within`, `${pointer}/gang/groups/0/fabric/prefer`]);
+      expect(answer.detail).toContain("no site has the level nolevel");
+    });
+  });
+
   it("refuses a key that would change the object it is read into", async () => {
     const text = JSON.stringify(least).replace("{", '{"__proto__":{"kind":"batch"},');
     expect((await problemIn(await post(text))).pointers).toEqual(["/__proto__"]);

@@ -1,14 +1,15 @@
 /** What is asked about the time to come, and what the answer to each kind of question is. */
-import type { WorkloadSpec } from "@headroom/engine";
+import type { ApplyDocuments, WorkloadSpec } from "@headroom/engine";
 import type { Defragmentation, StartEstimate, StartingChanges, WhatIfAnswer } from "@headroom/protocol";
 import type { WhatIfChange } from "@headroom/sim";
-import type { ForecastView } from "@headroom/views";
+import type { ApplyForecastView, ForecastView } from "@headroom/views";
 
 export type OutlookQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
   | { readonly kind: "defragmentation" }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec }
+  | { readonly kind: "apply"; readonly documents: ApplyDocuments }
   | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
 export interface OutlookAnswers {
@@ -18,6 +19,7 @@ export interface OutlookAnswers {
   readonly estimate: StartEstimate | null;
   readonly defragmentation: Defragmentation;
   readonly forecast: ForecastView;
+  readonly apply: ApplyForecastView;
   readonly whatIf: WhatIfAnswer;
 }
 

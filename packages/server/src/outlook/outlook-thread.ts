@@ -3,7 +3,15 @@ import { parentPort } from "node:worker_threads";
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
-import { defragmentationView, estimateView, forecastView, startingChangesView, whatIfView } from "@headroom/views";
+import {
+  applyForecastView,
+  defragmentationView,
+  estimateView,
+  forecastView,
+  startingChangesView,
+  whatIfView,
+} from "@headroom/views";
+import type { StartEstimator } from "@headroom/views";
 import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
 
 /** Enough for a chart across a page. */
@@ -17,11 +25,17 @@ function fork({ snapshot, nowMs }: OutlookRequest): Engine {
   return engine;
 }
 
+const estimates =
+  (nowMs: number): StartEstimator =>
+  (engine) =>
+    estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).map((each) => ({
+      ...each,
+      atMs: nowMs,
+    }));
+
 function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["estimate"] {
-  const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).find(
-    ({ workloadId }) => workloadId === id,
-  );
-  return found === undefined ? null : estimateView({ ...found, atMs: nowMs });
+  const found = estimates(nowMs)(engine).find(({ workloadId }) => workloadId === id);
+  return found === undefined ? null : estimateView(found);
 }
 
 function answer(engine: Engine, question: OutlookQuestion, nowMs: number): OutlookAnswers[OutlookQuestion["kind"]] {
@@ -33,7 +47,9 @@ function answer(engine: Engine, question: OutlookQuestion, nowMs: number): Outlo
     case "defragmentation":
       return defragmentationView(engine);
     case "forecast":
-      return forecastView(engine, question.spec);
+      return forecastView(engine, question.spec, estimates(nowMs));
+    case "apply":
+      return applyForecastView(engine, question.documents, estimates(nowMs));
     case "whatIf": {
       const options = {
         nowMs,

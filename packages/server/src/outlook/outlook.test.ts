@@ -47,6 +47,36 @@ describe("looking ahead", () => {
     expect((await live.client.status()).sequence).toBe(before);
   });
 
+  it("says when work would start that is not submitted yet, and what would become of what is declared", async () => {
+    const { items } = await live.client.listNodes();
+    const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };
+    await live.client.submitWorkload({ ...train("holder", whole), run: "sleep 60" });
+    const range = { p10AtMs: expect.any(Number), p50AtMs: expect.any(Number), p90AtMs: expect.any(Number) };
+    const waits = { kind: "waits", verdict: { kind: "blocked" }, estimate: expect.objectContaining(range) };
+    expect(await live.client.forecastWorkload(train("next", whole))).toMatchObject(waits);
+    const hopeless = await live.client.forecastWorkload(train("never", { workers: 500, coresMilli: 1000 }));
+    expect(hopeless).toMatchObject({ kind: "waits", estimate: null });
+    const team = { name: "new", parent: null, limit: {} };
+    const workloads = [
+      { ...train("one", whole), team: "new" },
+      { ...train("none", { coresMilli: 0 }), team: "new" },
+    ];
+    const plan = await live.client.apply({ teams: [team], workloads }, { dryRun: true, forecast: true });
+    expect(plan).toMatchObject({
+      dryRun: true,
+      changes: [
+        { kind: "team", action: "created" },
+        { name: "one", action: "created", workloadId: null, forecast: waits },
+        { name: "none", action: "created", forecast: { kind: "starts", start: { displaced: [] } } },
+      ],
+    });
+    expect(plan.changes[0]).not.toHaveProperty("forecast");
+    const names = (await live.client.listWorkloads()).items.map(({ name }) => name);
+    expect(names).toContain("holder");
+    expect(names).not.toContain("one");
+    expect((await live.client.teams()).items.map(({ name }) => name)).not.toContain("new");
+  });
+
   it("estimates a start, or says that none can be given", async () => {
     const { workloadId } = await live.client.submitWorkload(train("for-ever", { workers: 900, coresMilli: 1000 }));
     expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });

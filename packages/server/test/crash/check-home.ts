@@ -2,8 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { workloadId } from "@headroom/engine";
-import type { ReadonlyState } from "@headroom/engine";
+import type { Event, ReadonlyState } from "@headroom/engine";
 import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
+import { openForReading } from "../../src/journal/database.ts";
+import { JournalReader } from "../../src/journal/journal-reader.ts";
 import { redecideJournal, verifyJournal } from "../../src/journal/verify-journal.ts";
 
 /** What had been acknowledged: the names of workloads by id, and the ids whose stop was accepted. */
@@ -28,17 +30,55 @@ export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): 
   return lost;
 }
 
-/** Each start leaves a line that begins with its attempt; an attempt must not have two. */
-export function startedTwice(startsPath: string): string[] {
+/** Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; none must have two, and an attempt no more than it was given. */
+export function startedTwice(startsPath: string, given: ReadonlyMap<string, number>): string[] {
   if (!existsSync(startsPath)) return [];
   const seen = new Set<string>();
-  const twice: string[] = [];
-  for (const line of readFileSync(startsPath, "utf8").trim().split("\n")) {
-    const attempt = line.split(" ")[0] ?? "";
-    if (seen.has(attempt)) twice.push(`attempt ${attempt} was started twice`);
-    seen.add(attempt);
+  const counts = new Map<string, number>();
+  const violations: string[] = [];
+  // The file may be there before its first line is.
+  const lines = readFileSync(startsPath, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+  for (const line of lines) {
+    const worker = line.split(" ")[0] ?? "";
+    const attempt = worker.split("/")[0] ?? "";
+    if (seen.has(worker)) violations.push(`worker ${worker} was started twice`);
+    seen.add(worker);
+    counts.set(attempt, (counts.get(attempt) ?? 0) + 1);
   }
-  return twice;
+  for (const [attempt, count] of counts) {
+    const most = given.get(attempt) ?? 0;
+    if (count > most) violations.push(`attempt ${attempt} was given ${most} workers and started ${count}`);
+  }
+  return violations;
+}
+
+interface Sizes {
+  /** All workers that an attempt was ever given. */
+  readonly given: ReadonlyMap<string, number>;
+  readonly growthCount: number;
+  readonly shrinkCount: number;
+}
+
+function sizesIn(directory: string): Sizes {
+  const database = openForReading(directory);
+  try {
+    const reader = new JournalReader(database);
+    const given = new Map<string, number>();
+    let growthCount = 0;
+    let shrinkCount = 0;
+    for (const { text } of reader.groups(0, reader.head().sequence))
+      for (const event of JSON.parse(text) as readonly Event[]) {
+        if (event.kind === "gangShrinkRequested") shrinkCount++;
+        if (event.kind === "gangGrown") growthCount++;
+        if (event.kind === "gangGrown" || event.kind === "gangPlaced")
+          given.set(event.attemptId, (given.get(event.attemptId) ?? 0) + event.workers.length);
+      }
+    return { given, growthCount, shrinkCount };
+  } finally {
+    database.close();
+  }
 }
 
 export interface HomeCheck {
@@ -46,6 +86,8 @@ export interface HomeCheck {
   readonly digestCount: number;
   readonly eventCount: number;
   readonly roundCount: number;
+  readonly growthCount: number;
+  readonly shrinkCount: number;
   /** Attempts that are recorded as lost: none, where what runs outlives the control plane. */
   readonly lostAttemptCount: number;
 }
@@ -55,15 +97,18 @@ export function checkHome(home: string, acknowledged: Acknowledged): HomeCheck {
   const directory = journalDirectory(home);
   try {
     const { engine, sequence, chain, digestCount } = verifyJournal(directory);
-    const violations = [...lostOf(engine.state, acknowledged), ...startedTwice(path.join(home, "starts"))];
+    const { given, growthCount, shrinkCount } = sizesIn(directory);
+    const violations = [...lostOf(engine.state, acknowledged), ...startedTwice(path.join(home, "starts"), given)];
     const again = redecideJournal(directory);
     if (again.sequence !== sequence || again.chain !== chain)
       violations.push(`decided again, it ends at ${again.sequence} ${again.chain}`);
     const ended = [...engine.state.workloads.values()].flatMap(({ endedAttempts }) => endedAttempts);
     const lostAttemptCount = ended.filter(({ outcome }) => outcome === "lost").length;
-    return { violations, digestCount, eventCount: sequence, roundCount: again.roundCount, lostAttemptCount };
+    const counts = { digestCount, eventCount: sequence, roundCount: again.roundCount, growthCount, shrinkCount };
+    return { violations, ...counts, lostAttemptCount };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return { violations: [said], digestCount: 0, eventCount: 0, roundCount: 0, lostAttemptCount: 0 };
+    const none = { digestCount: 0, eventCount: 0, roundCount: 0, growthCount: 0, shrinkCount: 0, lostAttemptCount: 0 };
+    return { violations: [said], ...none };
   }
 }

@@ -5,6 +5,7 @@
  */
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { presets } from "@headroom/engine";
 import { createLocalExecutor } from "@headroom/executors";
 import type { Executor } from "@headroom/executors";
 import type { Driver } from "../../src/driver/driver.ts";
@@ -61,6 +62,10 @@ async function register(driver: Driver, executor: Executor): Promise<void> {
   const { sites, pools, nodes } = await executor.inventory();
   await driver.command({ kind: "apply", actor: "start", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
   for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+  // Under real processes gangs grow and shrink.
+  const policy = presets.get("default");
+  if (options.executor === "local" && policy !== undefined)
+    await driver.command({ kind: "setPolicy", actor: "start", idempotencyKey: null, policy });
 }
 
 async function tellEnds(driver: Driver): Promise<void> {

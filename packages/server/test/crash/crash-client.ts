@@ -58,8 +58,9 @@ export class Ledger {
 }
 
 /** What a real worker runs: leaves a line in the home it was started from, whichever that is by then, and takes a moment. */
-export const markStart =
-  'echo "$HEADROOM_ATTEMPT_ID $$" >> "${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep 0.05';
+const marksStart = (seconds: number): string =>
+  `echo "$HEADROOM_WORKER_ID $$" >> "\${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep ${seconds}`;
+export const markStart = marksStart(0.05);
 
 /** The rest follows from the ledger. */
 export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
@@ -72,6 +73,8 @@ export interface Load {
   readonly openMax: number;
   readonly run: string;
   readonly env: Readonly<Record<string, string>>;
+  /** One workload in so many is elastic, preemptible by the others, and takes long enough to grow and to shrink; 0: none is. */
+  readonly elasticOneIn: number;
   /** One workload in so many holds its slot until it is stopped; 0: none does. */
   readonly holdOneIn: number;
 }
@@ -215,15 +218,23 @@ export class ControlPlaneProcess {
   }
 
   #next(key: string): CommandRequest {
-    const { seed, run, env, holdOneIn } = this.#load;
+    const { seed, run, env, holdOneIn, elasticOneIn } = this.#load;
     const roll = draw(seed, Number(key.slice(4)), "command");
     const known = this.#open();
     if (roll % 8 === 0 && known.length > 0)
       return { ...stop(known[(roll >>> 3) % known.length] ?? ""), idempotencyKey: key };
     const holds = holdOneIn > 0 && (roll >>> 3) % holdOneIn === 0;
+    if (elasticOneIn > 0 && (roll >>> 6) % elasticOneIn === 0)
+      return submit(testSpec(key, { ...elastic, run: marksStart(0.3), env }), key);
     return submit(testSpec(key, { run: holds ? "hold" : run, env }), key);
   }
 }
+
+/** Its priority lets ordinary work take its further workers back, and more. */
+const elastic: Parameters<typeof testSpec>[1] = {
+  gang: { workers: 4, minWorkers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
+  priority: -100,
+};
 
 function stop(id: string): CommandRequest {
   return { kind: "stopWorkload", actor: "test", idempotencyKey: null, workloadId: workloadId(id) };

@@ -11,6 +11,7 @@ const HOMES = 12;
 const plans: readonly KillPlan[] = Array.from({ length: HOMES }, (_, index) => ({
   seed: baseSeed * 1000 + index,
   executor: index % 2 === 0 ? "local" : "file",
+  resizes: index % 4 === 0,
   killCount: KILLS_PER_HOME,
   countMax: index % 2 === 0 ? 5 : 20,
 }));
@@ -24,8 +25,16 @@ it(`${KILLS_PER_HOME * HOMES} SIGKILLs under load lose nothing and start nothing
   await Promise.all([lane(), lane()]);
   const kills: Record<string, number> = {};
   for (const report of reports) addCounts(kills, report.kills);
-  const sum = (field: "acknowledgedCount" | "startCount" | "eventCount" | "roundCount" | "digestCount"): number =>
-    reports.reduce((total, report) => total + report[field], 0);
+  const sum = (
+    field:
+      | "growthCount"
+      | "shrinkCount"
+      | "acknowledgedCount"
+      | "startCount"
+      | "eventCount"
+      | "roundCount"
+      | "digestCount",
+  ): number => reports.reduce((total, report) => total + report[field], 0);
   const violations = reports.flatMap(({ seed, violations: found }) => found.map((each) => `seed ${seed}: ${each}`));
   writeReport("crash-kills", {
     killCount: Object.values(kills).reduce((total, count) => total + count, 0),
@@ -33,6 +42,8 @@ it(`${KILLS_PER_HOME * HOMES} SIGKILLs under load lose nothing and start nothing
     acknowledgedCount: sum("acknowledgedCount"),
     lostCount: violations.length,
     startCount: sum("startCount"),
+    growthCount: sum("growthCount"),
+    shrinkCount: sum("shrinkCount"),
     eventCount: sum("eventCount"),
     redecidedRoundCount: sum("roundCount"),
     comparedDigestCount: sum("digestCount"),
@@ -41,5 +52,7 @@ it(`${KILLS_PER_HOME * HOMES} SIGKILLs under load lose nothing and start nothing
   expect(violations).toEqual([]);
   expect(Object.values(kills).reduce((total, count) => total + count, 0)).toBe(KILLS_PER_HOME * HOMES);
   for (const point of [...faultPoints, "random"]) expect(kills[point] ?? 0, point).toBeGreaterThanOrEqual(10);
+  expect(sum("growthCount")).toBeGreaterThan(50);
+  expect(sum("shrinkCount")).toBeGreaterThan(10);
   expect(sum("digestCount")).toBeGreaterThan(100);
 });

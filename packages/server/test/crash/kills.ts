@@ -11,6 +11,8 @@ import type { CrashOptions, Load } from "./crash-client.ts";
 export interface KillPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
+  /** Half of the work is elastic: under the local executor, which resizes it. */
+  readonly resizes: boolean;
   readonly killCount: number;
   /** The n-th time at a point is drawn from 1 to this. */
   readonly countMax: number;
@@ -22,6 +24,9 @@ export interface KillReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly acknowledgedCount: number;
   readonly startCount: number;
+  /** How often gangs grew, and how often they shrank. */
+  readonly growthCount: number;
+  readonly shrinkCount: number;
   readonly eventCount: number;
   readonly roundCount: number;
   readonly digestCount: number;
@@ -31,9 +36,12 @@ export interface KillReport {
 const RANDOM = "random";
 const targets = [...faultPoints, RANDOM, RANDOM] as const;
 
-function loadOf({ seed, executor }: KillPlan): Load {
-  if (executor === "file") return { seed, inFlight: 12, openMax: 40, run: "true", env: {}, holdOneIn: 12 };
-  return { seed, inFlight: 12, openMax: 16, run: markStart, env: {}, holdOneIn: 0 };
+function loadOf({ seed, executor, resizes }: KillPlan): Load {
+  const common = { seed, inFlight: 12, env: {} };
+  if (executor === "file") return { ...common, openMax: 40, run: "true", holdOneIn: 12, elasticOneIn: 0 };
+  // With little waiting, gangs grow into what is idle between two tasks, and the next task takes it back.
+  if (resizes) return { ...common, inFlight: 2, openMax: 4, run: markStart, holdOneIn: 0, elasticOneIn: 2 };
+  return { ...common, openMax: 16, run: markStart, holdOneIn: 0, elasticOneIn: 0 };
 }
 
 /** One home: killed `killCount` times, started again each time, then left to finish and checked. */

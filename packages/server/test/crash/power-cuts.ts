@@ -51,14 +51,14 @@ interface Scale {
 
 const scales: Readonly<Record<"file" | "local", Scale>> = {
   file: {
-    load: { inFlight: 24, openMax: 120, run: "true", env: {}, holdOneIn: 20 },
+    load: { inFlight: 24, openMax: 120, run: "true", env: {}, holdOneIn: 20, elasticOneIn: 0 },
     countMin: 20,
     countMax: 60,
     lastReplies: 150,
   },
   // Supervisors and workers are recorded too, and take their time.
   local: {
-    load: { inFlight: 12, openMax: 12, run: markStart, env: {}, holdOneIn: 0 },
+    load: { inFlight: 12, openMax: 12, run: markStart, env: {}, holdOneIn: 0, elasticOneIn: 0 },
     countMin: 8,
     countMax: 20,
     lastReplies: 25,

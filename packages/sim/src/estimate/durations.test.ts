@@ -105,6 +105,29 @@ describe("the duration of work that has not ended", () => {
   });
 });
 
+describe("the duration of work that is submitted later", () => {
+  const unseen = { family: "a", accelerators: 1, walltimeMs: null };
+
+  it("is that of its kind before it, bounded by its own walltime", () => {
+    const others = sweep(0, 20, Array<number>(20).fill(5000), { family: "b", accelerators: 8 });
+    const own = Array.from({ length: 60 }, (_, index) => sweep(9000 + index * 100, 2, [100, 100])).flat();
+    const scenarios = Array.from({ length: 200 }, (_, seed) => new DurationModel([...others, ...own]).scenario(seed));
+    const found = scenarios.map((scenario) => scenario.durationOfUnseenMs(unseen, 0));
+    expect(found.filter((ms) => ms > 90 * second && ms < 110 * second).length).toBeGreaterThan(160);
+    const bounded = scenarios.map((scenario) => scenario.durationOfUnseenMs({ ...unseen, walltimeMs: 50_000 }, 0));
+    expect(Math.max(...bounded)).toBe(50_000);
+  });
+
+  it("is drawn where nothing is known, exceeds what has elapsed and comes out the same again", () => {
+    const [one, other] = [new DurationModel([]).scenario(7), new DurationModel([]).scenario(7)];
+    for (const elapsedMs of [0, 10_000_000, 0]) {
+      const found = one.durationOfUnseenMs(unseen, elapsedMs);
+      expect(found).toBeGreaterThan(elapsedMs);
+      expect(other.durationOfUnseenMs(unseen, elapsedMs)).toBe(found);
+    }
+  });
+});
+
 describe("any draw", () => {
   const histories = fc.array(
     fc.record({

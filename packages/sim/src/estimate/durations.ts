@@ -22,6 +22,9 @@ export interface WorkRecord {
   readonly walltimeMs: number | null;
 }
 
+/** Work that is in no record: it is submitted in the future that is imagined. */
+export type UnseenWork = Pick<WorkRecord, "family" | "accelerators" | "walltimeMs">;
+
 export interface DurationRules {
   /** Two submissions of one family and size further apart than this belong to different sweeps. */
   readonly sweepGapMs: number;
@@ -71,19 +74,20 @@ export class DurationModel {
   readonly #records: readonly WorkRecord[];
   readonly #sweepOf: Int32Array;
   readonly #sweeps: Sweep[] = [];
+  /** Sweeps of a family, of a size and of all work, in the order in which they began. */
+  readonly #lists = new Map<string, number[]>();
 
   /** `records` in the order of submission; what is asked for later is named by its index. */
   constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
     this.#rules = rules;
     this.#records = records;
     this.#sweepOf = new Int32Array(records.length);
-    const lists = new Map<string, number[]>();
     const open = new Map<string, { sweep: number; lastAtMs: number }>();
     for (const [index, record] of records.entries()) {
-      const key = `${record.accelerators} ${record.family}`;
+      const [key] = listKeys(record);
       let current = open.get(key);
       if (current === undefined || record.submittedAtMs - current.lastAtMs > rules.sweepGapMs) {
-        current = { sweep: this.#begin(lists, [key, `${record.accelerators}`, ""]), lastAtMs: 0 };
+        current = { sweep: this.#begin(listKeys(record)), lastAtMs: 0 };
         open.set(key, current);
       }
       current.lastAtMs = record.submittedAtMs;
@@ -94,11 +98,11 @@ export class DurationModel {
     }
   }
 
-  #begin(lists: Map<string, number[]>, keys: readonly string[]): number {
+  #begin(keys: readonly string[]): number {
     const sweep = this.#sweeps.length;
     const found = keys.map((key) => {
-      let list = lists.get(key);
-      if (list === undefined) lists.set(key, (list = []));
+      let list = this.#lists.get(key);
+      if (list === undefined) this.#lists.set(key, (list = []));
       list.push(sweep);
       return list;
     });
@@ -127,9 +131,20 @@ export class DurationModel {
     return this.#sweeps[index]!;
   }
 
+  /** One after all that there are, of which nothing is known yet. */
+  sweepAfterAll(work: UnseenWork): Sweep {
+    const lists = listKeys(work).map((key) => this.#lists.get(key) ?? []);
+    return { ended: [], places: lists.map((list) => list.length), lists };
+  }
+
   walltimeMs(record: number): number {
     return this.#records[record]!.walltimeMs ?? Number.MAX_SAFE_INTEGER;
   }
+}
+
+/** From the narrowest kind to the widest. */
+function listKeys({ family, accelerators }: UnseenWork): readonly [string, string, string] {
+  return [`${accelerators} ${family}`, `${accelerators}`, ""];
 }
 
 export class DurationScenario {
@@ -139,6 +154,9 @@ export class DurationScenario {
   #drawn = 0;
   /** By sweep: what has ended and what this scenario has imagined, for those of which it has imagined anything. */
   readonly #pools: (number[] | undefined)[];
+  /** Sweeps of work that is in no record, beyond the model's: one for each family and size. */
+  readonly #unseen: Sweep[] = [];
+  readonly #unseenOf = new Map<string, number>();
   /** Room for the sweeps that a search passes. */
   readonly #passed: number[] = [];
 
@@ -152,8 +170,27 @@ export class DurationScenario {
 
   /** How long an attempt of this work takes in all, given that it has already run for `elapsedMs`; whole ms. */
   durationMs(record: number, elapsedMs: number): number {
-    const sweep = this.#model.sweepOf(record);
-    const walltimeMs = this.#model.walltimeMs(record);
+    return this.#drawMs(this.#model.sweepOf(record), this.#model.walltimeMs(record), elapsedMs);
+  }
+
+  /** The same of work that is submitted in this very future: it goes by the work before it, what is of one kind varies together. */
+  durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number {
+    const [key] = listKeys(work);
+    let sweep = this.#unseenOf.get(key);
+    if (sweep === undefined) {
+      sweep = this.#model.sweepCount + this.#unseen.length;
+      this.#unseenOf.set(key, sweep);
+      this.#unseen.push(this.#model.sweepAfterAll(work));
+    }
+    return this.#drawMs(sweep, work.walltimeMs ?? Number.MAX_SAFE_INTEGER, elapsedMs);
+  }
+
+  #sweep(index: number): Sweep {
+    const known = this.#model.sweepCount;
+    return index < known ? this.#model.sweep(index) : this.#unseen[index - known]!;
+  }
+
+  #drawMs(sweep: number, walltimeMs: number, elapsedMs: number): number {
     let found = 0;
     for (let attempt = 0; attempt < drawsMax; attempt++) {
       const candidate = Math.min(this.#candidate(sweep, elapsedMs), walltimeMs);
@@ -168,7 +205,7 @@ export class DurationScenario {
   }
 
   #imagine(sweep: number, durationMs: number): void {
-    const pool = (this.#pools[sweep] ??= this.#model.sweep(sweep).ended.slice(-poolMax));
+    const pool = (this.#pools[sweep] ??= this.#sweep(sweep).ended.slice(-poolMax));
     if (pool.length < poolMax) pool.push(durationMs);
     else pool[Math.floor(this.#uniform() * poolMax)] = durationMs;
   }
@@ -194,7 +231,7 @@ export class DurationScenario {
 
   /** What is known or was imagined of a sweep. */
   #pool(sweep: number): readonly number[] {
-    return this.#pools[sweep] ?? this.#model.sweep(sweep).ended;
+    return this.#pools[sweep] ?? this.#sweep(sweep).ended;
   }
 
   #oneOf<Value>(values: readonly Value[]): Value {
@@ -206,7 +243,7 @@ export class DurationScenario {
    * how many are passed on the way, which is the same as stopping at each with the scenario's probability.
    */
   #neighbour(sweep: number): number {
-    const { places, lists } = this.#model.sweep(sweep);
+    const { places, lists } = this.#sweep(sweep);
     let left = this.#steps();
     const passed = this.#passed;
     passed.length = 0;

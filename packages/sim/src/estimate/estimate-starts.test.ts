@@ -5,6 +5,7 @@ import {
   restoreEngine,
   workloadId,
   type Engine,
+  type Input,
   type WorkloadId,
 } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
@@ -68,6 +69,9 @@ function* rest(simulation: Simulation<StartBook>, jobs: readonly TraceJob[]): Ge
     };
   }
 }
+
+const upTo = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 describe("a forward run that knows everything", () => {
   it.each(presetNames)("starts what waits exactly when the simulation does, under %s", (policy) => {
@@ -185,5 +189,28 @@ describe("start estimates", () => {
     expect(large!.because.arrivalsReplayed).toBe(true);
     // With nobody arriving it would start when what runs has ended, within 1,800 s.
     expect(large!.p50AtMs! - 170_000_000).toBeGreaterThan(2_000_000);
+  });
+
+  it("know work that a schedule submits meanwhile: it lasts as such work did, within its walltime", () => {
+    const engine = after(1, jobsOf([[0, 100, 1]]), "fifo-skip").engine;
+    const command = { commandId: "c" as never, actor: "test", idempotencyKey: null };
+    const days = { daysOfMonth: upTo(1, 31), months: upTo(1, 12), daysOfWeek: upTo(0, 6) };
+    const whole = { ...specOf(jobsOf([[0, 1, 16]])[0]!, 1), walltimeMs: 20 * 3_600_000 };
+    const spec = { ...specOf(jobsOf([[0, 1, 1]])[0]!, 2), name: "nightly", walltimeMs: 1000 };
+    const times = { minutes: upTo(0, 59), hours: upTo(0, 23), ...days };
+    const schedules = [{ name: "nightly", spec, times, concurrency: "forbid" }] as const;
+    const inputs: Input[] = [
+      { ...command, kind: "apply", sites: [], pools: [], teams: [], workloads: [], schedules },
+      ...[1, 2, 3].map((): Input => ({ ...command, kind: "submitWorkload", spec: whole })),
+    ];
+    engine.receive(inputs, 1000);
+    engine.advance();
+    const found = estimates(engine, 1000);
+    expect(found).toHaveLength(3);
+    for (const { because } of found) expect(because.startedCount).toBeGreaterThan(0);
+    // The runs of the schedule pass what waits.
+    expect(found[2]!.because.startsBefore).toBeGreaterThan(2);
+    expect(estimates(engine, 1000)).toEqual(found);
+    expect(found[2]!.p10AtMs!).toBeGreaterThan(found[0]!.p10AtMs!);
   });
 });

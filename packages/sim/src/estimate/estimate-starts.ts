@@ -3,12 +3,12 @@
  * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
-import { forkEngine, type Engine, type WorkloadId } from "@headroom/engine";
+import { forkEngine, invariant, type Engine, type WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
 import { forwardStarts, type ForwardArrival, type ForwardStart } from "./forward-run.ts";
-import { workHistory, type WorkHistory } from "./history.ts";
+import { drawnDurationMs, workHistory, type WorkHistory } from "./history.ts";
 
 export interface EstimateOptions {
   readonly nowMs: number;
@@ -101,15 +101,20 @@ function playFutures(play: Play): readonly ReadonlyMap<WorkloadId, ForwardStart>
   const isCoarse = scenarioCount * (targets.size + engine.state.attempts.size) > options.effort;
   return Array.from({ length: scenarioCount }, (_, index) => {
     const scenarioSeed = seed * scenarioBounds.max + index;
+    const future = forkEngine(engine);
     const durations = model.scenario(scenarioSeed);
     return forwardStarts({
-      engine: forkEngine(engine),
+      engine: future,
       nowMs,
       horizonMs,
       grain: isCoarse ? coarseGrain : grain,
       targets,
       scenario: {
-        durationMs: (workloadId, elapsedMs) => durations.durationMs(history.indexOf.get(workloadId)!, elapsedMs),
+        durationMs: (id, elapsedMs) => {
+          const workload = engine.state.workloads.get(id) ?? future.state.workloads.get(id);
+          invariant(workload !== undefined, `${id} runs and is not there`);
+          return drawnDurationMs(durations, history, workload, elapsedMs);
+        },
         arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),
       },
     });

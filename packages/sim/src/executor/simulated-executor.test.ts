@@ -1,4 +1,5 @@
-import { attemptId, nodeId, workloadId, type LaunchGang, type Observation, type Signal } from "@headroom/engine";
+import { attemptId, nodeId, workloadId } from "@headroom/engine";
+import type { Attempt, Effect, LaunchGang, Observation, Signal } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { EventQueue } from "../clock/event-queue.ts";
 import { SimulatedExecutor, type SimulatedExecutorOptions } from "./simulated-executor.ts";
@@ -67,6 +68,16 @@ function describeObservation(observation: Observation | Signal): string {
 }
 
 describe("the simulated executor", () => {
+  it("takes word of a machine that never was away for no more than that", () => {
+    const { executor, said } = bench();
+    executor.perform([launch("w1.1", ["n1", "n2"])], 0);
+    said(10);
+    executor.loseNode(nodeId("n2"), 50);
+    executor.returnNode(nodeId("n1"), 50);
+    executor.perform([replaceSecond("w1.1", "n3")], 50);
+    expect(said()).toEqual(["60 workersJoined", "120 w1.1 exited 0,0"]);
+  });
+
   it("has each rank once, however often growing and shrinking are asked for", () => {
     const { executor, said } = bench();
     const about = { executor: "simulated", attemptId: attemptId("w1.1"), workloadId: workloadId("w1") } as const;
@@ -77,12 +88,16 @@ describe("the simulated executor", () => {
         .map(({ node }) => node)
         .join();
     executor.perform([launch("w1.1")], 0);
-    executor.perform([{ ...about, kind: "growGang", firstRank: 1, workers: workers.slice(1) }], 0);
-    executor.perform([{ ...about, kind: "growGang", firstRank: 0, workers }], 0);
+    const grow = (firstRank: number, upTo: number): Effect => {
+      const launched = { ...launch("w1.1"), workers: workers.slice(0, upTo) };
+      return { ...about, kind: "growGang", firstRank, workers: workers.slice(firstRank, upTo), launch: launched };
+    };
+    executor.perform([grow(1, 3)], 0);
+    executor.perform([grow(0, 3)], 0);
     expect(nodes()).toBe("n1,n2,n3");
     const shrink = { ...about, kind: "shrinkGang", workers: 2, graceTimeoutMs: 50 } as const;
     executor.perform([shrink], 12);
-    executor.perform([shrink, { ...about, kind: "growGang", firstRank: 0, workers: workers.slice(0, 2) }], 20);
+    executor.perform([shrink, grow(0, 2)], 20);
     expect(nodes()).toBe("n1,n2");
     expect(said(40)).toEqual(["10 w1.1 attemptRunning", "32 workersLeft"]);
   });
@@ -174,6 +189,27 @@ describe("the simulated executor", () => {
     expect(said(100)).toEqual(["16 workersJoined", "16 a attemptRunning", "17 workersJoined", "17 b attemptRunning"]);
     expect(said()).toEqual(["116 a exited 0,0", "117 b exited 0,0"]);
     expect(executor.liveCount).toBe(0);
+  });
+
+  it("goes on with a gang of which workers in new places were to join: the others wait for them first", () => {
+    const { executor, said } = bench();
+    const attempt: Attempt = {
+      id: attemptId("a"),
+      workloadId: workloadId("w1"),
+      task: 0,
+      number: 1,
+      phase: "running",
+      acceleratorType: "H100",
+      workers: launch("a", ["n1", "n3"]).workers,
+      placedSequence: 1,
+      placedAtMs: 0,
+      startedAtMs: 10,
+      stop: null,
+      progress: null,
+      joining: [1],
+    };
+    executor.adopt({ attempt, plan: { durationMs: 100, exitCode: 0 }, graceTimeoutMs: 50 }, 60);
+    expect(said()).toEqual(["70 workersJoined", "120 a exited 0,0"]);
   });
 
   it("loses what is launched on a dead machine", () => {

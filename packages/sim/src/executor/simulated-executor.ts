@@ -64,8 +64,8 @@ export interface SimulatedExecutorOptions {
 /** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
 /** The low bits of a payload, and how far what it is about lies above them. */
-export const ENTRY_BITS = 3;
-export const ENTRY_MASK = 7;
+export const ENTRY_BITS = 4;
+export const ENTRY_MASK = 15;
 
 /** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
@@ -183,12 +183,8 @@ export class SimulatedExecutor {
     this.#slotByAttempt.delete(attemptId);
     if (attempt.exit === "lost") return { kind: "attemptLost", attemptId, detail: "a node of the gang was lost" };
     const isWell = attempt.exit === "planned" && attempt.exitCode === 0;
-    return {
-      kind: "attemptExited",
-      attemptId,
-      exits: exitsOf(attempt),
-      ...(isWell ? artifactsMade(attempt) : {}),
-    };
+    const exited: Observation = { kind: "attemptExited", attemptId, exits: exitsOf(attempt) };
+    return isWell && attempt.produces !== undefined ? { ...exited, ...artifactsMade(attempt) } : exited;
   }
 
   /** The machine dies, with everything on it. Nobody reports exits from there. */
@@ -209,9 +205,9 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The machine is back and empty: what ran there is reported lost. */
+  /** The machine is back and empty: what ran there is reported lost. One that never was away is as it was. */
   returnNode(nodeId: NodeId, nowMs: number): void {
-    this.#downNodes.delete(nodeId);
+    if (!this.#downNodes.delete(nodeId)) return;
     for (const slot of this.#slotByAttempt.values()) {
       const attempt = this.#slots[slot]!;
       if (attempt.phase !== "broken" || !holdsNode(attempt, nodeId)) continue;
@@ -281,7 +277,7 @@ export class SimulatedExecutor {
 
   /** What was running, starting or stopping when the simulation began goes on from there. */
   adopt(
-    { attempt: { id, workers, startedAtMs, stop, leaving }, plan, graceTimeoutMs }: AdoptedAttempt,
+    { attempt: { id, workers, startedAtMs, stop, leaving, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
     nowMs: number,
   ): void {
     const { slot, attempt } = this.#add(id, workers, plan);
@@ -297,12 +293,17 @@ export class SimulatedExecutor {
       attempt.phase = "stopping";
       attempt.exit = "terminated";
       attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
-    } else if (startedAtMs === null) {
+      return;
+    }
+    // When those in new places were asked to start is not known: as long as they may take, the others wait for them.
+    if (joining !== undefined) attempt.awaitsJoining = this.#pushJoin(slot, nowMs + this.#options.startupMs);
+    if (startedAtMs === null) {
       attempt.awaits = this.#pushStart(slot, nowMs);
     } else {
       attempt.phase = "running";
       attempt.startedAtMs = startedAtMs;
-      attempt.endsAtMs = Math.max(nowMs, startedAtMs + plan.durationMs);
+      const waitsMs = joining === undefined ? 0 : this.#options.startupMs;
+      attempt.endsAtMs = Math.max(nowMs, startedAtMs + plan.durationMs) + waitsMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
       if (stop !== null) this.#askForCheckpoint(slot, attempt, nowMs);
       const { checkpoints } = attempt;
@@ -383,11 +384,7 @@ export class SimulatedExecutor {
     attempt.workers = placed;
     if (attempt.workers.some(({ node }) => this.#downNodes.has(node))) return;
     const startupMs = isKnown && attempt.phase === "running" ? 0 : this.#options.startupMs;
-    attempt.awaitsJoining = this.#queue.push(
-      nowMs + startupMs,
-      ranks.observation,
-      (slot << ENTRY_BITS) | attemptEntry.joins,
-    );
+    attempt.awaitsJoining = this.#pushJoin(slot, nowMs + startupMs);
     attempt.exit = "planned";
     if (attempt.endsAtMs === Number.POSITIVE_INFINITY) {
       attempt.phase = "starting";
@@ -432,6 +429,10 @@ export class SimulatedExecutor {
       ranks.observation,
       (slot << ENTRY_BITS) | attemptEntry.starts,
     );
+  }
+
+  #pushJoin(slot: number, atMs: number): number {
+    return this.#queue.push(atMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.joins);
   }
 
   #pushExit(slot: number, atMs: number): number {

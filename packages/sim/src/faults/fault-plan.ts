@@ -12,6 +12,8 @@ export interface FaultOptions {
   readonly nodeMeanUpMs: number | null;
   /** Mean time until a lost node is back. */
   readonly nodeMeanDownMs: number;
+  /** So long before a loss it is told that the node goes, as those who lend nodes at a discount do; absent: nobody tells. */
+  readonly nodeNoticeMs?: number;
   /** Attempts that fail by themselves, of every 10,000. */
   readonly attemptFailuresPer10000: number;
 }
@@ -20,15 +22,18 @@ export interface NodeFaults {
   /** From joining or coming back to the loss; `null`: never. `occurrence` counts the losses of this node from 0. */
   upMs(nodeOrdinal: number, occurrence: number): number | null;
   downMs(nodeOrdinal: number, occurrence: number): number;
+  /** How long before a loss it is told; `null`: never. */
+  readonly noticeMs: number | null;
 }
 
 export function seededNodeFaults(options: FaultOptions): NodeFaults {
-  const { seed, nodeMeanUpMs, nodeMeanDownMs } = options;
+  const { seed, nodeMeanUpMs, nodeMeanDownMs, nodeNoticeMs = null } = options;
   const spell = (meanMs: number, purpose: string, sequence: number): number =>
     Math.max(1, Math.round(meanMs * drawExponential({ seed, sequence, purpose })));
   return {
     upMs: (node, occurrence) => (nodeMeanUpMs === null ? null : spell(nodeMeanUpMs, `node ${node} up`, occurrence)),
     downMs: (node, occurrence) => spell(nodeMeanDownMs, `node ${node} down`, occurrence),
+    noticeMs: nodeNoticeMs,
   };
 }
 

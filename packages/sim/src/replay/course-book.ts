@@ -5,7 +5,7 @@
  * Workloads have other ids in another course; what is one and the same is known by its key: the id where it was there when the
  * window began, else team, name and which of that name it is.
  */
-import { partsOf } from "@headroom/engine";
+import { partsOf, profileMilli } from "@headroom/engine";
 import type {
   AttemptId,
   EndReason,
@@ -170,6 +170,11 @@ export class CourseBook {
         return;
       case "workersLeft":
         return this.#resize(attempt, attempt.workers.slice(0, attempt.workers.length - attempt.leaving), atMs);
+      case "joinFailed": {
+        const { workers, leaving } = attempt;
+        const staying = workers.slice(0, Math.min(event.workers, workers.length - leaving));
+        return this.#resize(attempt, [...staying, ...workers.slice(workers.length - leaving)], atMs);
+      }
       case "gangGrown":
         return this.#resize(attempt, [...attempt.workers, ...event.workers], atMs);
       case "checkpointRecorded":
@@ -295,4 +300,7 @@ const milliOf = ({ workers, workload: { gang } }: HeldAttempt): number => milliI
 
 /** Thousandths of accelerators. */
 export const milliIn = (parts: readonly GangPart[]): number =>
-  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * (shape.shareMilli ?? 1000), 0);
+  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOfWorker(shape), 0);
+
+const milliOfWorker = ({ shareMilli, profile }: GangPart["shape"]): number =>
+  profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);

@@ -34,6 +34,7 @@ function isFromOutside(input: Input): boolean {
     case "attemptLost":
     case "workersLeft":
     case "workersJoined":
+    case "joinFailed":
     case "progressReported":
     case "checkpointReported":
     case "utilizationReported":

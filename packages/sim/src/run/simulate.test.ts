@@ -5,7 +5,7 @@ import type { SimulationResult } from "../metrics/result.ts";
 import { generateTrace, usualGangs } from "../trace/generate.ts";
 import type { Trace } from "../trace/trace.ts";
 import { topologyFreePool, uniformFleet, type FleetSpec } from "./fleet-spec.ts";
-import { simulate, TraceSimulation, type TraceSimulationOptions } from "./simulate.ts";
+import { simulate, TraceSimulation, type TraceSimulationOptions, type TraceWalltimes } from "./simulate.ts";
 
 function trace(rows: readonly (readonly [submittedS: number, durationS: number, accelerators: number])[]): Trace {
   const jobs = rows.map(([submittedS, durationS, accelerators], index) => ({
@@ -74,6 +74,47 @@ describe("a simulated trace", () => {
     expect([result.max_wait_s, result.mean_completion_s, result.failed_jobs]).toEqual([14, 18, 0]);
   });
 
+  it("takes work to say that it runs as long as it does, as the trace states, or so many times as long; nothing is cut short", () => {
+    const policy = presets.get("easy")!;
+    // Until the second starts at 10 there is room for the third, which runs for 6, if that is what it says.
+    const rows = trace([
+      [0, 10, 3],
+      [1, 10, 4],
+      [2, 6, 1],
+    ]);
+    const saying = (...walltimesS: readonly number[]): Trace => ({
+      ...rows,
+      jobs: rows.jobs.map((job, index) => ({ ...job, walltimeMs: (walltimesS[index] ?? 0) * 1000 })),
+    });
+    const waits = (of: Trace, walltimes: TraceWalltimes): number => run(of, { policy, walltimes }).mean_wait_s;
+    const stated = { kind: "stated" } as const;
+    expect(waits(saying(10, 10, 60), { kind: "actual" })).toBe(3);
+    expect(waits(saying(10, 10, 60), stated)).toBe(9);
+    expect(waits(saying(5, 5, 5), stated)).toBe(3);
+    // They are all too long alike: the protected start is late by more than the third says that it lasts.
+    expect(waits(rows, { kind: "times", factor: 5 })).toBe(3);
+    // Nothing is said: all are taken to last a day, the third beyond the protected start.
+    expect(waits(rows, stated)).toBe(9);
+  });
+
+  it("predicts by what ran before, where walltimes are too long", () => {
+    const easy = presets.get("easy")!;
+    const policy = { ...easy, backfill: { ...easy.backfill!, predictFrom: 2 } };
+    // Two of one accelerator have run for 6 before the others come: all of those are taken to, and the last fits before the fourth.
+    const rows = trace([
+      [0, 6, 1],
+      [0, 6, 1],
+      [20, 10, 3],
+      [20, 10, 4],
+      [20, 6, 1],
+    ]);
+    const jobs = rows.jobs.map((job) => ({ ...job, walltimeMs: job.accelerators === 1 ? 60_000 : job.durationMs }));
+    const said = { jobs, fleet: null };
+    const walltimes = { kind: "stated" } as const;
+    expect(run(said, { policy: easy, walltimes }).max_wait_s).toBe(20);
+    expect(run(said, { policy, walltimes }).max_wait_s).toBe(10);
+  });
+
   it("refuses what is larger than the pool and goes on without it", () => {
     const result = run(
       trace([
@@ -106,6 +147,15 @@ describe("a simulated trace under faults", () => {
     expect(run(busy, { fleet: nodes, faults })).toEqual(run(busy, { fleet: nodes, faults }));
     const other = run(busy, { fleet: nodes, faults: { ...faults, seed: 6 } });
     expect(other.chain).not.toBe(run(busy, { fleet: nodes, faults }).chain);
+  });
+
+  it("loses less work where it is told beforehand which nodes go", () => {
+    const frail = { ...faults, nodeMeanUpMs: 4_000_000, attemptFailuresPer10000: 0 };
+    const options = { fleet: nodes, policy: presets.get("default")! };
+    const surprised = run(busy, { ...options, faults: frail });
+    const told = run(busy, { ...options, faults: { ...frail, nodeNoticeMs: 3_600_000 } });
+    expect(told.jobs).toBe(surprised.jobs);
+    expect(told.attempts).toBeLessThan(surprised.attempts);
   });
 
   it("ends although nodes would fail for ever, with what never fits counted", () => {

@@ -24,7 +24,17 @@ export interface TraceSimulationOptions {
   readonly faults: FaultOptions | null;
   /** From a launch to the moment it runs. */
   readonly startupMs: number;
+  /** Absent: `actual`. */
+  readonly walltimes?: TraceWalltimes;
 }
+
+/**
+ * What jobs say of how long they will run. `actual`: as long as they do. `stated`: what the trace says that they asked for, or
+ * nothing. `times`: so many times as long as they do. Never less than they do: nothing is cut short.
+ */
+export type TraceWalltimes =
+  | { readonly kind: "actual" | "stated" }
+  | { readonly kind: "times"; readonly factor: number };
 
 /** Traces say how long a job ran and not that it was made to stop, so nothing of theirs takes long to stop. */
 const stopMs = 0;
@@ -85,7 +95,11 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
     // A job that no node could hold is refused at once, as the published schedulers' simulations do; but where nodes are
     // lost for a while, what does not fit now may fit when they are back.
     policy: { ...policy, exceedsFleet: faults === null ? "reject" : "hold" },
-    script: submissions(jobs, faults === null ? noRetries : retriesUnderFaults),
+    script: submissions(
+      jobs,
+      faults === null ? noRetries : retriesUnderFaults,
+      options.walltimes ?? { kind: "actual" },
+    ),
     executor: {
       startupMs,
       stopMs,
@@ -108,13 +122,13 @@ function jobOf(launch: LaunchGang): number {
   return Number(launch.spec.name.slice(1));
 }
 
-function submissions(jobs: readonly TraceJob[], retries: RetrySpec): Script {
+function submissions(jobs: readonly TraceJob[], retries: RetrySpec, walltimes: TraceWalltimes): Script {
   const submittedAtMs = Float64Array.from(jobs, (job) => job.submittedAtMs);
   const gangOf = sharedGangs();
   return {
     length: jobs.length,
     atMs: (index) => submittedAtMs[index]!,
-    input: (index) => submission(jobs[index]!, index, { retries, gangOf }),
+    input: (index) => submission(jobs[index]!, index, { retries, gangOf, walltimes }),
   };
 }
 
@@ -134,11 +148,23 @@ function sharedGangs(): (job: TraceJob) => GangSpec {
 interface SharedParts {
   readonly retries: RetrySpec;
   readonly gangOf: (job: TraceJob) => GangSpec;
+  readonly walltimes: TraceWalltimes;
+}
+
+function walltimeOf({ durationMs, walltimeMs }: TraceJob, walltimes: TraceWalltimes): number | null {
+  switch (walltimes.kind) {
+    case "actual":
+      return durationMs;
+    case "stated":
+      return walltimeMs === undefined ? null : Math.max(durationMs, walltimeMs);
+    case "times":
+      return Math.max(durationMs, Math.round(durationMs * walltimes.factor));
+  }
 }
 
 const noEnv: Readonly<Record<string, string>> = {};
 
-function submission(job: TraceJob, index: number, { retries, gangOf }: SharedParts): Command {
+function submission(job: TraceJob, index: number, { retries, gangOf, walltimes }: SharedParts): Command {
   const spec: WorkloadSpec = {
     kind: "train",
     name: workloadName(index),
@@ -149,10 +175,16 @@ function submission(job: TraceJob, index: number, { retries, gangOf }: SharedPar
     gang: gangOf(job),
     acceleratorTypes: job.acceleratorTypes,
     priority: 0,
-    walltimeMs: job.durationMs,
+    walltimeMs: walltimeOf(job, walltimes),
     retries,
     graceTimeoutMs: 0,
     checkpointDir: null,
   };
-  return { kind: "submitWorkload", commandId: commandId(String(index)), actor: "trace", idempotencyKey: null, spec };
+  return {
+    kind: "submitWorkload",
+    commandId: commandId(String(index)),
+    actor: job.user ?? "trace",
+    idempotencyKey: null,
+    spec,
+  };
 }

@@ -78,7 +78,7 @@ export interface EngineSource {
 const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
 /** Payloads of queue entries that are about nodes; the executor's are `attemptEntry`. */
-const nodeEntry = { fails: 3, returns: 4 } as const;
+const nodeEntry = { fails: 3, returns: 4, notice: 8 } as const;
 
 /** What a simulation consists of besides its options; a fork gets its own. */
 interface Parts {
@@ -282,12 +282,13 @@ export class Simulation<Observer extends SimulationObserver> {
     while (queue.nextAtMs <= this.#nowMs) {
       const payload = queue.nextPayload;
       const kind = payload & ENTRY_MASK;
-      const isOfNode = kind === nodeEntry.fails || kind === nodeEntry.returns;
+      const isOfNode = kind === nodeEntry.fails || kind === nodeEntry.returns || kind === nodeEntry.notice;
       const observed = isOfNode ? null : this.#executor.observeNext();
       queue.drop();
       if (observed !== null) due = appended(due, observed);
       else if (kind === nodeEntry.fails) due = appended(due, this.#loseNode(payload >> ENTRY_BITS));
       else if (kind === nodeEntry.returns) due = appended(due, this.#returnNode(payload >> ENTRY_BITS));
+      else if (kind === nodeEntry.notice) due = appended(due, this.#notice(payload >> ENTRY_BITS));
     }
     return due;
   }
@@ -312,7 +313,19 @@ export class Simulation<Observer extends SimulationObserver> {
 
   #scheduleLoss(index: number): void {
     const upMs = this.#options.nodeFaults?.upMs(index, this.#lossCounts[index]!) ?? null;
-    if (upMs !== null) this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.fails);
+    if (upMs === null) return;
+    this.#queue.push(this.#nowMs + upMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.fails);
+    const noticeMs = this.#options.nodeFaults?.noticeMs ?? null;
+    if (noticeMs === null) return;
+    const atMs = this.#nowMs + Math.max(0, upMs - noticeMs);
+    this.#queue.push(atMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.notice);
+  }
+
+  /** The node is up for as long as was told, or for all of its time where that is shorter. */
+  #notice(index: number): Observation {
+    const { upMs, noticeMs } = this.#options.nodeFaults!;
+    const leftMs = Math.min(noticeMs ?? 0, upMs(index, this.#lossCounts[index]!) ?? 0);
+    return { kind: "nodeNotice", nodeId: this.#nodes[index]!.id, goneAtMs: this.#nowMs + leftMs };
   }
 }
 

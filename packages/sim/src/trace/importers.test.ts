@@ -174,6 +174,19 @@ describe("the SWF importer", () => {
     );
   });
 
+  it("knows for how long work asked, and whose it is, where the trace does", () => {
+    const text = [
+      swfRow({ 1: "1", 2: "7", 4: "60", 5: "8", 9: "3600", 12: "17" }),
+      swfRow({ 1: "2", 2: "7", 4: "60", 5: "8" }),
+    ];
+    const imported = importSwf(lines(text.join("\n")), strict);
+    const jobs = imported.kind === "imported" ? imported.trace.jobs : [];
+    expect(jobs.map(({ walltimeMs, user }) => ({ walltimeMs, user }))).toEqual([
+      { walltimeMs: 3_600_000, user: "17" },
+      { walltimeMs: undefined, user: undefined },
+    ]);
+  });
+
   it("refuses rows of another width, words and negative times, with their place", () => {
     const text = ["; c", "1 2 3", swfRow({ 1: "x" }), swfRow({ 1: "1", 2: "-5", 4: "1", 5: "1" })].join("\n");
     expect(show(importSwf(lines(text, "b.swf"), strict))).toBe(

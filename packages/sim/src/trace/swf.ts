@@ -13,6 +13,8 @@ const columns: ReadonlyMap<string, number> = new Map([
   ["run time", 3],
   ["allocated processors", 4],
   ["requested processors", 7],
+  ["requested time", 8],
+  ["user", 11],
 ]);
 
 export function importSwf(source: TraceLines, options: ImportOptions): TraceImport {
@@ -40,11 +42,13 @@ function readLine(text: string, book: ImportBook): Row {
   const runS = unknownOrInteger(row, "run time", traceBounds.durationS);
   const allocated = unknownOrInteger(row, "allocated processors", traceBounds.accelerators);
   const requested = unknownOrInteger(row, "requested processors", traceBounds.accelerators);
+  const requestedS = unknownOrInteger(row, "requested time", traceBounds.durationS);
   if (row.problem !== null) return row;
   if (runS === null) {
     book.leaveOut("neverStarted");
     return row;
   }
+  const user = row.text("user");
   book.job({
     id: row.text("job number"),
     submittedAtMs: submittedAtS * 1000,
@@ -53,6 +57,8 @@ function readLine(text: string, book: ImportBook): Row {
     coresMilli: 0,
     memoryMib: 0,
     acceleratorTypes: [],
+    ...(requestedS === null ? {} : { walltimeMs: requestedS * 1000 }),
+    ...(user === "-1" ? {} : { user }),
   });
   return row;
 }

@@ -14,6 +14,10 @@ export interface TraceJob {
   readonly memoryMib: number;
   /** In order of preference; empty: any. */
   readonly acceleratorTypes: readonly string[];
+  /** For how long its user asked; absent: the trace does not say. */
+  readonly walltimeMs?: number;
+  /** Absent: the trace does not say. */
+  readonly user?: string;
 }
 
 export interface Trace {

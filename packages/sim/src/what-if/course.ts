@@ -2,8 +2,8 @@
  * One course of the next hours, played on a fork: attempts end as they are imagined to, everything else is decided by the
  * engine itself, and what is held and what waits is read off at even steps.
  */
-import { forkEngine, stoppedByMs, teamHolds, waitingSummary } from "@headroom/engine";
-import type { AttemptId, Effect, Engine, Input, WorkerExit, WorkloadId } from "@headroom/engine";
+import { forkEngine, invariant, stoppedByMs, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
+import type { AttemptId, Effect, Engine, Input, WorkerExit, Workload, WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
 
@@ -36,8 +36,8 @@ export interface CourseOptions {
   readonly stepMs: number;
   /** What happens at once. */
   readonly inputs: readonly Input[];
-  /** How long a task runs from its start, given that it has run for so long. */
-  durationMs(workloadId: WorkloadId, task: number, elapsedMs: number): number;
+  /** How long a task runs from its start, given that it has run for so long; work of this course that began after the fork as well. */
+  durationMs(workload: Workload, task: number, elapsedMs: number): number;
 }
 
 const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
@@ -80,7 +80,7 @@ class CoursePlay {
 
   /** What runs at the beginning goes on; what is being stopped uses up its grace period. Answers the reports that are due. */
   #adopt(): readonly Input[] {
-    const { nowMs, durationMs } = this.#options;
+    const { nowMs } = this.#options;
     const launched: Input[] = [];
     for (const attempt of this.#engine.state.attempts.values()) {
       const { id, workloadId, task, stop, leaving } = attempt;
@@ -89,10 +89,18 @@ class CoursePlay {
       if (attempt.startedAtMs === null && stop === null) launched.push({ kind: "attemptRunning", attemptId: id });
       const startedAtMs = attempt.startedAtMs ?? nowMs;
       const endMs =
-        stop === null ? startedAtMs + durationMs(workloadId, task, nowMs - startedAtMs) : stoppedByMs(stop, graceMs);
+        stop === null
+          ? startedAtMs + this.#durationMs(workloadId, task, nowMs - startedAtMs)
+          : stoppedByMs(stop, graceMs);
       this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
     }
     return launched;
+  }
+
+  #durationMs(workloadId: WorkloadId, task: number, elapsedMs: number): number {
+    const workload = this.#engine.state.workloads.get(workloadId);
+    invariant(workload !== undefined, `${workloadId} runs and is not there`);
+    return this.#options.durationMs(workload, task, elapsedMs);
   }
 
   #at(atMs: number, due: Due): void {
@@ -130,7 +138,7 @@ class CoursePlay {
     if (effect.kind === "launchGang") {
       const { workloadId, task } = effect;
       if (this.#waiting.has(workloadId) && !this.#starts.has(workloadId)) this.#starts.set(workloadId, atMs);
-      this.#at(atMs + this.#options.durationMs(workloadId, task, 0), { kind: "end", attemptId });
+      this.#at(atMs + this.#durationMs(workloadId, task, 0), { kind: "end", attemptId });
       return [{ kind: "attemptRunning", attemptId }];
     }
     // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
@@ -145,8 +153,8 @@ class CoursePlay {
     const { state } = this.#engine;
     const waiting = waitingSummary(this.#engine);
     let usable = 0;
-    for (const { health, draining, acceleratorCount } of state.nodes.values())
-      if (health === "up" && !draining) usable += acceleratorCount;
+    for (const node of state.nodes.values())
+      if (takesWork(node) && node.spare !== true) usable += node.acceleratorCount;
     const heldByTeam: Record<string, number> = {};
     let held = 0;
     for (const { name, parent } of state.teams.values()) {

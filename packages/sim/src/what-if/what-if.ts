@@ -5,9 +5,9 @@
 import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
-import { workHistory } from "../estimate/history.ts";
+import { drawnDurationMs, workHistory } from "../estimate/history.ts";
 import { playCourse } from "./course.ts";
-import type { Course } from "./course.ts";
+import type { Course, CourseOptions } from "./course.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
@@ -57,18 +57,15 @@ export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOpti
 }
 
 /** One draw for each task, whichever course asks first. */
-function imaginedDurations(
-  { state }: Engine,
-  seed: number,
-): (workloadId: WorkloadId, task: number, elapsedMs: number) => number {
+function imaginedDurations({ state }: Engine, seed: number): CourseOptions["durationMs"] {
   const history = workHistory(state);
   const scenario = new DurationModel(history.records, usualDurationRules).scenario(seed);
   const known = new Map<string, number>();
-  return (workloadId, task, elapsedMs) => {
-    const key = `${workloadId} ${task}`;
+  return (workload, task, elapsedMs) => {
+    const key = `${workload.id} ${task}`;
     const imagined = known.get(key);
     if (imagined !== undefined && imagined >= elapsedMs) return imagined;
-    const drawn = scenario.durationMs(history.indexOf.get(workloadId) ?? 0, elapsedMs);
+    const drawn = drawnDurationMs(scenario, history, workload, elapsedMs);
     known.set(key, drawn);
     return drawn;
   };

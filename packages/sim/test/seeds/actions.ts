@@ -21,6 +21,7 @@ import {
   withApart,
   withData,
   withGroups,
+  withParts,
   type World,
 } from "./world.ts";
 
@@ -72,7 +73,9 @@ export class Actions {
       nodeId: id,
     }));
     const teams = this.#world.teams.map(({ name, parent }) => ({ name, parent, limit: {} }));
-    const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools: [], teams, workloads: [] };
+    // Nothing is kept from who needs the whole fleet.
+    const pools = [...state.pools.values()].flatMap(({ spares, ...pool }) => (spares === undefined ? [] : [pool]));
+    const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools, teams, workloads: [] };
     const held = [...state.workloads.values()].filter(
       (workload) => workload.held === true && workload.endedAtMs === null,
     );
@@ -96,7 +99,8 @@ export class Actions {
     }
     const plain = randomSpec(this.#luck, this.#world, label(`w-${this.#count}`, this.#salt));
     const inGroups = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
-    const ofData = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inGroups);
+    const inParts = withParts(this.#luck.aside(`parts ${this.#count}`), this.#world, inGroups);
+    const ofData = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inParts);
     const spec = withApart(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData);
     const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
     const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };

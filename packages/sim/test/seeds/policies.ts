@@ -1,6 +1,7 @@
 /** Random policies: any combination of the knobs of a round. */
 import { rulesOf } from "@headroom/engine";
 import type {
+  BackfillRules,
   DefragmentRules,
   EvictionRules,
   OrderKey,
@@ -55,6 +56,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
       reserve: luck.pick(["none", "head", "all"]),
       depth: luck.between(1, 3),
       assumedWalltimeMs: luck.pick([2000, 100_000]),
+      ...(heedsNames ? randomPrediction(luck.aside("prediction")) : {}),
     },
     fabric: {
       choose: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
@@ -73,6 +75,10 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const waives = waivedBy(policy);
   return waives.length === 0 ? policy : { ...policy, waives };
 }
+
+/** Names say what work is like. */
+const randomPrediction = (luck: Luck): Pick<BackfillRules, "predictFrom"> =>
+  luck.pick([{}, { predictFrom: 1 }, { predictFrom: 2 }]);
 
 /** Filling up anew comes to rest where what runs goes before what waits: else two that have one place take turns in it. */
 const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>

@@ -7,7 +7,10 @@ import { live, Tally } from "./live.ts";
 import type { Feature } from "./run-seed.ts";
 
 /** Beyond the first two hundred: in each of these worlds a defect was found once. */
-const foundDefects: readonly number[] = [207, 214, 359, 509, 552, 554, 750, 920, 937, 980, 1015, 1138, 595, 5425];
+const foundDefects: readonly number[] = [
+  207, 214, 359, 509, 552, 554, 750, 920, 937, 980, 1015, 1138, 595, 5425, 970, 1237, 1608, 2499, 2819, 3166, 4231,
+  6164, 6194, 6718, 6794, 7928, 8019, 8083, 8623, 7705, 9400, 409, 950,
+];
 
 function chosenSeeds(): readonly number[] {
   const range = (first: number, last: number): number[] =>
@@ -24,7 +27,7 @@ function chosenSeeds(): readonly number[] {
 
 /** What random worlds have to bring about now and then, or they test less than they seem to. */
 const everyKind = `
-  nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, teamDefined, policySet, commandAnswered,
+  nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, spareKept, spareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressRecorded,
   workloadHeld, workloadReleased, placePromised, promiseWithdrawn, evictionPlanned, gangGrown,
   checkpointRecorded, attemptEnded succeeded, attemptEnded failed, attemptEnded stopped, attemptEnded lost`

@@ -38,6 +38,8 @@ export interface World {
   readonly keepsApart: boolean;
   /** Whether some of its gangs have groups of unlike workers. */
   readonly hasGroups: boolean;
+  /** Whether some of its work asks for parts of divided accelerators. */
+  readonly hasParts: boolean;
 }
 
 /**
@@ -56,11 +58,13 @@ export function unlabelled(text: string): string {
 
 export function randomWorld(luck: Luck, salt: string): World {
   const heedsNames = luck.chance(60);
+  const hasParts = luck.aside("parts").chance(25);
+  const fleet = luck.aside("data").chance(25)
+    ? randomPlaces(luck.aside("places of data"), randomFleet(luck, salt))
+    : randomFleet(luck, salt);
   return {
     heedsNames,
-    fleet: luck.aside("data").chance(25)
-      ? randomPlaces(luck.aside("places of data"), randomFleet(luck, salt))
-      : randomFleet(luck, salt),
+    fleet: withSpares(luck.aside("spares"), hasParts ? divided(fleet) : fleet),
     teams: randomTeams(luck, salt),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
@@ -72,6 +76,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     hasData: luck.aside("data").chance(25),
     keepsApart: luck.aside("apart").chance(20),
     hasGroups: luck.aside("groups").chance(25),
+    hasParts,
   };
 }
 
@@ -223,6 +228,25 @@ function randomGroup(luck: Luck, world: World, name: string): GangGroup {
   };
 }
 
+/** The same fleet with accelerators that may be divided. */
+function divided(fleet: FleetSpec): FleetSpec {
+  const mig = ({ acceleratorType }: Pool): Pick<Pool, "mig"> =>
+    acceleratorType === "" ? {} : { mig: acceleratorType === "A100" ? "A100-80GB" : "H100-80GB" };
+  return { ...fleet, pools: fleet.pools.map((pool) => ({ ...pool, ...mig(pool) })) };
+}
+
+const profiles = ["1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"] as const;
+
+/** The same work with parts of divided accelerators in place of its own, in worlds that have some. */
+export function withParts(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
+  if (!world.hasParts || !luck.chance(50)) return spec;
+  const divide = <Shape extends GangSpec | GangGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
+    ({ ...shape, accelerators: 1, profile: luck.pick(profiles) }) as unknown as Shape;
+  const { groups } = spec.gang;
+  if (groups === undefined) return { ...spec, gang: divide(spec.gang) };
+  return { ...spec, gang: gangOfGroups(groups.map((group) => (luck.chance(50) ? divide(group) : group))) };
+}
+
 /** The same work with what it says of its data, in worlds whose places say something of it. */
 export function withData(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasData || !luck.chance(40)) return spec;
@@ -241,6 +265,15 @@ export function withApart(luck: Luck, world: World, spec: WorkloadSpec): Workloa
       ? { sets: ["x"], from: [rule] }
       : { sets: ["x"] };
   return { ...spec, gang: { ...spec.gang, apart } };
+}
+
+/** Some worlds keep spares, of some pools. */
+function withSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
+  if (!luck.chance(30)) return fleet;
+  return {
+    ...fleet,
+    pools: fleet.pools.map((pool) => (luck.chance(60) ? { ...pool, spares: luck.pick([1, 1, 2]) } : pool)),
+  };
 }
 
 /** Pools that admit rules and hold data, in such a world. */

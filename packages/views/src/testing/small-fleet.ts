@@ -65,7 +65,9 @@ export class SmallFleet {
     return reply.result;
   }
 
-  apply(documents: Partial<Pick<Command & { kind: "apply" }, "sites" | "pools" | "teams" | "workloads">>): void {
+  apply(
+    documents: Partial<Pick<Command & { kind: "apply" }, "sites" | "pools" | "teams" | "workloads" | "calendar">>,
+  ): void {
     this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }
 

@@ -66,7 +66,8 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-export function nodeStateText({ health, draining }: Pick<Node, "health" | "draining">): string {
+export function nodeStateText({ health, draining, spare }: Pick<Node, "health" | "draining" | "spare">): string {
+  if (spare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
   return draining ? "Draining" : "Up";
 }

@@ -24,9 +24,12 @@ function BigNumber({ name, value, detail }: NumberProps): ReactElement {
 export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonly status: Status }): ReactElement {
   const { total, held, free, unavailable } = fleet.accelerators;
   const { lost, draining } = fleet.nodes;
-  const troubles = [lost > 0 ? `${lost} lost` : "", draining > 0 ? `${draining} draining` : ""].filter(
-    (text) => text !== "",
-  );
+  const spares = fleet.pools.reduce((sum, { sparesKept = 0 }) => sum + sparesKept, 0);
+  const troubles = [
+    lost > 0 ? `${lost} lost` : "",
+    draining > 0 ? `${draining} draining` : "",
+    spares > 0 ? plural(spares, "spare") : "",
+  ].filter((text) => text !== "");
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">
       <BigNumber

@@ -71,6 +71,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
                 </Link>
                 <span className="font-mono text-xs text-ink-2">
                   {holder.accelerators === "" ? "no accelerator" : holder.accelerators}
+                  {holder.profile === undefined ? "" : ` (${holder.profile} at slice ${holder.slice})`}
                 </span>
               </div>
               <p className="text-xs text-ink-2">

@@ -25,6 +25,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
     case "workerShortfall":
       return { word: "Scattered", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+    case "partShortfall":
+      return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
     case "apart":
       return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
     case "dataRule":
@@ -55,6 +57,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Budget", amounts: spentText(reason.resource, reason.limit) };
     case "window":
       return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", amounts: reason.name };
+    case "sparesKept":
+      return { word: "Spares", amounts: reason.nodes === 1 ? "1 node" : `${reason.nodes} nodes` };
     case "promised":
       return { word: "Promised", amounts: "" };
     case "backoff":

@@ -1,6 +1,6 @@
 /** What became of a workload so far: every attempt on one scale of time, with words beside the bars. */
 import type { Workload } from "@headroom/protocol";
-import { exitSentence, plural } from "@headroom/views";
+import { exitSentence, gangSizeText, plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -39,6 +39,7 @@ export function AttemptsPanel({ workload, checkpoints }: AttemptsPanelProps): Re
             key={line.attempt.id}
             line={line}
             scale={scale}
+            gang={workload.gang}
             isBatch={workload.kind === "batch"}
             checkpoints={checkpoints.filter(({ attemptId }) => attemptId === line.attempt.id)}
           />
@@ -83,11 +84,12 @@ function Key(): ReactElement {
 interface RowProps {
   readonly line: AttemptLine;
   readonly scale: Scale;
+  readonly gang: Workload["gang"];
   readonly isBatch: boolean;
   readonly checkpoints: readonly CheckpointMark[];
 }
 
-function AttemptRow({ line, scale, isBatch, checkpoints }: RowProps): ReactElement {
+function AttemptRow({ line, scale, gang, isBatch, checkpoints }: RowProps): ReactElement {
   const { attempt, spans, tone, word } = line;
   return (
     <li className="px-4 py-2.5">
@@ -97,7 +99,7 @@ function AttemptRow({ line, scale, isBatch, checkpoints }: RowProps): ReactEleme
         </span>
         <Badge tone={tone}>{word}</Badge>
         <span className="text-ink-2">
-          <Facts line={line} checkpointCount={checkpoints.length} />
+          <Facts line={line} gang={gang} checkpointCount={checkpoints.length} />
         </span>
       </div>
       <div aria-hidden="true" className="relative h-4 overflow-hidden rounded-sm bg-sunken">
@@ -141,9 +143,11 @@ function Bar({
 
 function Facts({
   line,
+  gang,
   checkpointCount,
 }: {
   readonly line: AttemptLine;
+  readonly gang: Workload["gang"];
   readonly checkpointCount: number;
 }): ReactElement {
   const { attempt, spans } = line;
@@ -154,9 +158,7 @@ function Facts({
     waiting === undefined ? "" : `waited ${spanText(waiting.toMs - waiting.fromMs)}`,
     running === undefined ? "" : `ran ${spanText(running.toMs - running.fromMs)}`,
     checkpointCount === 0 ? "" : plural(checkpointCount, "checkpoint"),
-    attempt.phase === "ended" || attempt.leaving === undefined
-      ? ""
-      : `${plural(attempt.leaving.length, "worker")} leaving`,
+    gangSizeText(attempt, gang),
     attempt.phase === "ended" && attempt.exit !== null ? exitSentence(attempt.exit) : "",
     attempt.phase === "ended" ? attempt.detail : "",
   ].filter((part) => part !== "");

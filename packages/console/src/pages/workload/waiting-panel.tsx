@@ -1,3 +1,4 @@
+import type { Verdict } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -6,38 +7,48 @@ import { changesQueue } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Panel } from "../../parts/page.tsx";
 import { reasonBrief } from "../queue/queue-reason.ts";
+import { StartOutlook } from "./start-outlook.tsx";
+
+type Blocked = Verdict & { readonly kind: "blocked" };
 
 /** Kinds of event as people say them, for "this could change when …". */
 const wakeWords: Readonly<Record<string, string>> = {
   attemptEnded: "something that runs ends",
+  workersLeft: "workers that were asked to leave have left",
+  joinFailed: "further workers of something do not come",
+  promiseWithdrawn: "a place kept for something is given up",
   nodeJoined: "a node joins",
   nodeChanged: "a node changes",
   nodeReturned: "a lost node comes back",
   nodeResumed: "a drained node is resumed",
+  spareReleased: "a spare is one no more",
   policySet: "the policy changes",
   teamDefined: "a team's limit changes",
   workloadEnded: "a workload ends",
   workloadStopRequested: "a workload is stopped",
 };
 
-/** Why it waits: every reason in numbers, the one to act on first, and what could change it. */
+/** Why it waits: every reason in numbers, the one to act on first, and what could change it; when it will start, if asked. */
 export function WaitingPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = verdictQuery(useClient(), workloadId);
   const { data } = useQuery(query);
   useLiveQuery({ queryKey: query.queryKey, matters: changesQueue });
   if (data === undefined || data.kind === "notWaiting") return null;
-  if (data.kind === "placeable") {
-    return (
-      <Panel title="Why it waits">
-        <p className="px-4 py-3">{data.sentence}</p>
-      </Panel>
-    );
-  }
-  const wakes = data.wakeOn.map((kind) => wakeWords[kind] ?? kind);
+  const isBlocked = data.kind === "blocked";
   return (
-    <Panel title="Why it waits" className="border-l-2 border-l-wait">
+    <Panel title="Why it waits" className={isBlocked ? "border-l-2 border-l-wait" : ""}>
+      {isBlocked ? <Reasons verdict={data} /> : <p className="px-4 py-3">{data.sentence}</p>}
+      <StartOutlook workloadId={workloadId} />
+    </Panel>
+  );
+}
+
+function Reasons({ verdict }: { readonly verdict: Blocked }): ReactElement {
+  const wakes = verdict.wakeOn.map((kind) => wakeWords[kind] ?? kind);
+  return (
+    <>
       <ul className="divide-y divide-line">
-        {data.reasons.map((reason, index) => {
+        {verdict.reasons.map((reason, index) => {
           const { word, amounts } = reasonBrief(reason);
           return (
             <li key={index} className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2.5">
@@ -51,7 +62,7 @@ export function WaitingPanel({ workloadId }: { readonly workloadId: string }): R
       {wakes.length === 0 ? null : (
         <p className="border-t border-line px-4 py-2 text-xs text-ink-2">This can change when {listText(wakes)}.</p>
       )}
-    </Panel>
+    </>
   );
 }
 

@@ -6,6 +6,7 @@
 import type { WorkerShape } from "../../model/workload.ts";
 import { partsByType } from "../../state/amounts.ts";
 import { invariant } from "../../state/invariant.ts";
+import { needsPart } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { acceptableTypes, wholeNeeded } from "../request.ts";
@@ -119,7 +120,7 @@ export class FreeOverTime {
     if (attempt.stop !== null) return true;
     for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
       const { freed } = this.#type(type);
-      const more = shape.shareMilli === undefined ? wholeOf(shape, workers) : workers;
+      const more = needsPart(shape) ? workers : wholeOf(shape, workers);
       const before = freed.value.at(-1) ?? 0;
       if (freed.atMs.at(-1) === endMs) freed.value[freed.value.length - 1] = before + more;
       else {
@@ -137,9 +138,8 @@ export class FreeOverTime {
   }
 }
 
-/** Whole accelerators that so many workers take; a share may fit where none is whole. */
-const wholeOf = (shape: WorkerShape, workers: number): number =>
-  shape.shareMilli === undefined ? workers * shape.accelerators : 0;
+/** Whole accelerators that so many workers take; a part may fit where none is whole. */
+const wholeOf = (shape: WorkerShape, workers: number): number => (needsPart(shape) ? 0 : workers * shape.accelerators);
 
 /** How many of ascending instants are at or before one. */
 function countUpTo(atMs: readonly number[], untilMs: number): number {

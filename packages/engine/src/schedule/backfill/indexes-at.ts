@@ -3,6 +3,7 @@
  * is reserved while a request would run is taken. From one instant to another only what differs is booked. What teams hold
  * is booked apart, where a quota asks for it: who is next is judged by what they hold now.
  */
+import type { WorkerAllocation } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -23,9 +24,14 @@ export class IndexesAt {
   readonly #capacity: Bookings;
   /** `null`: there is no quota that anything could reach. */
   readonly #use: Bookings | null;
+  /** Told of places that others have left or taken, or not any more. */
+  watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;
 
   constructor(world: World, ends: ExpectedEnds) {
-    this.#capacity = new Bookings(ends, capacityIndex(world));
+    this.#capacity = new Bookings(
+      ends,
+      capacityIndex(world, (workers) => this.watch?.(workers)),
+    );
     this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
   }
 
@@ -95,9 +101,15 @@ class Bookings {
   }
 }
 
-const capacityIndex = (world: World): Index => ({
-  leave: ({ gang, attempt }, sign) => world.capacity.leave(gang, attempt.workers, sign),
-  take: ({ found, placement }, sign) => world.capacity.promise(found.gang, placement.workers, sign),
+const capacityIndex = ({ capacity }: World, tell: (workers: readonly WorkerAllocation[]) => void): Index => ({
+  leave: ({ gang, attempt: { workers } }, sign) => {
+    capacity.leave(gang, workers, sign);
+    tell(workers);
+  },
+  take: ({ found, placement: { workers } }, sign) => {
+    capacity.promise(found.gang, workers, sign);
+    tell(workers);
+  },
 });
 
 const useIndex = (world: World): Index => ({

@@ -3,7 +3,9 @@
  * step stands or falls together, so that a round looks at a few hundred durations however many there are (Slurm's
  * `bf_resolution` does the same with one step for all). Rounding up keeps every protected start.
  */
-import type { WorkloadSpec } from "../../model/workload.ts";
+import type { Workload, WorkloadSpec } from "../../model/workload.ts";
+import { predictedRun } from "../../past/run-times.ts";
+import type { RunTimes } from "../../past/run-times.ts";
 import type { Rules } from "../../policy/rules.ts";
 
 const SECOND_MS = 1000;
@@ -38,6 +40,16 @@ export const roundedDownMs = (durationMs: number): number => {
   return Math.floor(durationMs / stepMs) * stepMs;
 };
 
-/** Work without a walltime is taken to last as long as the policy assumes. */
-export const plannedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
+/** By its walltime alone, as for windows that it must be gone by. Work without one is taken to last as long as the policy assumes. */
+export const longestDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
+
+/** As its kind took lately, where the policy predicts by that, and never longer than by its walltime. */
+export function plannedDurationMs(
+  rules: Pick<Rules, "backfill">,
+  runTimes: RunTimes,
+  workload: Pick<Workload, "spec" | "actor">,
+): number {
+  const predicted = predictedRun(rules, runTimes, workload);
+  return predicted === null ? longestDurationMs(rules, workload.spec) : roundedUpMs(predicted.durationMs);
+}

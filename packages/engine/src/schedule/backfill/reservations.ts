@@ -11,6 +11,7 @@ import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
+import { RoomComing } from "../room-coming.ts";
 import { ExpectedEnds } from "./expected-ends.ts";
 import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
@@ -147,12 +148,28 @@ export class Reservations {
       outlook.indexes.restore();
       outlook.free = new FreeOverTime(world, outlook.ends, this.#list);
     }
-    for (const startMs of outlook.free.startsAfter(this.#nowMs, found, durationMs)) {
-      outlook.indexes.stand(startMs, startMs + durationMs, this.#list);
-      const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
-      if (placement !== null) return { placement, startMs };
+    const { indexes } = outlook;
+    let room: RoomComing | null = null;
+    try {
+      for (const startMs of outlook.free.startsAfter(this.#nowMs, found, durationMs)) {
+        indexes.stand(startMs, startMs + durationMs, this.#list);
+        if (room !== null && !room.suffices) continue;
+        const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+        if (placement !== null) return { placement, startMs };
+        // The next one will hardly have room either: from here on only what differs is counted.
+        room ??= this.#counted(found, indexes);
+      }
+    } finally {
+      indexes.watch = null;
     }
     return null;
+  }
+
+  /** Counts the workers that would fit, node by node, as the indexes move in time. */
+  #counted(found: PlacementClass, indexes: IndexesAt): RoomComing {
+    const room = new RoomComing(this.#world, found);
+    indexes.watch = (workers) => room.changed(workers);
+    return room;
   }
 
   /** Looked up for the first time while nothing tentative is in the indexes. */

@@ -10,9 +10,9 @@ export function windowsInTheWay(world: World, found: PlacementClass): readonly I
   return calendar.hasWindows ? calendar.closedTo(found, calendarEndMs(world, found)) : NOTHING;
 }
 
-/** When the request would be gone for sure if it started now: its time, and the grace that it has after that. */
-export const calendarEndMs = ({ calendar }: World, { spec, durationMs }: PlacementClass): number =>
-  calendar.nowMs + durationMs + spec.graceTimeoutMs;
+/** When the request would be gone for sure if it started now: its time, whatever is predicted of it, and the grace that it has after that. */
+export const calendarEndMs = ({ calendar }: World, { spec, longestMs }: PlacementClass): number =>
+  calendar.nowMs + longestMs + spec.graceTimeoutMs;
 
 export const isClosedBy = (windows: readonly IndexedWindow[], node: NodeId): boolean =>
   windows.some(({ nodes }) => nodes.has(node));

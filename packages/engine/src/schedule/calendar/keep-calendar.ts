@@ -1,9 +1,11 @@
 /** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
 import type { Batch } from "../../batch.ts";
+import { tariffEndMs } from "../../model/calendar.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
+import { replaceAhead } from "../replace-lost.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { tariffsOf } from "../../off-peak/tariffs.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
@@ -17,11 +19,11 @@ export function keepCalendar(batch: Batch): void {
       batch.emit({ kind: "windowBegan", version: 1, atMs, name });
   }
   for (const { name, when } of tariffsOf(world.state))
-    if (when.kind === "once" && when.endMs <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
+    if (tariffEndMs(when) <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
   for (const each of world.calendar.windows) clear(batch, each);
 }
 
-/** Stops what would not end in time by itself, early enough for its checkpoint and its grace. */
+/** Where a gang may go on elsewhere with what it has here, it does; what else would not end in time is stopped, early enough for its checkpoint and its grace. */
 function clear(batch: Batch, each: IndexedWindow): void {
   const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
   const overdue = [...new Set(attempts)].flatMap((id) => {
@@ -29,7 +31,8 @@ function clear(batch: Batch, each: IndexedWindow): void {
     return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
   });
   overdue.sort((left, right) => left.placedSequence - right.placedSequence);
-  for (const attempt of overdue) requestStop(batch, attempt, "nodeDrained", each.window.startMs);
+  for (const attempt of overdue)
+    if (!replaceAhead(batch, attempt, each.nodes)) requestStop(batch, attempt, "nodeDrained", each.window.startMs);
 }
 
 function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {

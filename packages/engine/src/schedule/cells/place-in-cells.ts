@@ -293,11 +293,11 @@ class Placing {
   }
 
   #take({ region, slot, leaves }: Spot): void {
-    this.#room.give(slot, leaves);
+    const part = this.#room.give(slot, leaves);
     this.#spread.take(slot, 1);
     this.#keepNear(this.#tree.enclosing(leaves));
     const accelerators = acceleratorSetOf(leaves.map((leaf) => this.#tree.indices[leaf] as number));
-    this.#placed.push({ node: slot.node.id, accelerators });
+    this.#placed.push({ node: slot.node.id, accelerators, ...part });
     if (region.isBound || region.owned === null) return;
     this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
     // What lies around or inside the new cell is no other cell of the team any more.

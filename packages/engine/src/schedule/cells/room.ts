@@ -1,9 +1,11 @@
 /** What is free in the cells of one type while a request is being placed, worker by worker. */
-import type { GangSpec } from "../../model/workload.ts";
+import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { sizeOf } from "../../state/cell-tree.ts";
 import { around } from "../../state/cell-tree.ts";
 import type { Cell, CellTree } from "../../state/cell-tree.ts";
 import type { Layer, NodeSlot } from "../../state/node-slot.ts";
+import { partOf } from "../place-parts.ts";
+import type { PartSpot } from "../place-parts.ts";
 import type { Candidate } from "../place-wishes.ts";
 
 export interface Offer {
@@ -28,7 +30,7 @@ export class Room {
   readonly #freeIn: Int32Array;
   /** By node: how many more workers fit beside accelerators. */
   readonly #fits = new Map<NodeSlot, number>();
-  /** Thousandths given away of accelerators that are shared. */
+  /** What is given away of accelerators that are shared, in thousandths, or of divided ones, a digit for each slice. */
   readonly #given = new Map<number, number>();
   readonly #layer: Layer;
 
@@ -54,9 +56,16 @@ export class Room {
   #couldTake(leaf: number, layer: Layer): boolean {
     const slot = (this.#tree.leaves[leaf] as Cell).slot as NodeSlot;
     const index = this.#tree.indices[leaf] as number;
-    const { shareMilli } = this.#gang;
+    const { shareMilli, profile } = this.#gang;
+    if (profile !== undefined) return this.#partOf(leaf, layer) !== null;
     if (shareMilli === undefined) return slot.isWhole(index, layer);
     return slot.room(index, layer) - (this.#given.get(leaf) ?? 0) >= shareMilli;
+  }
+
+  #partOf(leaf: number, layer: Layer): PartSpot | null {
+    const slot = (this.#tree.leaves[leaf] as Cell).slot as NodeSlot;
+    const index = this.#tree.indices[leaf] as number;
+    return partOf(slot, index, { shape: this.#gang, layer, given: new Map([[index, this.#given.get(leaf) ?? 0]]) });
   }
 
   #count(leaf: number, sign: 1 | -1): void {
@@ -100,14 +109,17 @@ export class Room {
     return null;
   }
 
-  /** A worker has these from now on. */
-  give(slot: NodeSlot, leaves: readonly number[]): void {
+  /** A worker has these from now on; where it has a part of one, the slice at which that begins. */
+  give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
     this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
+    const { shareMilli, profile } = this.#gang;
+    const spot = profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
+    const given = spot?.digits ?? shareMilli;
     for (const leaf of leaves) {
-      const { shareMilli } = this.#gang;
-      if (shareMilli !== undefined) this.#given.set(leaf, (this.#given.get(leaf) ?? 0) + shareMilli);
-      if (shareMilli === undefined || !this.#couldTake(leaf, this.#layer)) this.#count(leaf, -1);
+      if (given !== undefined) this.#given.set(leaf, (this.#given.get(leaf) ?? 0) + given);
+      if (given === undefined || !this.#couldTake(leaf, this.#layer)) this.#count(leaf, -1);
     }
+    return spot === null ? {} : { slice: spot.slice };
   }
 }
 

@@ -2,13 +2,16 @@
 import type { Batch } from "../../batch.ts";
 import { shrinkOf } from "../../decide/attempt-effects.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
-import type { PlannedVictim } from "../../events.ts";
-import { partsOf } from "../../model/gang.ts";
+import type { PlannedVictim, TeamStanding } from "../../events.ts";
 import type { AttemptId } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
+import { amountHeld, negative } from "../../state/amounts.ts";
 import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { isIdle } from "../../state/ledger.ts";
 import { readyTask } from "../../state/ready-task.ts";
+import type { PlacementClass } from "../../state/queue.ts";
+import type { Amount } from "../../state/team-node.ts";
+import { amountClaimed } from "../request.ts";
 import { dominantShare, standingsOf } from "../order/standing.ts";
 import type { Standing } from "../order/standing.ts";
 import { lieApart } from "../apart.ts";
@@ -28,6 +31,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       task: readyTask(beneficiary, atMs) ?? 0,
       reason,
       victims: recordVictims(batch, plan.victims),
+      beneficiary: recordBeneficiary(batch, plan.beneficiary),
     });
   }
   for (const given of plan.withdrawn ?? []) withdraw(batch, given, `the place is needed by ${beneficiary.id}`);
@@ -96,17 +100,20 @@ function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean 
   return idle;
 }
 
+/** How the beneficiary's team stands before it gets its place, and with it. */
+function recordBeneficiary({ world }: Batch, found: PlacementClass): TeamStanding {
+  const standing = standingsOf(world).get(world.teamUse.node(found.team)) as Standing;
+  const share = (more: Amount | null): number => Math.round(dominantShare(standing, more) * 1000);
+  return { team: found.team, shareBeforeMilli: share(null), shareAfterMilli: share(amountClaimed(world, found)) };
+}
+
 /** How the victims' teams stand before and after, as parts of their claims. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const standings = standingsOf(world);
   return victims.map(({ attempt, keeps, right }) => {
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
-    const leaving = partsOf(spec.gang, attempt.workers.slice(keeps));
-    const lost = world.teamUse.amountOfParts(
-      leaving.map((part) => ({ ...part, workers: -part.workers })),
-      () => "",
-    );
+    const lost = negative(amountHeld(world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps) }));
     const standing = standings.get(node) as Standing;
     return {
       attemptId: attempt.id,

@@ -229,7 +229,7 @@ function isFree(world: World, beneficiary: PlacementClass, { acceleratorType, wo
   const ledger = new Ledger(world);
   try {
     return workers.every((worker) => {
-      if (!world.capacity.slot(worker.node).couldHold(worker.accelerators, beneficiary.gang, "coming")) return false;
+      if (!world.capacity.slot(worker.node).couldHold(worker, beneficiary.gang, "coming")) return false;
       ledger.occupy(beneficiary, { acceleratorType, workers: [worker] });
       return true;
     });

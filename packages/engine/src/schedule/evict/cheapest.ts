@@ -18,12 +18,15 @@ import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
 import { leaversFor } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
-import { evictableSums } from "./evictable-sums.ts";
 import { findRoomByMoving } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
 import { victimsOf } from "./replace.ts";
-import { holdsAboveClaim, isAboveClaim, mayClaim, mayPreempt } from "./rights.ts";
+import { holdsAboveClaim, isAboveClaim, isWithinReach, mayPreempt, reachOf } from "./rights.ts";
+import type { Reach } from "./rights.ts";
+import { wouldBeTakenBack } from "./taken-back.ts";
 import { Takings } from "./takings.ts";
+
+const EVERYBODY: Reach = { below: null };
 
 /**
  * Whether there is any hope of a plan, by sums alone. Asked of everybody who waits before any of them is looked at in order, so
@@ -38,20 +41,23 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
     return types.some((type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null);
   if (isHeldByGuarantee(world, beneficiary)) return false;
   const standings = standingsOf(world);
-  if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return false;
+  const reach = reason === "reclaimed" ? reachOf(batch, standings, beneficiary) : EVERYBODY;
+  if (reach === null) return false;
   const isRoomEnough = (more: number): boolean =>
     types.some((type) => type.freeCount + type.comingCount + more >= needed);
   if (world.leaving.size > 0 && isRoomEnough(0)) return true;
   const { priority } = (beneficiary.waiting.first() as Workload).spec;
   let attempts = 0;
   let leaving = 0;
-  for (const [team, sum] of evictableSums(world)) {
+  for (const [team, work] of world.evictable) {
     if ((team === beneficiary.team) !== (reason === "preempted")) continue;
     const gives =
-      reason === "preempted" ? sum.priorityMin < priority : holdsAboveClaim(world, standings, beneficiary, team);
+      reason === "preempted"
+        ? work.priorityMin < priority
+        : holdsAboveClaim(world, { beneficiary, standings, reach }, team);
     if (!gives) continue;
-    attempts += sum.attempts;
-    leaving += sum.accelerators;
+    attempts += work.size;
+    leaving += work.accelerators;
   }
   return attempts > 0 && isRoomEnough(leaving);
 }
@@ -70,39 +76,52 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (reason === "incomplete") return null;
   if (world.evictable.size === 0) return null;
   const standings = standingsOf(world);
-  if (reason === "reclaimed" && !mayClaim(batch, standings, beneficiary)) return null;
+  const reach = reason === "reclaimed" ? reachOf(batch, standings, beneficiary) : EVERYBODY;
+  if (reach === null) return null;
   const anybodyLeaves = acceptableTypes(world, beneficiary).some(({ coming }) => coming.next(0) >= 0);
   const coming = anybodyLeaves ? findPlacement(world, beneficiary, "coming") : null;
   // Who is leaving anyway will do: nobody else has to.
   if (coming !== null)
-    return mayHaveWhatComes(batch, beneficiary, reason) ? { beneficiary, placement: coming, victims: [] } : null;
-  const isOver = (team: TeamName): boolean => holdsAboveClaim(world, standings, beneficiary, team);
-  const { steady, cheapest } = leaversFor(batch, { beneficiary, reason, isOver });
-  if (!couldSuffice(world, beneficiary, steady)) return null;
+    return mayHaveWhatComes(batch, { beneficiary, reason, reach })
+      ? { beneficiary, placement: coming, victims: [] }
+      : null;
+  const isOver = (team: TeamName): boolean => holdsAboveClaim(world, { beneficiary, standings, reach }, team);
+  const { steady, cheapest, givenBy } = leaversFor(batch, { beneficiary, reason, isOver });
+  if (steady.length === 0 || !couldSuffice(world, beneficiary, givenBy)) return null;
   const ledger = new Ledger(world);
   const searchAmong = (leavers: readonly Leaver[]): Plan | null =>
     findAmong(batch, { beneficiary, reason, standings, leavers, takings: new Takings(ledger) });
+  const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeTakenBack(batch, standings, plan);
   try {
     // What is cheapest changes with time; whether there is a plan at all must not, or nothing would ever be at rest.
     const plan = searchAmong(steady);
-    return plan === null || isSameOrder(steady, cheapest) ? plan : (searchAmong(cheapest) ?? plan);
+    if (plan === null || !lasts(plan)) return null;
+    const cheaper = steady === cheapest ? null : searchAmong(cheapest);
+    return cheaper !== null && lasts(cheaper) ? cheaper : plan;
   } finally {
     ledger.rollback();
   }
 }
 
-const isSameOrder = (left: readonly Leaver[], right: readonly Leaver[]): boolean =>
-  left.every((leaver, position) => leaver === right[position]);
-
 /**
  * Whether what others are leaving is kept for the beneficiary: where it could evict for itself whoever took it. Otherwise those
  * who just left might start there again, ahead of it in the queue, and be evicted a second time.
  */
-function mayHaveWhatComes({ world }: Batch, beneficiary: PlacementClass, reason: EvictionReason): boolean {
+function mayHaveWhatComes({ world }: Batch, { beneficiary, reason, reach }: Coming): boolean {
   const head = beneficiary.waiting.first() as Workload;
-  return [...world.leaving].some(
-    ({ workloadId }) => reason === "reclaimed" || mayPreempt(beneficiary, head, workloadOf(world, workloadId)),
-  );
+  for (const { workloadId } of world.leaving) {
+    const leaving = workloadOf(world, workloadId);
+    const mayHave =
+      reason === "reclaimed" ? isWithinReach(world, reach, leaving.spec.team) : mayPreempt(beneficiary, head, leaving);
+    if (mayHave) return true;
+  }
+  return false;
+}
+
+interface Coming {
+  readonly beneficiary: PlacementClass;
+  readonly reason: EvictionReason;
+  readonly reach: Reach;
 }
 
 interface Search {
@@ -135,7 +154,7 @@ function search(batch: Batch, asked: Search): Plan | null {
   for (const leaver of leavers) {
     if (!hasRight(batch, asked, leaver)) continue;
     takings.take(leaver);
-    room.changed(leaver.attempt);
+    room.changed(leaver.attempt.workers);
     if (!room.suffices) continue;
     const placement = findPlacement(world, beneficiary, "coming");
     if (placement !== null) return giveBack(batch, asked, placement);

@@ -53,6 +53,6 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
 
 /** Everybody who waits: whoever could start without a plan was started by the phase before. */
 function classesToHelp(world: World): PlacementClass[] {
-  const waiting = [...world.queue.classes()].filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
+  const waiting = world.queue.classes().filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
   return world.rules.elastic.grow === "in-order" ? [...waiting, ...world.queue.growthClasses()] : waiting;
 }

@@ -7,17 +7,18 @@ import { partsOf } from "../../model/gang.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { Attempt, EvictionReason } from "../../model/workload.ts";
 import { compareText } from "../../state/canonical.ts";
+import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
-import type { Amount } from "../../state/team-node.ts";
+import { COMPARED, FIRST_TYPE_AT, amountAt } from "../../state/team-node.ts";
+import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { COMPARED, amountAt } from "../order/standing.ts";
 import { findPlacement } from "../place.ts";
 import { acceptableTypes, amountAsked } from "../request.ts";
 import type { Plan, Victim } from "./plan.ts";
-import { isEvictable } from "./rights.ts";
+import { isEvictable, pathToSide } from "./rights.ts";
 
 export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
   const { world } = batch;
@@ -39,12 +40,14 @@ export function findFewest(batch: Batch, beneficiary: PlacementClass, reason: Ev
   return best;
 }
 
-/** For at least one resource that is asked for. */
+/** For at least one resource that is asked for and that the guarantee states. */
 function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
   const node = teamUse.node(team);
   return COMPARED.some((position) => {
     const more = amountAt(request, position);
-    return more > 0 && (node.used[position] ?? 0) + more <= (node.guarantee[position] ?? 0);
+    const guarantee = node.guarantee[position] ?? Number.POSITIVE_INFINITY;
+    if (more === 0 || guarantee === Number.POSITIVE_INFINITY) return false;
+    return (node.used[position] ?? 0) + more <= guarantee;
   });
 }
 
@@ -61,11 +64,45 @@ function planOn(batch: Batch, beneficiary: PlacementClass, slot: NodeSlot): Plan
       (left, right) =>
         compareText(nameOf(world, left), nameOf(world, right)) || left.placedSequence - right.placedSequence,
     );
-  for (let count = 0; count <= there.length; count++) {
-    const plan = planWith(world, { beneficiary, slot, there, count }, []);
+  const givers = there.filter((attempt) => mayGive(world, beneficiary, attempt));
+  if (!hasRoomWithout(world, beneficiary, givers)) return null;
+  const tries = { left: TRIES_MAX };
+  for (let count = 0; count <= givers.length && tries.left > 0; count++) {
+    const plan = planWith(world, { beneficiary, slot, there: givers, count, tries }, []);
     if (plan !== null) return plan;
   }
+  return tries.left > 0 ? null : planInOrder(world, beneficiary, givers);
+}
+
+/** Where there are too many to look at every choice: one after the other until it fits, then those stay after all that can. */
+function planInOrder(world: World, beneficiary: PlacementClass, givers: readonly Attempt[]): Plan | null {
+  const fits = (chosen: readonly Attempt[]): Plan | null => tryVictims(world, beneficiary, chosen);
+  for (let count = 1; count <= givers.length; count++) {
+    let plan = fits(givers.slice(0, count));
+    if (plan === null) continue;
+    for (const giver of givers.slice(0, count)) {
+      const rest: readonly Attempt[] = plan.victims
+        .map(({ attempt }) => attempt)
+        .filter((attempt) => attempt !== giver);
+      plan = fits(rest) ?? plan;
+    }
+    return plan;
+  }
   return null;
+}
+
+/** Sets of victims that are looked at on one node: all of any twelve that run there, the smallest of more. */
+const TRIES_MAX = 4096;
+
+/** Whether it fits when all of them are gone; if not, no choice among them helps. */
+function hasRoomWithout(world: World, beneficiary: PlacementClass, givers: readonly Attempt[]): boolean {
+  const ledger = new Ledger(world);
+  try {
+    for (const attempt of givers) ledger.vacate(attempt, 0);
+    return findPlacement(world, beneficiary, "coming") !== null;
+  } finally {
+    ledger.rollback();
+  }
 }
 
 const nameOf = (world: World, { workloadId }: Attempt): string => workloadOf(world, workloadId).spec.name;
@@ -75,10 +112,12 @@ interface OnNode {
   readonly slot: NodeSlot;
   readonly there: readonly Attempt[];
   readonly count: number;
+  readonly tries: { left: number };
 }
 
 function planWith(world: World, on: OnNode, chosen: readonly Attempt[]): Plan | null {
-  if (chosen.length === on.count) return tryVictims(world, on, chosen);
+  if (chosen.length === on.count) return on.tries.left-- > 0 ? tryVictims(world, on.beneficiary, chosen) : null;
+  if (on.tries.left <= 0) return null;
   const from = chosen.length === 0 ? 0 : on.there.indexOf(chosen.at(-1) as Attempt) + 1;
   for (const attempt of on.there.slice(from)) {
     const plan = planWith(world, on, [...chosen, attempt]);
@@ -87,12 +126,11 @@ function planWith(world: World, on: OnNode, chosen: readonly Attempt[]): Plan | 
   return null;
 }
 
-function tryVictims(world: World, { beneficiary }: OnNode, chosen: readonly Attempt[]): Plan | null {
+function tryVictims(world: World, beneficiary: PlacementClass, chosen: readonly Attempt[]): Plan | null {
   const ledger = new Ledger(world);
-  const request = amountAsked(world, beneficiary, "");
   try {
     for (const attempt of chosen) {
-      if (!isAboveGuarantee(world, workloadOf(world, attempt.workloadId).spec.team, request)) return null;
+      if (!mayGive(world, beneficiary, attempt)) return null;
       ledger.vacate(attempt, 0);
     }
     const placement = findPlacement(world, beneficiary, "coming");
@@ -110,6 +148,35 @@ function couldTakeBack(world: World, { team }: PlacementClass, { workloadId, wor
   const { spec } = workloadOf(world, workloadId);
   const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
   return isWithinGuarantee(world, spec.team, again) && isAboveGuarantee(world, team, again);
+}
+
+/**
+ * The team holds more than it is guaranteed of something that is asked for, and nobody above it, up to the team that both lie
+ * below, is guaranteed what it holds.
+ */
+function mayGive(world: World, beneficiary: PlacementClass, attempt: Attempt): boolean {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const request = amountAsked(world, beneficiary, "");
+  if (!isAboveGuarantee(world, spec.team, request)) return false;
+  const given = amountHeld(world, spec.gang, attempt);
+  return pathToSide(world, beneficiary.team, spec.team).every((node) => !holdsByRight(node, { request, given }));
+}
+
+interface Exchange {
+  readonly request: Amount;
+  readonly given: Amount;
+}
+
+/** Of a type that would be given, or else of all that is asked for, the team is guaranteed as much as it holds. */
+function holdsByRight({ used, guarantee }: TeamNode, { request, given }: Exchange): boolean {
+  const isCovered = (position: number): boolean =>
+    (used[position] ?? 0) <= (guarantee[position] ?? Number.NEGATIVE_INFINITY);
+  for (let position = FIRST_TYPE_AT; position < guarantee.length; position++)
+    if (Number.isFinite(guarantee[position]) && amountAt(given, position) > 0 && isCovered(position)) return true;
+  return COMPARED.every((position) => {
+    const isStated = Number.isFinite(guarantee[position] ?? Number.POSITIVE_INFINITY);
+    return amountAt(request, position) === 0 || (isStated && isCovered(position));
+  });
 }
 
 /** The team holds more than it is guaranteed of something that is asked for. */

@@ -73,7 +73,7 @@ function idleSuffices({ world }: Batch, beneficiary: PlacementClass): boolean {
   for (const { slots } of world.capacity.acceptable([])) {
     for (const slot of slots) {
       if (!slot.usable) continue;
-      for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.room(index, "idle"));
+      for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.left(index, "idle"));
     }
   }
   return idle >= milliIn(partsAsked(world, beneficiary));

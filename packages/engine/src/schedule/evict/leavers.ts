@@ -1,12 +1,14 @@
 /** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
 import type { Batch } from "../../batch.ts";
-import type { TeamName } from "../../model/ids.ts";
+import type { Event } from "../../events.ts";
+import type { AttemptId, NodeId, TeamName } from "../../model/ids.ts";
 import { throughputMilli } from "../../model/throughput.ts";
 import { minWorkersOf } from "../../model/workload.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
-import { workloadOf } from "../../state/entities.ts";
+import type { Attempt, EvictionReason, WorkerAllocation, Workload } from "../../model/workload.ts";
+import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { canResize } from "../../state/holdings.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
 import { acceptableTypes } from "../request.ts";
 import { evictionCost } from "./eviction-cost.ts";
 import { isEvictable, isOnAny, mayPreempt } from "./rights.ts";
@@ -26,23 +28,60 @@ interface Asked {
   isOver(team: TeamName): boolean;
 }
 
-export interface Leavers {
-  /** In an order that no time changes. */
-  readonly steady: readonly Leaver[];
-  readonly cheapest: readonly Leaver[];
+/** What is asked of whom: alike for all who may ask the same work to leave. */
+interface Group {
+  readonly reason: EvictionReason;
+  readonly teams: readonly TeamName[];
+  readonly types: readonly string[];
+  /** What is preempted has a lower one than this. */
+  readonly priority: number;
 }
 
 /** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
-export function leaversFor(batch: Batch, { beneficiary, reason, isOver }: Asked): Leavers {
+export function leaversFor(batch: Batch, asked: Asked): Leavers {
+  const { world, events } = batch;
+  const group = groupOf(world, asked);
+  const known = batch.leavers;
+  if (known !== null && isSameGroup(known.group, group) && known.goOn(world, events)) return known;
+  const found = new Leavers(group, gather(batch, asked, group), events.length);
+  batch.leavers = found;
+  return found;
+}
+
+function groupOf(world: World, { beneficiary, reason, isOver }: Asked): Group {
+  const isWithin = reason === "preempted";
+  const mayGive = (team: TeamName): boolean =>
+    (team === beneficiary.team) === isWithin && (reason !== "reclaimed" || isOver(team));
+  return {
+    reason,
+    teams: [...world.evictable.keys()].filter(mayGive),
+    types: acceptableTypes(world, beneficiary).map(({ type }) => type),
+    priority: isWithin ? (beneficiary.waiting.first() as Workload).spec.priority : 0,
+  };
+}
+
+const isSameGroup = (left: Group, right: Group): boolean =>
+  left.reason === right.reason &&
+  left.priority === right.priority &&
+  isSameList(left.teams, right.teams) &&
+  isSameList(left.types, right.types);
+
+const isSameList = <T>(left: readonly T[], right: readonly T[]): boolean =>
+  left.length === right.length && left.every((each, index) => each === right[index]);
+
+interface Units {
+  readonly spare: Leaver[];
+  readonly whole: Leaver[];
+}
+
+function gather(batch: Batch, { beneficiary, reason }: Asked, group: Group): Units {
   const { world } = batch;
   const head = beneficiary.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
+  const types = new Set(group.types);
   const spare: Leaver[] = [];
   const whole: Leaver[] = [];
-  for (const [team, attempts] of world.evictable) {
-    if ((team === beneficiary.team) !== (reason === "preempted")) continue;
-    if (reason === "reclaimed" && !isOver(team)) continue;
-    for (const attempt of attempts) {
+  for (const team of group.teams) {
+    for (const attempt of world.evictable.get(team)?.attempts ?? []) {
       if (!isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(beneficiary, head, workload)) continue;
@@ -52,12 +91,89 @@ export function leaversFor(batch: Batch, { beneficiary, reason, isOver }: Asked)
       whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost, slowerMilli: 0 });
     }
   }
-  spare.sort(steadily);
-  whole.sort(steadily);
-  const byCost = (left: Leaver, right: Leaver): number =>
-    left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
-  return { steady: [...spare, ...whole], cheapest: [...spare, ...whole.toSorted(byCost)] };
+  return { spare: spare.sort(steadily), whole: whole.sort(steadily) };
 }
+
+/**
+ * Who may leave, kept for the next plan of the batch: gathering thousands anew for each of thousands of plans is what those would
+ * cost. What a plan records takes away those who left and nobody else; after any other event all are gathered again.
+ */
+export class Leavers {
+  readonly group: Group;
+  /** In an order that no time changes. */
+  readonly steady: readonly Leaver[];
+  /** The same list where the order is the same. */
+  readonly cheapest: readonly Leaver[];
+  /** Accelerators that would leave each node. */
+  readonly givenBy: Map<NodeId, number> = new Map();
+  readonly #isElastic: boolean;
+  /** Events of the batch that were taken note of. */
+  #eventCount: number;
+
+  constructor(group: Group, { spare, whole }: Units, eventCount: number) {
+    this.group = group;
+    this.#isElastic = spare.length > 0;
+    this.#eventCount = eventCount;
+    this.steady = [...spare, ...whole];
+    const cheapest = [...spare, ...whole.toSorted(byCost)];
+    this.cheapest = isSameList(this.steady, cheapest) ? this.steady : cheapest;
+    for (const { attempt, workload, keeps, upTo } of this.steady)
+      this.#give(attempt.workers.slice(keeps, upTo), workload.spec.gang.accelerators);
+  }
+
+  #give(workers: readonly WorkerAllocation[], accelerators: number): void {
+    for (const { node } of workers) this.givenBy.set(node, (this.givenBy.get(node) ?? 0) + accelerators);
+  }
+
+  /** Takes note of what happened since; false: more than that somebody was asked to leave. */
+  goOn(world: World, events: readonly Event[]): boolean {
+    for (let index = this.#eventCount; index < events.length; index++) {
+      const event = events[index] as Event;
+      switch (event.kind) {
+        case "attemptStopRequested":
+        case "gangShrinkRequested":
+          this.#remove(world, event.attemptId);
+          break;
+        case "evictionPlanned":
+        case "checkpointRequested":
+        case "placePromised":
+        case "promiseWithdrawn":
+        case "loanRelabelled":
+          break;
+        default:
+          return false;
+      }
+    }
+    this.#eventCount = events.length;
+    return true;
+  }
+
+  #remove(world: World, id: AttemptId): void {
+    const attempt = activeAttempt(world, id);
+    if (attempt === undefined || !this.#removeFrom(this.steady, attempt)) return;
+    if (this.cheapest !== this.steady) this.#removeFrom(this.cheapest, attempt);
+    const { accelerators } = workloadOf(world, attempt.workloadId).spec.gang;
+    this.#give(attempt.workers, -accelerators);
+    this.#give(attempt.leaving ?? [], -accelerators);
+  }
+
+  /** Mostly found near the front: the lists are in the order of leaving. False: it is not there. */
+  #removeFrom(list: readonly Leaver[], attempt: Attempt): boolean {
+    let found = false;
+    for (let at = 0; at < list.length;) {
+      if (list[at]?.attempt !== attempt) at++;
+      else {
+        (list as Leaver[]).splice(at, 1);
+        found = true;
+        if (!this.#isElastic) break;
+      }
+    }
+    return found;
+  }
+}
+
+const byCost = (left: Leaver, right: Leaver): number =>
+  left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
 
 /** Whose gang misses it least, then the last placed first, of a gang its last worker. */
 const steadily = (left: Leaver, right: Leaver): number =>

@@ -4,14 +4,18 @@
  */
 import { gangOfGroup, partsOf, shapeOf } from "../../model/gang.ts";
 import type { Attempt, GangSpec, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
+import { isOpen } from "../../model/mig.ts";
 import { minWorkersOf } from "../../model/workload.ts";
+import { partOn } from "../../state/device-slices.ts";
 import { Ledger } from "../../state/ledger.ts";
-import { acceleratorSetOf } from "../../state/node-slot.ts";
+import { acceleratorSetOf, needsPart } from "../../state/node-slot.ts";
+import type { NodeSlot } from "../../state/node-slot.ts";
 import { PlacementClass } from "../../state/queue.ts";
 import { SortedList } from "../../state/sorted-list.ts";
 import type { World, WorkloadEntity } from "../../state/world.ts";
 import { roundOrder } from "../order/round-order.ts";
 import type { RoundOrder } from "../order/round-order.ts";
+import { bestPart, give, partAt } from "../place-parts.ts";
 import { findPlacement } from "../place.ts";
 import type { Placement } from "../request.ts";
 import type { GrowingSearch } from "./growing-list.ts";
@@ -176,12 +180,12 @@ function settle(world: World, { ledger, beneficiary, placement, returning }: Set
   };
 }
 
-/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a share must get the same one. */
+/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a part must get the same place. */
 function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
   const { gang } = workload.spec;
   const key = (worker: WorkerAllocation): string => {
-    const place =
-      shapeOf(gang, worker).shareMilli === undefined ? worker.node : `${worker.node} ${worker.accelerators}`;
+    const isPart = needsPart(shapeOf(gang, worker));
+    const place = isPart ? `${worker.node} ${worker.accelerators} ${worker.slice ?? ""}` : worker.node;
     return worker.group === undefined ? place : `${worker.group} ${place}`;
   };
   const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
@@ -196,6 +200,7 @@ export function pickAgain(
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;
   if (gang.groups !== undefined) return pickGroups(world, gang, workers);
+  if (gang.profile !== undefined) return pickParts(world, gang, workers);
   if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
   if (gang.accelerators === 0) return workers;
   const taken = new Map<string, number>();
@@ -250,6 +255,34 @@ function pickShares(
     if (best < 0) return null;
     taken.set(`${node} ${best}`, (taken.get(`${node} ${best}`) ?? 0) + milli);
     picked.push({ node, accelerators: acceleratorSetOf([best]) });
+  }
+  return picked;
+}
+
+/** The same parts where they are still open, else the best of the same node. */
+function pickParts(
+  { capacity }: World,
+  gang: GangSpec,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
+  const givenOf = new Map<NodeSlot, Map<number, number>>();
+  const picked: WorkerAllocation[] = [];
+  for (const worker of workers) {
+    const slot = capacity.slot(worker.node);
+    const given = givenOf.get(slot) ?? new Map<number, number>();
+    givenOf.set(slot, given);
+    const index = Number(worker.accelerators);
+    const own = partOn(slot.node, gang)?.places.find(({ start }) => start === worker.slice);
+    const taken = slot.slicesTaken(index, "coming") + (given.get(index) ?? 0);
+    if (own !== undefined && isOpen(own, taken)) {
+      give(given, { index, digits: own.digits });
+      picked.push({ node: worker.node, accelerators: worker.accelerators, slice: own.start });
+      continue;
+    }
+    const spot = bestPart(slot, { shape: gang, layer: "coming", given });
+    if (spot === null) return null;
+    give(given, spot);
+    picked.push(partAt(slot, spot));
   }
   return picked;
 }

@@ -1,15 +1,16 @@
 /** Who may be evicted for whom, by the product's own rules. */
 import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
-import { partsOf } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
+import { amountHeld } from "../../state/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { PlacementClass } from "../../state/queue.ts";
-import type { TeamNode } from "../../state/team-node.ts";
+import { FIRST_TYPE_AT, amountAt } from "../../state/team-node.ts";
+import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { COMPARED, amountAt, claimToKeep, claimToTake } from "../order/standing.ts";
-import { amountAsked } from "../request.ts";
+import { claimToKeep, claimToTake } from "../order/standing.ts";
+import { amountClaimed } from "../request.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 
 /** Runs, may be evicted, and ran as long as it was promised to. */
@@ -32,18 +33,34 @@ export function mayPreempt(beneficiary: PlacementClass, head: Workload, victim: 
   return victim.spec.team === beneficiary.team && victim.spec.priority < head.spec.priority;
 }
 
-/** Whether the team would stay within what it may claim if it got the request. */
-export function mayClaim({ world }: Batch, standings: Standings, beneficiary: PlacementClass): boolean {
-  const request = amountAsked(world, beneficiary, "");
-  for (let node = world.teamUse.node(beneficiary.team) as Standing["node"] | null; node !== null; node = node.parent) {
+/** From whom a request may be claimed: from every team `below` this one; `null`: from every team there is. */
+export interface Reach {
+  readonly below: TeamNode | null;
+}
+
+/**
+ * How far the request may be claimed: with it the team and all above it up to there stay within what they may claim. What a team
+ * takes from a sister changes nothing of what those above both hold, so those are not asked. `null`: it may claim nothing.
+ */
+export function reachOf({ world }: Batch, standings: Standings, beneficiary: PlacementClass): Reach | null {
+  const request = amountClaimed(world, beneficiary);
+  const own = world.teamUse.node(beneficiary.team);
+  for (let node = own as TeamNode | null; node !== null; node = node.parent) {
+    const { used } = node;
     const standing = standings.get(node) as Standing;
-    const within = COMPARED.every((position) => {
+    const within = standing.positions.every((position) => {
       const more = amountAt(request, position);
-      return more === 0 || (node?.used[position] ?? 0) + more <= claimToTake(standing, position);
+      return more === 0 || (used[position] ?? 0) + more <= claimToTake(standing, position);
     });
-    if (!within) return false;
+    if (!within) return node === own ? null : { below: node };
   }
-  return true;
+  return { below: null };
+}
+
+export function isWithinReach({ teamUse }: World, { below }: Reach, team: TeamName): boolean {
+  if (below === null) return true;
+  for (let at = teamUse.node(team) as TeamNode | null; at !== null; at = at.parent) if (at === below) return true;
+  return false;
 }
 
 /** Workers that would leave for somebody. */
@@ -62,40 +79,82 @@ interface Taking {
 export function isAboveClaim({ world }: Batch, standings: Standings, taking: Taking): boolean {
   const { teamUse } = world;
   const { beneficiary, attempt, workload, keeps, upTo } = taking;
-  const node = sideOf(world, beneficiary.team, workload.spec.team);
-  if (node === null) return false;
-  const standing = standings.get(node) as Standing;
-  const request = amountAsked(world, beneficiary, "");
-  const given = teamUse.amountOfParts(partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo)), () => "");
-  return COMPARED.some(
+  const { gang, team } = workload.spec;
+  const path = pathToSide(world, beneficiary.team, team);
+  const side = path.at(-1);
+  if (side === undefined) return false;
+  const given = amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) });
+  if (path.some((at) => holdsByRight(standings.get(at) as Standing, given))) return false;
+  const standing = standings.get(side) as Standing;
+  const request = amountClaimed(world, beneficiary);
+  return standing.positions.some(
     (position) =>
       amountAt(request, position) > 0 &&
       amountAt(given, position) > 0 &&
-      (node.used[position] ?? 0) > claimToKeep(standing, position),
+      isAbove(standing, position) &&
+      gives(standings, { node: teamUse.node(team), side, position }),
   );
+}
+
+/** Of a type that its guarantee states it holds no more than it may claim: of other types it may hold too much. */
+export const holdsByRight = (standing: Standing, given: Amount): boolean =>
+  standing.positions.some(
+    (position) =>
+      position >= FIRST_TYPE_AT &&
+      Number.isFinite(standing.node.guarantee[position] ?? Number.POSITIVE_INFINITY) &&
+      amountAt(given, position) > 0 &&
+      !isAbove(standing, position),
+  );
+
+export const isAbove = (standing: Standing, position: number): boolean =>
+  (standing.node.used[position] ?? 0) > claimToKeep(standing, position);
+
+/**
+ * Whether a team gives of what the side that it lies below holds too much of: from there down to it everyone holds more than it may
+ * claim itself, or nobody beside it does and the team above has no work of its own.
+ */
+function gives(standings: Standings, { node, side, position }: Giving): boolean {
+  for (let at = node; at !== side; at = at.parent as TeamNode) {
+    if (isAbove(standings.get(at) as Standing, position)) continue;
+    const { children, used } = at.parent as TeamNode;
+    if (children.some((sister) => isAbove(standings.get(sister) as Standing, position))) return false;
+    const below = children.reduce((sum, child) => sum + (child.used[position] ?? 0), 0);
+    if ((used[position] ?? 0) > below) return false;
+  }
+  return true;
+}
+
+interface Giving {
+  readonly node: TeamNode;
+  readonly side: TeamNode;
+  readonly position: number;
+}
+
+interface Asked {
+  readonly beneficiary: PlacementClass;
+  readonly standings: Standings;
+  readonly reach: Reach;
 }
 
 /** Whether anything at all may be taken from a team for the request, as it stands now: what is taken only brings it down. */
-export function holdsAboveClaim(
-  world: World,
-  standings: Standings,
-  beneficiary: PlacementClass,
-  team: TeamName,
-): boolean {
+export function holdsAboveClaim(world: World, { beneficiary, standings, reach }: Asked, team: TeamName): boolean {
+  if (!isWithinReach(world, reach, team)) return false;
   const node = sideOf(world, beneficiary.team, team);
   if (node === null) return false;
   const standing = standings.get(node) as Standing;
-  const request = amountAsked(world, beneficiary, "");
-  return COMPARED.some(
-    (position) => amountAt(request, position) > 0 && (node.used[position] ?? 0) > claimToKeep(standing, position),
-  );
+  const request = amountClaimed(world, beneficiary);
+  return standing.positions.some((position) => amountAt(request, position) > 0 && isAbove(standing, position));
 }
 
 /** Of the two teams just below the lowest one that both lie below, the other's; `null`: the other is above, or the same. */
-function sideOf({ teamUse }: World, own: TeamName, other: TeamName): TeamNode | null {
+export const sideOf = (world: World, own: TeamName, other: TeamName): TeamNode | null =>
+  pathToSide(world, own, other).at(-1) ?? null;
+
+/** From the other team up to that one. */
+export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): readonly TeamNode[] {
   const above = new Set<TeamNode>();
   for (let at: TeamNode | null = teamUse.node(own); at !== null; at = at.parent) above.add(at);
-  let side: TeamNode | null = null;
-  for (let at: TeamNode | null = teamUse.node(other); at !== null && !above.has(at); at = at.parent) side = at;
-  return side;
+  const path: TeamNode[] = [];
+  for (let at: TeamNode | null = teamUse.node(other); at !== null && !above.has(at); at = at.parent) path.push(at);
+  return path;
 }

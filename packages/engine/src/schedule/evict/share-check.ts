@@ -2,9 +2,9 @@
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { COMPARED, amountAt, claimToKeep } from "../order/standing.ts";
+import { claimToKeep } from "../order/standing.ts";
+import { COMPARED, amountAt } from "../../state/team-node.ts";
 import type { Standing, Standings } from "../order/standing.ts";
-import { guaranteeAt } from "../order/team-comparison.ts";
 import type { GrowingSearch } from "./growing-list.ts";
 import type { Replaced } from "./replace.ts";
 import { amountAsked } from "../request.ts";
@@ -91,9 +91,9 @@ function isFair({ standings, ours, theirs, request, taken }: Sides): boolean {
   const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
   if (COMPARED.some((position) => held(position) > claimToKeep(theirStanding, position))) return true;
   const withinOurs = COMPARED.every(
-    (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteeAt(ourStanding, position),
+    (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteed(ourStanding, position),
   );
-  return withinOurs && COMPARED.some((position) => held(position) > guaranteeAt(theirStanding, position));
+  return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirStanding, position));
 }
 
 interface Balance {
@@ -120,3 +120,5 @@ function keepsBalance(standings: Standings, { own, request, taken }: Balance): b
   }
   return true;
 }
+
+const guaranteed = ({ node }: Standing, position: number): number => node.guaranteed[position] as number;

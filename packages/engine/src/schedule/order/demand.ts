@@ -4,34 +4,51 @@
  * and goes, and whatever is decided by them cannot be undone by the deciding.
  */
 import { RESIZING_EXECUTORS } from "../../model/fleet.ts";
-import { leastParts, partsOf, wholeParts } from "../../model/gang.ts";
+import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../../model/gang.ts";
 import type { GangPart } from "../../model/gang.ts";
-import type { AttemptId } from "../../model/ids.ts";
+import type { AttemptId, WorkloadId } from "../../model/ids.ts";
 import type { GangSpec, WorkerAllocation, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
-import { canResize } from "../../state/holdings.ts";
+import { canResize, countsForTeam } from "../../state/holdings.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
+import { COMPARED, amountAt } from "../../state/team-node.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 
-type Demands = ReadonlyMap<TeamNode, number[]>;
+/** By position, of each team; and the positions of the accelerator types by which teams are compared, by name. */
+interface Demands {
+  readonly byTeam: ReadonlyMap<TeamNode, number[]>;
+  readonly typesAt: ReadonlyMap<string, number>;
+}
 
-/** Cores, memory and accelerators for each node, in the order of the nodes. */
+/**
+ * What is compared for each node, by position, in the order of the nodes. Work counts for every type that it will do with, also
+ * when it has got one of them: which one it is given is no demand.
+ */
 export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
-  const demands: Demands = new Map(nodes.map((node) => [node, [CORES_AT, MEMORY_AT, ACCELERATORS_AT].map(held(node))]));
+  const { compared, resources } = world.teamUse;
+  const types = compared.slice(COMPARED.length);
+  const ofNode = (node: TeamNode): number[] => {
+    const demand: number[] = [];
+    for (const position of COMPARED) demand[position] = held(node, position);
+    for (const position of types) demand[position] = 0;
+    return demand;
+  };
+  const demands: Demands = {
+    byTeam: new Map(nodes.map((node) => [node, ofNode(node)])),
+    typesAt: new Map(types.map((position) => [resources[position] as string, position])),
+  };
+  if (types.length > 0) countHeldByType(world, demands);
   countWaiting(world, demands);
   countGrowing(world, demands);
   countLeaving(world, demands);
-  return nodes.map((node) => demands.get(node) as number[]);
+  return nodes.map((node) => demands.byTeam.get(node) as number[]);
 }
 
 /** What the team's own work holds and is promised, without what is only tried. */
-const held =
-  (node: TeamNode) =>
-  (position: number): number =>
-    node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
-    (node.tentative[position] ?? 0);
+const held = (node: TeamNode, position: number): number =>
+  node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
+  (node.tentative[position] ?? 0);
 
 interface Asked {
   readonly parts: readonly GangPart[];
@@ -39,13 +56,42 @@ interface Asked {
   readonly gangs: number;
 }
 
-function add({ teamUse }: World, demands: Demands, { spec }: Workload, { parts, gangs }: Asked): void {
-  const demand = demands.get(teamUse.node(spec.team)) as number[];
+function add(world: World, demands: Demands, workload: Workload, { parts, gangs }: Asked): void {
+  const { teamUse } = world;
+  const demand = demands.byTeam.get(teamUse.node(workload.spec.team)) as number[];
   const all = gangs === 1 ? parts : parts.map((part) => ({ ...part, workers: part.workers * gangs }));
   const amount = teamUse.amountOfParts(all, () => "");
-  demand[CORES_AT] = (demand[CORES_AT] as number) + amount.coresMilli;
-  demand[MEMORY_AT] = (demand[MEMORY_AT] as number) + amount.memoryMib;
-  demand[ACCELERATORS_AT] = (demand[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
+  for (const position of COMPARED) demand[position] = (demand[position] as number) + amountAt(amount, position);
+  addByType(world, demands, workload, all);
+}
+
+function addByType(
+  { capacity, teamUse }: World,
+  { byTeam, typesAt }: Demands,
+  { spec }: Workload,
+  parts: readonly GangPart[],
+): void {
+  if (typesAt.size === 0) return;
+  const demand = byTeam.get(teamUse.node(spec.team)) as number[];
+  for (const { shape, workers, group } of parts) {
+    const { acceleratorsMilli } = teamUse.amountOf(shape, workers, "");
+    const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
+    for (const { type } of capacity.acceptable(accepted)) {
+      const position = typesAt.get(type);
+      if (position !== undefined) demand[position] = (demand[position] as number) + acceleratorsMilli;
+    }
+  }
+}
+
+/** Whatever has a place or is promised one, and counts for its team. */
+function countHeldByType(world: World, demands: Demands): void {
+  const { state } = world;
+  const count = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
+    const workload = workloadOf(world, id);
+    addByType(world, demands, workload, partsOf(workload.spec.gang, workers));
+  };
+  for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt.workers);
+  for (const { workloadId, workers } of state.promises.values()) count(workloadId, workers);
 }
 
 /** What a gang would come to hold: its least, where it may not grow. */
@@ -84,7 +130,8 @@ interface Growing {
 function countLacking(world: World, demands: Demands, { id, promised }: Growing): void {
   const { state, rules } = world;
   const attempt = state.attempts.get(id);
-  if (rules.elastic.grow === "never" || attempt === undefined || !canResize(state, attempt)) return;
+  if (rules.elastic.grow === "never" || attempt === undefined || attempt.joinFailure !== undefined) return;
+  if (!canResize(state, attempt)) return;
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const has = partsOf(gang, [...attempt.workers, ...promised]);

@@ -4,21 +4,20 @@
  */
 import { divideDownTree } from "../../quota/divide.ts";
 import type { TreeClaim } from "../../quota/divide.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../../state/team-node.ts";
 import type { Amount, TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
 import { ownDemands } from "./demand.ts";
 import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-use.ts";
 import type { WeightLeft } from "./weights-after-use.ts";
 
-/** Resources by which teams are compared. */
-export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
-/** What cannot be split further when shares are rounded, by position. */
-const UNITS: readonly number[] = [1000, 1, 1000];
+/** What cannot be split further when shares are rounded. */
+const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000);
 
 export interface Standing {
   readonly node: TeamNode;
-  /** By compared resource. */
+  /** The positions by which teams are compared; what follows is by position. */
+  readonly positions: readonly number[];
   readonly fair: readonly number[];
   /** The same where past use does not count: what nobody may be evicted below, whatever was used before. */
   readonly fairByPresent: readonly number[];
@@ -60,17 +59,18 @@ function computeStandings(world: World): Standings {
   const total = fleetTotal(world);
   const requests = ownDemands(world, nodes);
   const weights = plainWeights(nodes, byWeight);
+  const positions = world.teamUse.compared;
   const fairBy = (weightsBy: readonly (readonly number[])[]): readonly (readonly number[])[] =>
-    COMPARED.map((position, at) => {
+    positions.map((position) => {
       const claims = nodes.map((node, index): TreeClaim => ({
         parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
-        guarantee: byWeight || node.team.guarantee === undefined ? 0 : finite(node.guarantee[position]),
+        guarantee: byWeight ? 0 : finite(node.guaranteed[position]),
         limit: finite(node.limit[position]),
         request: (requests[index] as readonly number[])[position] ?? 0,
-        weight: (weightsBy[at] as readonly number[])[index] as number,
+        weight: (weightsBy[baseAt(position)] as readonly number[])[index] as number,
         priority: node.team.priority ?? 0,
       }));
-      return divideDownTree(total[position] as number, claims, byWeight ? 1 : (UNITS[position] as number));
+      return divideDownTree(total[position] as number, claims, byWeight ? 1 : unitAt(position));
     });
   const fairByPresent = fairBy(weights);
   const left =
@@ -91,21 +91,31 @@ function computeStandings(world: World): Standings {
             byNode.map((weight, index) => scaledWeight(weight, left[at]?.[index] ?? WHOLE_WEIGHT)),
           ),
         );
-  const of = (vectors: readonly (readonly number[])[], index: number): number[] =>
-    vectors.map((vector) => vector[index] as number);
+  const of = (vectors: readonly (readonly number[])[], index: number): readonly number[] =>
+    byPosition(positions, (_position, at) => (vectors[at] as readonly number[])[index] as number);
   return new Map(
     nodes.map((node, index) => [
       node,
       {
         node,
+        positions,
         total,
         fair: of(fair, index),
         fairByPresent: of(fairByPresent, index),
-        weightsLeft: COMPARED.map((_position, at) => left?.[at]?.[index] ?? WHOLE_WEIGHT),
+        weightsLeft: byPosition(positions, (position) => left?.[baseAt(position)]?.[index] ?? WHOLE_WEIGHT),
       },
     ]),
   );
 }
+
+function byPosition<T>(positions: readonly number[], valueAt: (position: number, at: number) => T): readonly T[] {
+  const values: T[] = [];
+  for (const [at, position] of positions.entries()) values[position] = valueAt(position, at);
+  return values;
+}
+
+/** What is stated and counted of accelerators in all goes for each type of them. */
+const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
 
 /** As teams state them; of cores and memory they are divided alike, unless weights are all that counts. */
 const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (readonly number[])[] =>
@@ -116,13 +126,17 @@ const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (
 const finite = (amount: number | undefined): number | null =>
   amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
 
-/** Cores, memory and accelerators of all usable nodes. */
-export function fleetTotal({ capacity }: World): readonly number[] {
+/** Cores, memory and accelerators of all usable nodes, and those of each type that is compared, by position. */
+export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
   const total = [0, 0, 0];
+  const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));
+  for (const position of teamUse.compared) total[position] = 0;
   for (const type of capacity.acceptable([])) {
     total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
     total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
     total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
+    const position = named.get(type.type);
+    if (position !== undefined) total[position] = type.usableCount * 1000;
   }
   return total;
 }
@@ -132,9 +146,6 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
   for (let index = 0; index < nodes.length; index++) nodes.push(...(nodes[index] as TeamNode).children);
   return nodes;
 }
-
-export const amountAt = (amount: Amount, position: number): number =>
-  position === CORES_AT ? amount.coresMilli : position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli;
 
 /** What a team may claim of a resource: the larger of guarantee and fair share, within its limit. */
 export const claimOf = (standing: Standing, position: number): number =>
@@ -153,15 +164,15 @@ export const claimToKeep = (standing: Standing, position: number): number =>
   claimBy(standing, position, Math.max(standing.fair[position] as number, standing.fairByPresent[position] as number));
 
 function claimBy({ node, total }: Standing, position: number, fair: number): number {
-  const guarantee = node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
-  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guarantee, fair));
+  const guaranteed = node.guaranteed[position] as number;
+  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guaranteed, fair));
   return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
 }
 
 /** The largest part of any resource's claim that it would hold with this much more and less; a claim of nothing weighs a thousandfold. */
 export function dominantShare(standing: Standing, more: Amount | null, taken: readonly number[] | null = null): number {
   let share = 0;
-  for (const position of COMPARED) {
+  for (const position of standing.positions) {
     const held = (standing.node.used[position] ?? 0) - (taken?.[position] ?? 0);
     const used = held + (more === null ? 0 : amountAt(more, position));
     const claim = claimOf(standing, position);

@@ -1,8 +1,8 @@
 /** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
 import type { TeamOrderKey } from "../../policy/policy.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../state/team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../../state/team-node.ts";
 import type { Amount } from "../../state/team-node.ts";
-import { COMPARED, amountAt, claimOf, dominantShare } from "./standing.ts";
+import { claimOf, dominantShare } from "./standing.ts";
 import type { Standing } from "./standing.ts";
 import type { WeightLeft } from "./weights-after-use.ts";
 
@@ -101,25 +101,22 @@ const weightAt = ({ node, weightsLeft }: Standing, position: number): number => 
   const { part, whole } = weightsLeft[position] as WeightLeft;
   return ((node.team.weight ?? 1) * part) / whole;
 };
-/** What a team without any guarantee is guaranteed is nothing; a resource that a guarantee does not name has no bound. */
-export const guaranteeAt = ({ node }: Standing, position: number): number =>
-  node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
-
 /** Accelerators before cores before memory. */
 const CLAIMS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
 
 const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   "above-share-last": last(({ standing }) =>
-    COMPARED.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
+    standing.positions.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
   ),
   "within-guarantee": first(({ standing, request }) =>
-    COMPARED.every(
-      (position) => usedAt(standing, position) + amountAt(request, position) <= guaranteeAt(standing, position),
+    standing.positions.every(
+      (position) =>
+        usedAt(standing, position) + amountAt(request, position) <= (standing.node.guaranteed[position] as number),
     ),
   ),
   priority: ({ standing: { node } }) => -(node.team.priority ?? 0),
   "without-claim-last": last(({ standing, request }) =>
-    COMPARED.some(
+    standing.positions.some(
       (position) => claimOf(standing, position) === 0 && usedAt(standing, position) + amountAt(request, position) > 0,
     ),
   ),
@@ -129,7 +126,7 @@ const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   claim: ({ standing }) => CLAIMS_COMPARED.map((position) => claimOf(standing, position)),
   "weighted-use": ({ standing, request }) =>
     Math.max(
-      ...COMPARED.map(
+      ...standing.positions.map(
         (position) =>
           (usedAt(standing, position) + amountAt(request, position)) /
           Math.max(1, standing.total[position] as number) /
@@ -138,8 +135,8 @@ const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
     ),
   "guarantee-ratio": ({ standing }) =>
     Math.max(
-      ...COMPARED.map((position) => {
-        const guarantee = guaranteeAt(standing, position);
+      ...standing.positions.map((position) => {
+        const guarantee = standing.node.guaranteed[position] as number;
         return guarantee === 0 ? 0 : usedAt(standing, position) / guarantee;
       }),
     ),

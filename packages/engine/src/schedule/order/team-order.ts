@@ -2,7 +2,7 @@
  * Teams take turns: from the top of the tree down the sibling that stands lowest goes next, each seen with the best request
  * of everything below it. A team's own work stands beside its children as one of them.
  */
-import { amountAsked } from "../request.ts";
+import { amountClaimed } from "../request.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamOrderKey } from "../../policy/policy.ts";
 import type { TeamNode } from "../../state/team-node.ts";
@@ -85,18 +85,20 @@ export class TeamOrder implements RoundOrder {
   served(found: PlacementClass): void {
     const { classes } = this.#entry(this.#world.teamUse.node(found.team));
     remove(classes, found);
-    this.#sortAgain(classes, found);
+    this.#sortAgain(found);
     // It has another head now, and with it another place among the classes of its team.
     if (found.waiting.length > 0 && !found.isGrowth) this.#insert(classes, found);
     this.#refresh(found);
   }
 
-  /** What its user holds has changed, and with it the place of everything else of that user. */
-  #sortAgain(classes: PlacementClass[], { actor }: PlacementClass): void {
+  /** What its user holds of the team and of every team above it has changed, and with it the place of everything else of that user there. */
+  #sortAgain({ team, actor }: PlacementClass): void {
     if (!this.#world.rules.order.includes("user")) return;
-    const own = classes.filter((other) => other.actor === actor);
-    for (const each of own) remove(classes, each);
-    for (const each of own) this.#insert(classes, each);
+    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
+      const own = at.classes.filter((other) => other.actor === actor);
+      for (const each of own) remove(at.classes, each);
+      for (const each of own) this.#insert(at.classes, each);
+    }
   }
 
   #insert(classes: PlacementClass[], found: PlacementClass): void {
@@ -139,7 +141,7 @@ export class TeamOrder implements RoundOrder {
     this.#standings ??= standingsOf(this.#world);
     return {
       standing: this.#standings.get(node) as Standing,
-      request: amountAsked(this.#world, found, ""),
+      request: amountClaimed(this.#world, found),
       taken: null,
     };
   }

@@ -3,7 +3,8 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { pastKey } from "../../state/past-index.ts";
 import { AVERAGE_ONE } from "../../past/past-use.ts";
 import type { World } from "../../state/world.ts";
-import { COMPARED, fleetTotal } from "./standing.ts";
+import { fleetTotal } from "./standing.ts";
+import { COMPARED } from "../../state/team-node.ts";
 
 /**
  * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on

@@ -39,8 +39,7 @@ export function weightsLeft(world: World, position: 0 | 1 | 2, tree: Tree): read
   return tree.nodes.map((node) => {
     const part = parts.get(node) as number;
     const average = Math.floor(world.past.average(pastKey(node.name))[position] / AVERAGE_ONE);
-    const guarantee = node.guarantee[position] ?? (node.team.guarantee === undefined ? 0 : Number.POSITIVE_INFINITY);
-    const beyond = Math.max(0, average - guarantee);
+    const beyond = Math.max(0, average - (node.guaranteed[position] as number));
     return part === 0 || beyond === 0 ? WHOLE_WEIGHT : { part, whole: part + beyond };
   });
 }

@@ -25,7 +25,7 @@ function slotWith(rooms: readonly number[], coresMilli: number): NodeSlot {
   const slot = new NodeSlot(node, 0);
   const holder = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
   rooms.forEach((room, index) => {
-    if (room < 1000) slot.hold(acceleratorSetOf([index]), { ...holder, shareMilli: 1000 - room }, 1);
+    if (room < 1000) slot.hold({ accelerators: acceleratorSetOf([index]) }, { ...holder, shareMilli: 1000 - room }, 1);
   });
   return slot;
 }

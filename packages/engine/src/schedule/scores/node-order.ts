@@ -1,4 +1,5 @@
 /** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
+import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
@@ -6,6 +7,7 @@ import { workerAsk } from "../../state/demand-mix.ts";
 import { dataPlaces } from "../data-places.ts";
 import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";
+import { bestPart } from "../place-parts.ts";
 import { isScored } from "./place-by-score.ts";
 
 export interface Candidates {
@@ -22,7 +24,7 @@ export function nodeOrder(
   { candidates, layer }: Candidates,
 ): readonly Candidate[] {
   const isPacking = world.rules.placement !== "spread";
-  const share = found.gang.shareMilli;
+  const { shareMilli: share, profile } = found.gang;
   const byScore = layer === "idle" && isScored(world, found.gang);
   const ask = workerAsk(found.gang);
   const preferred = preferredRanks(world, found, candidates);
@@ -34,6 +36,7 @@ export function nodeOrder(
       -data.held(slot),
       byScore ? -world.scores.scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
+      ...(profile === undefined ? [] : partKeys(slot, found.gang, layer)),
       layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
       // Later, what is idle now is left to others until the plan's time comes.
       isPacking || layer === "later" ? unallocated : -unallocated,
@@ -49,6 +52,12 @@ export function nodeOrder(
 function compareKeys(left: Keys, right: Keys): number {
   const at = left.findIndex((key, index) => key !== right[index]);
   return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
+}
+
+/** A device that is divided already before a whole one, and where the part costs fewest positions. */
+function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
+  const spot = bestPart(slot, { shape, layer });
+  return spot === null ? [1, 0] : [spot.divides, spot.lost];
 }
 
 /** Whether an accelerator of which a part is taken has room for the share. */

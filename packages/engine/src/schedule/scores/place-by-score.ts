@@ -17,6 +17,8 @@ import type { ScoredChoice } from "./score-index.ts";
 
 /** Whether the policy scores nodes for such workers at all; those that ask for nothing but whole accelerators are packed. */
 export function isScored({ rules, state }: World, gang: GangSpec): boolean {
+  // Scores know rooms, not positions.
+  if (gang.profile !== undefined) return false;
   const { placement } = rules;
   if (placement === "pack" || placement === "spread") return false;
   if (placement !== "balanced") return true;

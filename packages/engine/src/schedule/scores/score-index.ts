@@ -131,7 +131,11 @@ export class ScoreIndex {
     if (this.#score === null || rules !== this.#rules || capacity.fleetEpoch !== this.#fleetEpoch) this.#rebuild(world);
     else if (renewals !== this.#renewals) {
       this.#score = this.#scoreFor(world);
-      for (const type of this.#types.values()) type.forgetValues();
+      for (const type of this.#types.values()) {
+        // Sums are of what was seen of each node: what has changed since is taken over first.
+        type.settle();
+        type.forgetValues();
+      }
     }
     this.#renewals = renewals;
     let ranked = 0;

@@ -1,0 +1,185 @@
+/** The elastic torchrun example under the control plane: it starts small, grows into what is idle, gives back what others may claim. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { liveWorkers } from "../../packages/cli/test/quickstart-run.ts";
+import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
+import { headroom } from "../../packages/cli/src/testing/recorded-terminal.ts";
+import { startProgram } from "../../packages/cli/src/testing/running-program.ts";
+import type { RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
+
+const missing =
+  spawnSync("torchrun", ["--help"]).status === 0
+    ? null
+    : "torchrun does not start (Debian: apt-get install python3-torch)";
+if (missing !== null) console.warn(`SKIPPED: the elastic torchrun example was not tested: ${missing}`);
+
+const example = parseYaml(readFileSync(path.join(import.meta.dirname, "elastic.yaml"), "utf8")).documents[0]!;
+const { run, elastic } = example.value as { readonly run: string; readonly elastic: { readonly max: number } };
+const REPORT_EVERY = 20;
+let home: string;
+let plane: RunningProgram | null = null;
+
+beforeAll(() => {
+  home = mkdtempSync(path.join(tmpdir(), "headroom-elastic-"));
+  mkdirSync(path.join(home, "corpus"));
+  writeFileSync(path.join(home, "corpus", "a.md"), "the quick brown fox jumps over the lazy dog\n".repeat(200));
+});
+afterAll(async () => {
+  plane?.process.kill("SIGKILL");
+  await plane?.ended;
+  for (const { pid } of liveWorkers(home)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended since.
+    }
+  }
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const command = (...args: readonly string[]) =>
+  headroom(args, { workingDirectory: home, env: { HEADROOM_HOME: home } });
+
+async function start(): Promise<RunningProgram> {
+  const program = startProgram(["up", "--port", "0", "--slots", String(elastic.max), "--no-console"], { home });
+  await program.saying(/runs on http:[^]*Ctrl-C/);
+  return program;
+}
+
+interface Shown {
+  readonly phase: string;
+  readonly attempts: readonly {
+    readonly phase: string;
+    readonly workers: readonly unknown[];
+    readonly leaving?: unknown;
+  }[];
+}
+
+async function shown(name: string): Promise<Shown> {
+  return JSON.parse((await command("show", name, "--json")).stdout) as Shown;
+}
+
+/** The size that the engine counts, once nobody is on the way out. */
+async function comesTo(name: string, workers: number): Promise<void> {
+  for (;;) {
+    const { attempts, phase } = await shown(name);
+    const last = attempts.at(-1);
+    if (last?.phase === "running" && last.workers.length === workers && last.leaving === undefined) return;
+    if (phase === "failed" || phase === "succeeded") throw new Error(`${name} ${phase}: ${JSON.stringify(attempts)}`);
+    await delay(200);
+  }
+}
+
+/** What rank 0 said: the size that torchrun runs it at since when, and the losses. */
+function said(): {
+  readonly starts: readonly { readonly world: number; readonly step: number }[];
+  readonly text: string;
+} {
+  const file = path.join(home, "attempts", `${workloadId}.1`, "worker-0", "stdout.log");
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const starts = [...text.matchAll(/rank 0 of (\d+) starts after step (\d+)/g)];
+  return { text, starts: starts.map(([, world, step]) => ({ world: Number(world), step: Number(step) })) };
+}
+
+let workloadId = "";
+
+async function trainsWith(world: number): Promise<void> {
+  for (;;) {
+    const { starts, text } = said();
+    const isTraining = text.lastIndexOf('"kind": "progress"') > text.lastIndexOf("starts after step");
+    if (starts.at(-1)?.world === world && isTraining) return;
+    if ((await shown("elastic")).phase !== "running") throw new Error(`it does not run any more:\n${text}`);
+    await delay(200);
+  }
+}
+
+const needs = "gang: { accelerators: 1, cores: 0.1, memory: 64MiB }";
+const workOf = (name: string, team: string, lines: readonly string[]): string =>
+  ["kind: train", `name: ${name}`, `team: ${team}`, ...lines].join("\n");
+
+async function apply(...documents: readonly string[]): Promise<void> {
+  writeFileSync(path.join(home, "apply.yaml"), documents.join("\n---\n"));
+  const { code, stdout, stderr } = await command("apply", "-f", "apply.yaml", "--yes");
+  expect(code, stdout + stderr).toBe(0);
+}
+
+const untilFile = (name: string): string => `run: "until [ -e ${path.join(home, name)} ]; do sleep 0.1; done"`;
+
+describe.skipIf(missing !== null)("the elastic torchrun example", () => {
+  it("starts at its least, grows when others end, outlives the control plane, shrinks for a guarantee, and learns on", async () => {
+    plane = await start();
+    await apply(
+      "kind: team\nname: guests",
+      "kind: team\nname: owners\nguarantee: { slot: 1 }",
+      workOf("holder", "guests", [untilFile("holder-ends"), needs.replace("1,", "2,"), "preemptible: true"]),
+    );
+    await comesTo("holder", 1);
+    const env = {
+      OMP_NUM_THREADS: "1",
+      TORCHRUN_CORPUS: path.join(home, "corpus"),
+      TORCHRUN_STEPS: "8000",
+      TORCHRUN_REPORT_EVERY: String(REPORT_EVERY),
+      TORCHRUN_SAVE_EVERY: "500",
+    };
+    await apply(
+      workOf("elastic", "guests", [
+        `run: ${JSON.stringify(run)}`,
+        `dir: ${import.meta.dirname}`,
+        `env: ${JSON.stringify(env)}`,
+        needs,
+        "elastic: { min: 1, max: 3 }",
+        "preemptible: true",
+        "grace: 60s",
+        `checkpoint: { dir: ${path.join(home, "kept")} }`,
+      ]),
+    );
+    await comesTo("elastic", 1);
+    workloadId = (JSON.parse((await command("show", "elastic", "--json")).stdout) as { readonly id: string }).id;
+    await trainsWith(1);
+
+    writeFileSync(path.join(home, "holder-ends"), "");
+    await comesTo("elastic", 3);
+    expect((await command("show", "elastic")).stdout).toContain("3 of at most 3 workers");
+    await trainsWith(3);
+
+    plane.process.kill("SIGKILL");
+    await plane.ended;
+    plane = await start();
+    await apply(workOf("claim", "owners", [untilFile("claim-ends"), needs]));
+    await comesTo("claim", 1);
+    await comesTo("elastic", 2);
+    await trainsWith(2);
+
+    while ((await shown("elastic")).phase === "running") await delay(500);
+    const { phase, attempts } = await shown("elastic");
+    const { starts, text } = said();
+    expect([phase, attempts.length], text).toEqual(["succeeded", 1]);
+    console.log(
+      `elastic torchrun: ${starts.map(({ world, step }) => `${world} workers after step ${step}`).join(", ")}`,
+    );
+    expect(starts.map(({ world }) => world)).toEqual(expect.arrayContaining([1, 2, 3]));
+    expectContinuity(text);
+  });
+});
+
+/** Each start goes on from the newest checkpoint before it, with a loss like that before it, far from that of the beginning. */
+function expectContinuity(text: string): void {
+  const losses: number[] = [];
+  let checkpoint = 0;
+  for (const line of text.split("\n")) {
+    const started = /rank 0 of \d+ starts after step (\d+)/.exec(line);
+    if (started !== null) expect(Number(started[1])).toBe(checkpoint);
+    if (!line.startsWith("{")) continue;
+    const told = JSON.parse(line) as { kind: string; step: number; metrics?: { loss: number } };
+    if (told.kind === "checkpoint") checkpoint = told.step;
+    if (told.metrics !== undefined) losses.push(told.metrics.loss);
+  }
+  const first = losses[0]!;
+  // No later loss is back where untrained work is: what was learned is there after each change.
+  for (const [index, loss] of losses.entries())
+    if (index > 20) expect(loss, `report ${index} of ${losses.length}`).toBeLessThan(first / 2);
+}

@@ -1,0 +1,49 @@
+/** The record of how long work took, as attempts end. The only writers of `state.runTimes`. */
+import type { AttemptEvent } from "../events.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../past/run-times.ts";
+import { workloadOf } from "../state/entities.ts";
+import type { World } from "../state/world.ts";
+
+/**
+ * A task has come to its end by itself, or by its walltime: what its attempts ran, in all, is what such work takes. `workload`
+ * knows of the end already.
+ */
+export function recordRunTime(
+  world: World,
+  workload: Workload,
+  { attempt, event }: { readonly attempt: Attempt; readonly event: AttemptEvent & { readonly kind: "attemptEnded" } },
+): void {
+  if (!predictsRuns(world.rules) || event.retryAtMs !== null || attempt.startedAtMs === null) return;
+  const isStopped = attempt.stop !== null && attempt.stop.reason !== "walltimeExceeded";
+  if (isStopped || event.outcome === "lost") return;
+  let tookMs = 0;
+  for (const { task, startedAtMs, endedAtMs } of workload.endedAttempts)
+    if (task === attempt.task && startedAtMs !== null) tookMs += endedAtMs - startedAtMs;
+  const changed = runKindsOf(workload).flatMap((kind) => remember(world, kind, tookMs));
+  world.queue.predictAnew(changed);
+}
+
+/** Answers the kinds of which something else is known now. */
+function remember({ state: { runTimes } }: World, kind: string, tookMs: number): readonly string[] {
+  const known = runTimes.get(kind) ?? [];
+  runTimes.delete(kind);
+  runTimes.set(kind, [...known.slice(known.length === RUNS_KEPT ? 1 : 0), tookMs]);
+  if (runTimes.size <= RUN_KINDS_KEPT) return [kind];
+  const [oldest = kind] = runTimes.keys();
+  runTimes.delete(oldest);
+  return [kind, oldest];
+}
+
+/** After the policy changed: where nothing is predicted nothing is remembered, and what was predicted of what runs is forgotten. */
+export function renewRunTimes(world: World): void {
+  const { state, rules } = world;
+  if (predictsRuns(rules)) return;
+  state.runTimes.clear();
+  for (const attempt of state.attempts.values()) {
+    if (attempt.prediction === undefined) continue;
+    delete attempt.prediction;
+    attempt.revision = state.sequence;
+    world.endings.file(attempt, workloadOf(world, attempt.workloadId).spec);
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * How long work is predicted to run: as long as the last of its kind took on average. What outlives that is taken to run a
+ * little longer, and each time it does, longer than the time before (Tsafrir, Etsion and Feitelson, "Backfilling using
+ * system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions are for plans about
+ * the time to come alone: what is stopped is stopped at its walltime.
+ */
+import type { Prediction, Workload } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
+
+/** Of each kind so many are remembered, and no policy asks for more. */
+export const RUNS_KEPT = 8;
+/** Kinds beyond these are forgotten, the one that ran longest ago first. */
+export const RUN_KINDS_KEPT = 10_000;
+
+/** By kind, the one that ran longest ago first; of each how long the last of it took, the newest last. */
+export type RunTimes = ReadonlyMap<string, readonly number[]>;
+
+/** Predictions serve protected starts alone; without those nothing is remembered. */
+export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
+  backfill.reserve !== "none" && backfill.predictFrom !== undefined;
+
+/**
+ * What the work is like, the closer kind first: what its user submitted under its name, numbers at its end aside, for as many
+ * accelerators; then anything of its user in its team. No name has a line break.
+ */
+export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly [string, string] {
+  const { team, name, gang } = spec;
+  const user = `${team}\n${actor}`;
+  return [`${user}\n${name.replace(/[-_.]?[0-9]+$/, "")}\n${gang.workers * gang.accelerators}`, user];
+}
+
+/** By the closest kind of which enough has run; `null`: there is none, its walltime says as much or less, or the policy does not predict. */
+export function predictedRun(
+  rules: Pick<Rules, "backfill">,
+  runTimes: RunTimes,
+  workload: Pick<Workload, "spec" | "actor">,
+): Prediction | null {
+  const { predictFrom } = rules.backfill;
+  if (predictFrom === undefined || runTimes.size === 0 || !predictsRuns(rules)) return null;
+  for (const kind of runKindsOf(workload)) {
+    const known = runTimes.get(kind) ?? [];
+    if (known.length < predictFrom) continue;
+    const sumMs = known.slice(-predictFrom).reduce((sum, tookMs) => sum + tookMs, 0);
+    const durationMs = Math.max(1, Math.ceil(sumMs / predictFrom));
+    const { walltimeMs } = workload.spec;
+    return walltimeMs !== null && walltimeMs <= durationMs ? null : { durationMs, runs: predictFrom };
+  }
+  return null;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** By how much a prediction that was outlived is made longer, the first time and each time after; then twice as much each time. */
+const INCREMENTS_MS = [
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  15 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  20 * HOUR_MS,
+  50 * HOUR_MS,
+  100 * HOUR_MS,
+] as const;
+
+/** Nothing is predicted to run longer: so what has no walltime is predicted anew a few times more, and not for ever. */
+export const PREDICTED_MS_MAX: number = 10 * 365 * 24 * HOUR_MS;
+
+function incrementMs(corrections: number): number {
+  const last = INCREMENTS_MS.length - 1;
+  let stepMs = INCREMENTS_MS[Math.min(corrections, last)] as number;
+  for (let doubled = last; doubled < corrections; doubled++) stepMs *= 2;
+  return stepMs;
+}
+
+/** The prediction for what has run that long, in as many steps as it takes: beyond that, or the walltime. */
+export function correctedPrediction(
+  { durationMs: fromMs, runs, corrections: before = 0 }: Prediction,
+  { ranMs, walltimeMs }: { readonly ranMs: number; readonly walltimeMs: number | null },
+): Prediction {
+  const mostMs = walltimeMs ?? PREDICTED_MS_MAX;
+  let durationMs = fromMs;
+  let corrections = before;
+  while (durationMs <= ranMs && durationMs < mostMs) {
+    durationMs = Math.min(mostMs, durationMs + incrementMs(corrections));
+    corrections++;
+  }
+  return { durationMs, runs, corrections };
+}

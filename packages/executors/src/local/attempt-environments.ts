@@ -1,0 +1,53 @@
+/** What the workers of an attempt find: in their environment, and on disk. */
+import { homedir, userInfo } from "node:os";
+import path from "node:path";
+import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
+import { makeDirectory } from "../make-directory.ts";
+import { checkpointRequestFileOf, progressFileOf } from "./attempt-files.ts";
+import { taskDirName } from "./attempt-names.ts";
+import type { VisibleDevices } from "./worker-environment.ts";
+import { workerEnvironments } from "./worker-environment.ts";
+
+export interface EnvironmentSetup {
+  readonly homeDir: string;
+  readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
+}
+
+/** Made where it is a directory on this machine. */
+export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
+  const checkpointDir = launch.spec.checkpointDir ?? path.join(homeDir, "checkpoints", taskDirName(launch));
+  if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
+  return checkpointDir;
+}
+
+/** By rank. */
+export async function attemptEnvironments(
+  setup: EnvironmentSetup,
+  attemptDir: string,
+  launch: LaunchGang,
+  joinerNumber?: (rank: number) => number,
+): Promise<Readonly<Record<string, string>>[]> {
+  const place = {
+    progressFile: progressFileOf(attemptDir),
+    checkpointRequestFile: checkpointRequestFileOf(attemptDir),
+    checkpointDir: checkpointDirOf(setup, launch),
+    session: sessionOf(process.env),
+    devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),
+  };
+  return workerEnvironments(launch, place, joinerNumber);
+}
+
+/** A directory that cannot be made is the workload's to find: it may not want one. */
+function makeCheckpointDir(directory: string): void {
+  try {
+    makeDirectory(directory);
+  } catch {
+    // See above.
+  }
+}
+
+/** What a login would have set, where the control plane was started without it (a service). */
+function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
+  const { username, shell } = userInfo();
+  return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };
+}

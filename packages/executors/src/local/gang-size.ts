@@ -1,0 +1,131 @@
+/**
+ * The size of a gang that runs, inside its supervisor: brings it to what `resize.json` says and writes down in `size.json` what has
+ * become of that. Who is to leave leaves first; then who is to join is started, once, and never again under the same number.
+ */
+import type { WorkerExit } from "@headroom/engine";
+import { readRecord, ringBell, writeRecord } from "./attempt-files.ts";
+import type { Gang } from "./gang.ts";
+import type { FailedJoin, Joiner, ResizeRecord } from "./resize-records.ts";
+import { TIMER_MAX_MS } from "./worker-process.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+/** A worker that fails sooner than this after it was started has not joined the others: loading a framework and meeting them takes tens of seconds. */
+const JOIN_TIMEOUT_MS = 60_000;
+
+export class GangSize {
+  readonly #gang: Gang;
+  /** For those that have to go since one before them failed to join. */
+  readonly #graceTimeoutMs: number;
+  /** Asked to leave, or failed to join, and not gone yet: with the timer that ends their grace. */
+  readonly #leaving = new Map<WorkerProcess, NodeJS.Timeout>();
+  /** When they were let go. */
+  readonly #joinedAtMs = new Map<WorkerProcess, number>();
+  /** Joiners up to this number were started, or will never be. */
+  #triedNumber = 0;
+  #failure: FailedJoin | null = null;
+  #told = "";
+  #isJoining = false;
+
+  constructor(gang: Gang, graceTimeoutMs: number) {
+    this.#gang = gang;
+    this.#graceTimeoutMs = graceTimeoutMs;
+  }
+
+  get leaving(): readonly WorkerProcess[] {
+    return [...this.#leaving.keys()];
+  }
+
+  /** Does what is to be done next; called again when that is done, and whenever something may be asked. */
+  pursue(): void {
+    if (this.#isJoining || this.#gang.isStopping) return;
+    const wanted = readRecord(this.#gang.attemptDir, "resize.json");
+    if (wanted === null) return;
+    this.#sendAwayFrom(wanted.size, wanted.graceTimeoutMs);
+    if (this.#leaving.size > 0) return;
+    const joiners = wanted.joiners.filter(({ number }) => number > this.#triedNumber);
+    if (joiners.length === 0) return this.#tell(wanted);
+    this.#isJoining = true;
+    void this.#join(joiners).finally(() => {
+      this.#isJoining = false;
+      this.pursue();
+    });
+  }
+
+  /** Whether the exit is that of a worker which leaves, or of one that failed to join: then the gang goes on. */
+  tookLeave(worker: WorkerProcess, exit: WorkerExit): boolean {
+    if (this.#leaving.has(worker)) return true;
+    const joinedAtMs = this.#joinedAtMs.get(worker);
+    this.#joinedAtMs.delete(worker);
+    const hasFailed = exit.kind === "signalled" || exit.code !== 0;
+    if (joinedAtMs === undefined || !hasFailed || this.#gang.isStopping) return false;
+    const afterMs = performance.now() - joinedAtMs;
+    if (afterMs >= JOIN_TIMEOUT_MS) return false;
+    const how = exit.kind === "exited" ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
+    this.#giveUp(worker.index, `worker ${worker.index} ${how} ${Math.round(afterMs / 1000)} s after it was started`);
+    // Nobody asked it to stop: what it left behind has nothing to finish.
+    worker.kill();
+    return true;
+  }
+
+  /** Nothing of the worker's group runs any more. False: it belongs to the gang. */
+  settled(worker: WorkerProcess): boolean {
+    const timer = this.#leaving.get(worker);
+    if (timer === undefined) return false;
+    clearTimeout(timer);
+    void this.#gang.clearAway(worker).then(() => {
+      this.#leaving.delete(worker);
+      this.#gang.recordWorkers();
+      this.pursue();
+      this.#gang.endIfSettled();
+    });
+    return true;
+  }
+
+  async #join(joiners: readonly Joiner[]): Promise<void> {
+    const gang = this.#gang;
+    const from = gang.workers.length;
+    this.#triedNumber = Math.max(...joiners.map(({ number }) => number));
+    const isNext = joiners.every(({ rank }, index) => rank === from + index);
+    const closed = isNext ? gang.closedFor : `worker ${from}, before them, did not come`;
+    if (closed !== null) return this.#giveUp(from, closed);
+    try {
+      await gang.join(joiners);
+      this.#failure = null;
+      for (const worker of gang.workers.slice(from)) this.#joinedAtMs.set(worker, performance.now());
+    } catch (error) {
+      this.#giveUp(from, `it could not be started: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** The gang goes on without the workers from this rank on. */
+  #giveUp(rank: number, detail: string): void {
+    this.#failure = { number: this.#triedNumber, workers: rank, detail };
+    this.#sendAwayFrom(rank, this.#graceTimeoutMs);
+  }
+
+  #sendAwayFrom(rank: number, graceTimeoutMs: number): void {
+    const workers = this.#gang.workers.splice(rank);
+    for (const worker of workers) this.#sendAway(worker, graceTimeoutMs);
+    if (workers.length > 0) this.#gang.recordWorkers();
+  }
+
+  #sendAway(worker: WorkerProcess, graceTimeoutMs: number): void {
+    const graceMs = Math.min(graceTimeoutMs, TIMER_MAX_MS);
+    this.#leaving.set(
+      worker,
+      setTimeout(() => worker.kill(), graceMs),
+    );
+    this.#joinedAtMs.delete(worker);
+    worker.askToStop();
+    if (!worker.isThere || this.#gang.hasSettled(worker)) this.settled(worker);
+  }
+
+  #tell({ request }: ResizeRecord): void {
+    const record = { version: 1, request, size: this.#gang.workers.length, failure: this.#failure } as const;
+    const text = JSON.stringify(record);
+    if (text === this.#told) return;
+    this.#told = text;
+    writeRecord(this.#gang.attemptDir, "size.json", record);
+    ringBell(this.#gang.attemptDir);
+  }
+}

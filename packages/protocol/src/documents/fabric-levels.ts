@@ -1,0 +1,85 @@
+/** What work asks of levels of the fabric and no fleet could give: levels that no site has, wishes that contradict each other. */
+import type { TeamSpec } from "../team.ts";
+import type { WorkloadSpec } from "../workload-spec.ts";
+import { nearestName } from "./nearest.ts";
+
+/** Every tree of the fabric ends in its nodes. */
+const NODE_LEVEL = "node";
+
+/** Accelerators that hang together inside a node: no level of the fabric, but what a team may own. */
+const GROUP_LEVEL = "group";
+
+export interface LevelProblem {
+  /** Into the spec. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** `sites`: the levels of each site, from the widest down, without the nodes that all of them end in. */
+export function levelProblems(
+  { fabric, gang }: Pick<WorkloadSpec, "fabric" | "gang">,
+  sites: readonly (readonly string[])[],
+): LevelProblem[] {
+  const groups = (gang.groups ?? []).map((group, at) => ({
+    fabric: group.fabric,
+    path: ["gang", "groups", at, "fabric"],
+  }));
+  const wishes = [{ fabric, path: ["fabric"] }, ...groups];
+  const apart = (gang.apart?.from ?? []).map((rule, at): NamedLevel => ({
+    level: "within" in rule ? rule.within : undefined,
+    path: ["gang", "apart", "from", at, "within"],
+  }));
+  const named = [...wishes.flatMap((wish) => levelsIn(wish.fabric, wish.path)), ...apart];
+  const unknown = unknownLevels(named, [...new Set([...sites.flat(), NODE_LEVEL])]);
+  return unknown.length > 0 ? unknown : wishes.flatMap((wish) => tooWide(wish.fabric, wish.path, sites));
+}
+
+/** Cells of levels that no site has, which nobody could ever hold. Paths into the team. */
+export function shapeProblems(
+  { shapes = [] }: Pick<TeamSpec, "shapes">,
+  sites: readonly (readonly string[])[],
+): LevelProblem[] {
+  const named = shapes.map(({ within }, at): NamedLevel => ({ level: within, path: ["shapes", at, "within"] }));
+  return unknownLevels(named, [...new Set([...sites.flat(), NODE_LEVEL, GROUP_LEVEL])]);
+}
+
+interface NamedLevel {
+  readonly level: string | undefined;
+  readonly path: LevelProblem["path"];
+}
+
+function levelsIn(fabric: WorkloadSpec["fabric"], path: NamedLevel["path"]): NamedLevel[] {
+  const { within, prefer, slices = [] } = fabric ?? {};
+  return [
+    { level: within, path: [...path, "within"] },
+    { level: prefer, path: [...path, "prefer"] },
+    ...slices.map((slice, at) => ({ level: slice.within, path: [...path, "slices", at, "within"] })),
+  ];
+}
+
+/** It would wait for ever, or wish for nothing. */
+function unknownLevels(named: readonly NamedLevel[], levels: readonly string[]): LevelProblem[] {
+  return named.flatMap(({ level, path }) => {
+    if (level === undefined || levels.includes(level)) return [];
+    const nearest = nearestName(level, levels);
+    const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+    return [{ path, message: `no site has the level ${level}${hint} (there is ${levels.join(", ")})` }];
+  });
+}
+
+/** A preferred level is one below the required one, at some site at least that has both. */
+function tooWide(
+  fabric: WorkloadSpec["fabric"],
+  path: LevelProblem["path"],
+  sites: readonly (readonly string[])[],
+): LevelProblem[] {
+  const { within, prefer } = fabric ?? {};
+  if (within === undefined || prefer === undefined) return [];
+  const both = sites
+    .map((levels) => [...levels, NODE_LEVEL])
+    .filter((levels) => levels.includes(within) && levels.includes(prefer));
+  const isWider = (levels: readonly string[]): boolean => levels.indexOf(prefer) < levels.indexOf(within);
+  if (both.length === 0 || !both.every(isWider)) return [];
+  const message = `must not be wider than within: one ${within} is required already, and lies in one ${prefer}`;
+  return [{ path: [...path, "prefer"], message }];
+}

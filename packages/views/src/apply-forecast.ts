@@ -1,0 +1,44 @@
+/** The dry run of `apply` with what would become of the work that it would create. */
+import { commandId, forkEngine, planApply } from "@headroom/engine";
+import type { ApplyDocuments, Engine, Rejection, WorkloadId } from "@headroom/engine";
+import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
+import { needsEstimate, submitTo, verdictBefore, withEstimate } from "./outlook-view.ts";
+import type { StartEstimator } from "./outlook-view.ts";
+
+export type ApplyForecastView =
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "applies"; readonly plan: ApplyPlan };
+
+/** Each takes tens of rounds on forks. */
+const FORECASTS_MAX = 20;
+
+/** Each workload is judged after what is declared beside it and the workloads before it; one estimate is made for all of them. */
+export function applyForecastView(
+  engine: Engine,
+  documents: ApplyDocuments,
+  estimate: StartEstimator,
+): ApplyForecastView {
+  const planned = planApply(engine, documents);
+  if (planned.kind === "refused") return planned;
+  const fork = forkEngine(engine);
+  const others = { ...documents, workloads: [], schedules: [] };
+  const by = { commandId: commandId("forecast"), actor: "forecast", idempotencyKey: null } as const;
+  fork.receive([{ ...by, kind: "apply", ...others }], fork.state.nowMs);
+  fork.advance();
+  // The workloads come last, in their order.
+  const first = planned.changes.length - documents.workloads.length;
+  const told = new Map<number, { readonly forecast: SubmissionForecast; readonly id: WorkloadId | null }>();
+  for (const [index, spec] of documents.workloads.entries()) {
+    if (planned.changes[first + index]?.action === "unchanged" || told.size >= FORECASTS_MAX) continue;
+    const view = verdictBefore(fork, spec);
+    if (view.kind === "refused") continue;
+    told.set(first + index, { forecast: view.forecast, id: submitTo(fork, spec) });
+  }
+  const isAsked = [...told.values()].some(({ forecast }) => needsEstimate(forecast));
+  const estimates = isAsked ? estimate(fork) : [];
+  const changes = planned.changes.map((change, index) => {
+    const found = told.get(index);
+    return found === undefined ? change : { ...change, forecast: withEstimate(found.forecast, found.id, estimates) };
+  });
+  return { kind: "applies", plan: { dryRun: true, changes } };
+}

@@ -1,0 +1,48 @@
+/** Why a fleet that could hold the work does not: nodes that would do are drained, or do not carry the labels that it asks for. */
+import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import { plural } from "./plain-text.ts";
+
+const NODES_NAMED_MAX = 3;
+
+/** `null`: it is neither, as far as whole nodes say; of work in groups nothing is said. */
+export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
+  if (spec.gang.groups !== undefined || spec.gang.profile !== undefined) return null;
+  const able = [...nodes.values()].filter((node) => node.health === "up" && roomOn(node, spec) > 0);
+  const wished = able.filter((node) => carries(node, spec.nodeSelector ?? {}));
+  const drained = wished.filter(({ draining }) => draining);
+  if (drained.length > 0 && roomOf(wished, spec) >= spec.gang.workers) {
+    const would =
+      drained.length === 1 ? "1 node would do, and it is" : `${drained.length} nodes would do, and they are`;
+    return `${would} drained: ${namesOf(drained)}. Resume ${drained.length === 1 ? "it" : "them"}.`;
+  }
+  const working = able.filter(({ draining }) => !draining);
+  const labels = Object.entries(spec.nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
+  if (labels.length === 0 || roomOf(working, spec) < spec.gang.workers) return null;
+  const found = working.filter((node) => carries(node, spec.nodeSelector ?? {})).length;
+  return `Of the ${plural(working.length, "node")} that could hold a worker, ${found === 0 ? "none carries" : `only ${found} carr${found === 1 ? "ies" : "y"}`} ${labels.join(" and ")}, as its nodeSelector asks.`;
+}
+
+/** Workers on the node if nothing else ran there. */
+function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
+  if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(node.acceleratorType)) return 0;
+  const times = (has: number, needed: number): number =>
+    needed === 0 ? Number.POSITIVE_INFINITY : Math.floor(has / needed);
+  return Math.min(
+    gang.workers,
+    times(node.acceleratorCount, gang.accelerators),
+    times(node.coresMilli, gang.coresMilli),
+    times(node.memoryMib, gang.memoryMib),
+  );
+}
+
+const roomOf = (nodes: readonly Node[], spec: WorkloadSpec): number =>
+  nodes.reduce((sum, node) => sum + roomOn(node, spec), 0);
+
+const carries = ({ labels }: Node, selector: Readonly<Record<string, string>>): boolean =>
+  Object.entries(selector).every(([label, value]) => labels?.[label] === value);
+
+function namesOf(nodes: readonly Node[]): string {
+  const named = nodes.slice(0, NODES_NAMED_MAX).map(({ id }) => id);
+  const rest = nodes.length - named.length;
+  return rest === 0 ? named.join(", ") : `${named.join(", ")} and ${rest} more`;
+}

@@ -1,0 +1,18 @@
+/** What stands around the sentences of an outlook, wherever it is shown. */
+import type { StartEstimate } from "@headroom/protocol";
+
+export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
+export const beyondHorizon = "beyond the horizon";
+
+export interface EstimateBound {
+  readonly name: string;
+  /** `null`: beyond the horizon. */
+  readonly atMs: number | null;
+}
+
+/** The range of an estimate, early to late. */
+export const estimateBounds = ({ p10AtMs, p50AtMs, p90AtMs }: StartEstimate): readonly EstimateBound[] => [
+  { name: "one in ten before", atMs: p10AtMs },
+  { name: "half before", atMs: p50AtMs },
+  { name: "nine in ten before", atMs: p90AtMs },
+];

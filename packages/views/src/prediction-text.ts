@@ -1,0 +1,15 @@
+/** How long work is predicted to run, and by what, in words: the same wherever it is told. */
+import { durationText, plural } from "./plain-text.ts";
+
+interface Predicted {
+  readonly durationMs: number;
+  readonly runs: number;
+  readonly corrections?: number | undefined;
+}
+
+/** As the end of a sentence about it: `predicted to run 2 h 10 min, as the last 2 runs of its kind; stated: 24 h`. */
+export function predictionText({ durationMs, runs, corrections = 0 }: Predicted, walltimeMs: number | null): string {
+  const stated = walltimeMs === null ? "" : `; stated: ${durationText(walltimeMs)}`;
+  const outlived = corrections === 0 ? "" : `, and made longer ${plural(corrections, "time")}`;
+  return `predicted to run ${durationText(durationMs)}, by the last ${plural(runs, "run")} of its kind${outlived}${stated}`;
+}

@@ -1,0 +1,68 @@
+import { expect, it } from "vitest";
+import { quotaWarnings } from "./quota-warnings.ts";
+import type { QuotaTeam } from "./quota-warnings.ts";
+
+const team = (name: string, quotas: Partial<QuotaTeam> = {}): QuotaTeam => ({
+  name,
+  parent: null,
+  limit: {},
+  ...quotas,
+});
+
+function warnings(teams: readonly QuotaTeam[], acceleratorTypes: readonly string[] = ["H100", "A100"]): string[] {
+  const declared = new Set(teams.map(({ name }) => name));
+  return quotaWarnings({ teams, declared, acceleratorTypes }).map(({ message }) => message);
+}
+
+it("says nothing of quotas that go together, at their edges too", () => {
+  const teams = [
+    team("lab", { guarantee: { H100: 8, cores: 64_000 }, limit: { H100: 8 } }),
+    team("a", { parent: "lab", guarantee: { H100: 5.5 }, lendingLimit: { H100: 5.5 } }),
+    team("b", { parent: "lab", guarantee: { H100: 2.5, A100: 4 }, limit: { accelerators: 6.5 } }),
+  ];
+  expect(warnings(teams)).toEqual([]);
+});
+
+it("tells of a guarantee above the limit, of all accelerators type by type too", () => {
+  expect(warnings([team("a", { guarantee: { H100: 16, memory: 1024 }, limit: { H100: 8, memory: 2048 } })])).toEqual([
+    "Team a is guaranteed more accelerators of type H100 than its limit allows: 16, and the limit is 8.",
+  ]);
+  expect(warnings([team("a", { guarantee: { H100: 5, A100: 4 }, limit: { accelerators: 8 } })])).toEqual([
+    "Team a is guaranteed more accelerators than its limit allows: 9, and the limit is 8.",
+  ]);
+});
+
+it("tells of children that are guaranteed more together than their parent states, and of none that states nothing", () => {
+  const children = [
+    team("a", { parent: "lab", guarantee: { H100: 6 } }),
+    team("b", { parent: "lab", guarantee: { H100: 6 } }),
+  ];
+  expect(warnings([team("lab", { guarantee: { H100: 8 } }), ...children])).toEqual([
+    "The teams directly below lab are guaranteed more accelerators of type H100 together than lab itself: 12 of 8.",
+  ]);
+  expect(warnings([team("lab", { guarantee: { A100: 8 } }), ...children])).toEqual([]);
+});
+
+it("tells of a parent that was there before when one of its children is declared, and of no other team", () => {
+  const teams = [
+    team("lab", { guarantee: { H100: 8 }, limit: { H100: 4 } }),
+    team("a", { parent: "lab", guarantee: { H100: 9 } }),
+    team("other", { guarantee: { H100: 8 }, limit: { H100: 4 } }),
+  ];
+  const found = quotaWarnings({ teams, declared: new Set(["a"]), acceleratorTypes: ["H100"] });
+  expect(found.map((each) => each.team)).toEqual(["lab"]);
+});
+
+it("tells of lending more than is guaranteed", () => {
+  expect(warnings([team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 5 } })])).toEqual([
+    "Team a may lend more accelerators of type H100 than it is guaranteed: 5 of 4.",
+  ]);
+});
+
+it("tells of types that no pool has, once there are pools", () => {
+  const misspelt = team("a", { guarantee: { H10: 4, cores: 1000 }, limit: { H10: 4, accelerators: 9 } });
+  expect(warnings([misspelt])).toEqual([
+    "A quota of team a names H10, and no pool has accelerators of that type; did you mean H100?",
+  ]);
+  expect(warnings([misspelt], [])).toEqual([]);
+});
