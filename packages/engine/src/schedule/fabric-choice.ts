@@ -72,7 +72,7 @@ function pinned(world: World, { found, site, level, candidates }: Pinning): read
 }
 
 /** The domain of a level that a leaf lies in; -1 for a node of another site. */
-function domainOf({ tree }: SiteFabric, level: number, leaf: number): number {
+export function domainOf({ tree }: SiteFabric, level: number, leaf: number): number {
   let low = 0;
   let high = tree.domainCount(level) - 1;
   while (low <= high) {

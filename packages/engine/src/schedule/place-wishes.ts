@@ -2,6 +2,7 @@
  * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
  * count on what will be free. Looks once at every usable node of the type that may have room.
  */
+import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf, needsPart } from "../state/node-slot.ts";
@@ -56,13 +57,29 @@ function placeNear(world: World, found: PlacementClass, where: Where): readonly 
       : assign(world, found, { candidates: chosen, layer });
   if (byDomains) {
     const chosen = fewestDomains(world, found, withinBudget(world, found, candidates));
-    return chosen === null ? null : placeOn(chosen);
+    const workers = chosen === null ? null : placeOn(chosen);
+    return workers === null ? null : ranked(world, found, workers);
   }
   for (const choice of fabricChoices(world, found, candidates)) {
     const workers = placeOn(choice);
-    if (workers !== null) return workers;
+    if (workers !== null) return ranked(world, found, workers);
   }
   return null;
+}
+
+/** Ranks follow the fabric where work wishes for anything there: neighbours lie near each other, and every slice is a run of ranks. */
+function ranked(
+  world: World,
+  { spec, workers: count, isGrowth }: PlacementClass,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] {
+  if (spec.fabric === undefined || isGrowth || count === 1) return workers;
+  const [first] = workers;
+  const site = world.fabric.sites(world.capacity.nodesEpoch).find(({ leafOf }) => leafOf.has(first?.node as NodeId));
+  if (site === undefined) return workers;
+  // A gang within one site or none; of several, those elsewhere come last, as they were.
+  const leaf = ({ node }: WorkerAllocation): number => site.leafOf.get(node) ?? site.nodes.length;
+  return workers.toSorted((left, right) => leaf(left) - leaf(right));
 }
 
 const WORKERS_COUNTED_MAX = 1_000_000;

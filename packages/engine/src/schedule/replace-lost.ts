@@ -1,6 +1,7 @@
 /**
  * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so.
- * Workers that fill a node go to a spare first, all others to what is idle. Who finds no place for all of them starts again as a
+ * Workers that fill a node go to a spare first, all others to what is idle; of a gang in slices, into the domain of the others of
+ * their slice. Who finds no place for all of them starts again as a
  * whole from its checkpoint, like any other gang.
  */
 import type { Batch } from "../batch.ts";
@@ -17,6 +18,7 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import { verifyPlacement } from "../verify/placement.ts";
 import { canReplace } from "../state/holdings.ts";
 import { findPlacement } from "./place.ts";
+import { domainOf } from "./fabric-choice.ts";
 import { placeOnSpares, takeSpares } from "./place-on-spares.ts";
 import type { PlacementOnSpares } from "./place-on-spares.ts";
 import { withdraw } from "./promises.ts";
@@ -34,9 +36,9 @@ export function replaceLost(batch: Batch): void {
 function replaceRanks(batch: Batch, attempt: Attempt): void {
   const { world } = batch;
   const { missing = [] } = attempt;
-  const found = requestFor(world, attempt, missing.length);
-  const place = placeRanks(world, attempt, found);
-  if (place === null) return requestStop(batch, attempt, "nodeLost");
+  const found = requestFor(world, attempt, { staying: attempt.workers, workers: missing.length });
+  const place = found === null ? null : placeRanks(world, attempt, found);
+  if (found === null || place === null) return requestStop(batch, attempt, "nodeLost");
   giveRanks(batch, attempt, { found, place, ranks: missing });
 }
 
@@ -50,7 +52,9 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const leaving = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = leaving.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  const found = requestFor(world, attempt, ranks.length);
+  const staying = attempt.workers.filter(({ node }) => !nodes.has(node));
+  const found = requestFor(world, attempt, { staying, workers: ranks.length });
+  if (found === null) return false;
   // What they hold is theirs to hold elsewhere: their team has no more for it.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
@@ -117,20 +121,58 @@ function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }
 /** A place on spares alone. */
 function placeAmongSpares(world: World, found: PlacementClass): PlacementOnSpares | null {
   return placeOnSpares(world, found, (spares) => {
-    const among = new Set(spares.map(({ node }) => node.id));
-    return findPlacement(world, Object.assign(Object.create(found) as PlacementClass, { among }));
+    const among = new Set(spares.map(({ node }) => node.id).filter((node) => found.among?.has(node) !== false));
+    return findPlacement(world, withAmong(found, among));
   });
 }
 
-/** Beside its other workers, as further workers of a gang that grows are placed. */
-function requestFor(world: World, attempt: Attempt, workers: number): PlacementClass {
+const withAmong = (found: PlacementClass, among: ReadonlySet<NodeId>): PlacementClass =>
+  Object.assign(Object.create(found) as PlacementClass, { among });
+
+interface Wounded {
+  /** Those who keep their places. */
+  readonly staying: Attempt["workers"];
+  /** How many need new ones. */
+  readonly workers: number;
+}
+
+/** Beside its other workers, as further workers of a gang that grows are placed; `null`: no places could make its slices whole. */
+function requestFor(world: World, attempt: Attempt, { staying, workers }: Wounded): PlacementClass | null {
   const workload = workloadOf(world, attempt.workloadId);
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
   const lostWorkers = workers;
-  return new PlacementClass(
+  const found = new PlacementClass(
     { ...workload, lostWorkers },
     { rules: world.rules, growth: workers, grows: attempt.id },
     waiting,
   );
+  const slice = workload.spec.fabric?.slices?.at(-1);
+  if (slice === undefined) return found;
+  const among = brokenDomain(world, slice, { staying, workers });
+  return among === null ? null : withAmong(found, among);
+}
+
+/**
+ * The nodes of the one domain in which the workers that are missing make the innermost slices whole, and with them all wider ones;
+ * `null` where slices of several domains are broken, or a whole one is gone.
+ */
+function brokenDomain(
+  world: World,
+  slice: { readonly workers: number; readonly within: string },
+  { staying, workers }: Wounded,
+): ReadonlySet<NodeId> | null {
+  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
+    const level = site.tree.levels.indexOf(slice.within);
+    if (level < 0) continue;
+    const domain = (node: NodeId): number => domainOf(site, level, site.leafOf.get(node) ?? -1);
+    const here = Map.groupBy(staying, ({ node }) => domain(node));
+    const broken = [...here].filter(([, inside]) => inside.length % slice.workers !== 0);
+    const [first] = broken;
+    if (first === undefined) continue;
+    const [index, inside] = first;
+    if (broken.length > 1 || (inside.length + workers) % slice.workers !== 0) return null;
+    return new Set(site.nodes.filter((node) => domain(node) === index));
+  }
+  return null;
 }
