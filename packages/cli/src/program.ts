@@ -68,6 +68,8 @@ function addCommand(parent: Command, definition: CommandDefinition, run: Runner)
   for (const { syntax, description } of definition.arguments) command.argument(syntax, description);
   for (const option of definition.options) command.addOption(optionOf(option));
   if (definition.details !== undefined) command.addHelpText("after", `\n${definition.details}`);
+  // An option behind the name of a child is the child's, also where the command has one of that name.
+  if (definition.commands.length > 0) command.enablePositionalOptions();
   for (const child of definition.commands) addCommand(command, child, run);
   if (definition.takesRest) command.passThroughOptions();
   command.action(async (...received: unknown[]) => {

@@ -158,6 +158,8 @@ function takeIn(batch: Batch, input: Input): void {
     case "removeTeam":
     case "drainNode":
     case "resumeNode":
+    case "noticeNode":
+    case "withdrawNotice":
     case "setPolicy":
     case "removeCalendarEntry":
     case "removeSchedule":

@@ -36,6 +36,8 @@ export { predictedRun } from "./past/run-times.ts";
 export { rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";
+export { noticeOf } from "./state/notices.ts";
+export type { Notice } from "./state/notices.ts";
 export { createEngine, forkEngine, restoreEngine, replayEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
 export { nodeLike } from "./explain/node-like.ts";

@@ -39,6 +39,15 @@ export type Command =
   /** `requeue` stops what runs there (with its grace) and puts it back in the queue; `wait` lets it finish. */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
+  /** Whoever lends the node takes it away: at an instant, or so long after the command is decided. Said again, the latest word counts. */
+  | (CommandCommon & {
+      readonly kind: "noticeNode";
+      readonly nodeId: NodeId;
+      readonly gone: { readonly atMs: number } | { readonly inMs: number };
+      readonly reason?: string | undefined;
+    })
+  /** The node stays. */
+  | (CommandCommon & { readonly kind: "withdrawNotice"; readonly nodeId: NodeId })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =

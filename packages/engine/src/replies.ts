@@ -17,6 +17,8 @@ export type CommandResult =
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "nodeNoticed"; readonly nodeId: NodeId; readonly goneAtMs: number }
+  | { readonly kind: "noticeWithdrawn"; readonly nodeId: NodeId }
   | { readonly kind: "scheduleRemoved"; readonly name: string }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "policySet"; readonly name: string };
@@ -31,6 +33,8 @@ export type Rejection =
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
+  /** It has gone already: there is nothing left to give notice of. */
+  | { readonly code: "nodeLost"; readonly nodeId: string }
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }

@@ -19,6 +19,7 @@ export const maintenanceWindow = z
     ...windowFields,
     pool: names.poolName.optional().meta({ description: "All its nodes, those that join later too." }),
     nodes: nodes.optional(),
+    reason: names.reason.optional(),
   })
   .refine(endsLater, mustEndLater)
   .refine(({ pool, nodes: named }) => (pool === undefined) !== (named === undefined), {

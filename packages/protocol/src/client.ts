@@ -7,7 +7,7 @@ import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
-import type { Fleet, Node, NodeAccepted } from "./fleet.ts";
+import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
 import type {
   StartEstimate,
   StartingChanges,
@@ -110,6 +110,10 @@ export interface HeadroomClient {
   getNode(id: string, options?: CallOptions): Promise<Node>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  /** Whoever lends the node takes it away then: what runs there is stopped in time or goes on elsewhere. */
+  noticeNode(id: string, request: NoticeRequestInput, options?: CommandOptions): Promise<NoticeAccepted>;
+  /** It stays after all. */
+  withdrawNotice(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   teams(page?: PageRequest, options?: CallOptions): Promise<Page<Team>>;
   removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
   schedules(options?: CallOptions): Promise<ScheduleList>;

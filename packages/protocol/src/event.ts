@@ -58,6 +58,8 @@ const commandResult = z
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
     z.object({ kind: z.literal("nodeDraining"), nodeId: z.string() }),
     z.object({ kind: z.literal("nodeResumed"), nodeId: z.string() }),
+    z.object({ kind: z.literal("nodeNoticed"), nodeId: z.string(), goneAtMs: instantMs }),
+    z.object({ kind: z.literal("noticeWithdrawn"), nodeId: z.string() }),
     z.object({ kind: z.literal("scheduleRemoved"), name: z.string() }),
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),

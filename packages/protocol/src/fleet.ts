@@ -1,5 +1,6 @@
 /** The fleet: what exists, what of it is free, and who holds the rest. */
 import { z } from "zod";
+import { INSTANT_MS_MAX } from "./documents/instants.ts";
 import * as limits from "./limits.ts";
 import { count, instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
@@ -123,6 +124,17 @@ export const node = z
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
     spare: z.literal(true).optional().meta({ description: "Kept for work that loses nodes; absent: it is not." }),
+    notice: z
+      .object({
+        goneAtMs: instantMs,
+        overAtMs: instantMs.meta({ description: "Still there then, it takes work again." }),
+        reason: z.string().optional(),
+      })
+      .optional()
+      .meta({
+        id: "Notice",
+        description: "Whoever lends it takes it away then; absent: it stays, as far as is known.",
+      }),
     joinedAtMs: instantMs,
     labels: z.record(z.string(), z.string()).meta({ description: "What workloads select by and spread over." }),
     holders: z.array(nodeHolder),
@@ -140,6 +152,20 @@ export const drainRequest = z
   })
   .meta({ id: "DrainRequest" });
 
+export const noticeRequest = z
+  .strictObject({
+    goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The instant at which it goes." }),
+    inMs: integer(0, limits.DURATION_MS_MAX)
+      .optional()
+      .meta({ description: "Instead: so long after the control plane has decided this request." }),
+    reason: names.reason.optional(),
+  })
+  .refine(({ goneAtMs, inMs }) => (goneAtMs === undefined) !== (inMs === undefined), {
+    message: "must say either goneAtMs or inMs",
+  })
+  .meta({ id: "NoticeRequest" });
+export const noticeAccepted = z.object({ nodeId: z.string(), goneAtMs: instantMs }).meta({ id: "NoticeAccepted" });
+
 export type Site = z.output<typeof site>;
 export type Pool = z.output<typeof pool>;
 export type AcceleratorCounts = z.output<typeof acceleratorCounts>;
@@ -147,3 +173,5 @@ export type Fleet = z.output<typeof fleet>;
 export type NodeHolder = z.output<typeof nodeHolder>;
 export type Node = z.output<typeof node>;
 export type NodeAccepted = z.output<typeof nodeAccepted>;
+export type NoticeRequestInput = z.input<typeof noticeRequest>;
+export type NoticeAccepted = z.output<typeof noticeAccepted>;

@@ -191,6 +191,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
+    noticeNode: (id, body, options) => http.call(o.noticeNode, { params: { id }, body, options }),
+    withdrawNotice: (id, options) => http.call(o.withdrawNotice, { params: { id }, options }),
     teams: (page, options) => http.call(o.teams, { query: { ...page }, options }),
     removeTeam: (name, options) => http.call(o.removeTeam, { params: { name }, options }),
     schedules: (options) => http.call(o.schedules, { options }),

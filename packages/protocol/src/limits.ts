@@ -12,6 +12,7 @@ export const CURSOR_CHARS_MAX = 256;
 export const ID_CHARS_MAX = 200;
 export const IDEMPOTENCY_KEY_CHARS_MAX = 128;
 export const SEARCH_CHARS_MAX = 200;
+export const REASON_CHARS_MAX = 200;
 
 /** A gang this wide is beyond any machine built so far (100,000 accelerators at 8 a worker are 12,500 workers). */
 /** A curve of an elastic gang names every size: a bound for what a round looks at when the gang grows. */

@@ -46,6 +46,14 @@ export const dataset = z
   .regex(withoutNul, "must not contain a NUL character")
   .meta({ description: "A data set by the name under which people know it, e.g. `s3://corpus/v7`." });
 
+/** Why somebody does something, for people. */
+export const reason = z
+  .string()
+  .min(1)
+  .max(limits.REASON_CHARS_MAX)
+  .regex(withoutNul, "must not contain a NUL character")
+  .meta({ description: "Why, for people." });
+
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 

@@ -7,7 +7,7 @@ import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
-import { drainRequest, fleet, node, nodeAccepted, nodePage } from "./fleet.ts";
+import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
 import { startEstimate, startingChanges, submissionForecast, whatIfAnswer, whatIfQuestion } from "./outlook.ts";
@@ -240,6 +240,16 @@ export const operations = {
   resumeNode: operation("POST /v1/nodes/{id}/resume", "Let a drained node take work again", nodeAccepted, {
     params: byId,
     status: 202,
+    problems: ["unknownNode", ...commandProblems],
+  }),
+  noticeNode: operation("POST /v1/nodes/{id}/notice", "Say when a node will be taken away", noticeAccepted, {
+    params: byId,
+    body: noticeRequest,
+    status: 202,
+    problems: ["unknownNode", "nodeLost", ...commandProblems],
+  }),
+  withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Say that a node stays after all", nodeAccepted, {
+    params: byId,
     problems: ["unknownNode", ...commandProblems],
   }),
   teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, { query: pageQuery }),

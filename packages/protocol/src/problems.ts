@@ -37,6 +37,7 @@ export const problemKinds = {
   workloadActive: kind(409, failed, "A workload of that name is active"),
   duplicateName: kind(422, usage, "The same name is given twice"),
   unknownNode: kind(404, failed, "There is no such node"),
+  nodeLost: kind(409, failed, "The node is lost already"),
   unknownPool: kind(422, usage, "There is no such pool"),
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),

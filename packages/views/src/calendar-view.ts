@@ -32,7 +32,7 @@ export function calendarSentence(entry: CalendarEntry): string {
   const time = `from ${writeInstant(entry.startMs)} until ${writeInstant(entry.endMs)}`;
   const named = entry.nodes === undefined ? "" : nodesText(entry.nodes);
   if (entry.kind === "maintenance")
-    return `Maintenance ${entry.name} of ${entry.pool === undefined ? named : `pool ${entry.pool}`}, ${time}`;
+    return `Maintenance ${entry.name} of ${entry.pool === undefined ? named : `pool ${entry.pool}`}, ${time}${entry.reason === undefined ? "" : ` (${entry.reason})`}`;
   const { team, users = [], accelerators = 0, acceleratorType } = entry;
   const who = [...(team === undefined ? [] : [`team ${team}`]), ...users].join(", ");
   const type = acceleratorType === undefined ? "" : `${acceleratorType} `;

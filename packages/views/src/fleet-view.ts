@@ -1,5 +1,5 @@
 /** The fleet: totals, and nodes with who holds what. */
-import { forEachRange, nodeUse, shapeOf, takesWork } from "@headroom/engine";
+import { forEachRange, nodeUse, noticeOf, shapeOf, takesWork } from "@headroom/engine";
 import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
@@ -86,6 +86,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     const attempt = engine.state.attempts.get(id);
     return attempt === undefined ? [] : holdersOf(engine, attempt, node.id);
   });
+  const notice = noticeOf(engine.state, node.id);
   const { id, pool, acceleratorType, acceleratorCount, coresMilli, memoryMib, health, draining, joinedAtMs } = node;
   return {
     id,
@@ -102,6 +103,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     health,
     draining,
     ...(node.spare === true ? { spare: true as const } : {}),
+    ...(notice === null ? {} : { notice }),
     joinedAtMs,
     labels: { ...node.labels },
     holders,

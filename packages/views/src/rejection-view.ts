@@ -30,6 +30,8 @@ function rejectionSentence(rejection: Rejection): string {
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
       return `There is no node ${rejection.nodeId}. The fleet lists the nodes there are.`;
+    case "nodeLost":
+      return `Node ${rejection.nodeId} is lost already: there is nothing left to give notice of.`;
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Apply its fleet first.`;
     case "unknownCalendarEntry":

@@ -1,5 +1,6 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import { printable } from "../terminal.ts";
 
 interface Options {
   readonly json?: boolean;
@@ -29,7 +30,8 @@ export const calendarCommand = defineCommand<Options>({
     const { items } = await client.calendar();
     if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
     else if (items.length === 0) context.note("Nothing is planned.");
-    else context.print(...items.map(({ sentence, begun }) => (begun === true ? `${sentence} (now)` : sentence)));
+    else
+      context.print(...items.map(({ sentence, begun }) => `${printable(sentence)}${begun === true ? " (now)" : ""}`));
     return exitCode.ok;
   },
 });

@@ -210,6 +210,7 @@ describe("looking", () => {
     expect((await headroom(["nodes"])).stdout).toMatch(/here +local +draining +slot/);
     expect((await headroom(["nodes", "resume", "here"])).code).toBe(0);
     expect((await headroom(["nodes", "drain", "nowhere"])).code).toBe(1);
+    expect(json(await headroom(["nodes", "resume", "here", "--json"]))).toEqual({ nodeId: "here" });
     const fleet = await headroom(["fleet"]);
     expect(fleet.stdout).toMatch(/local +local +local +slot +1 +0 +4 +0 +4/);
     expect(fleet.stderr).toMatch(/^1 node: 1 up, /);
@@ -230,6 +231,30 @@ describe("looking", () => {
     expect((await headroom(["teams"])).stdout).toMatch(/^default {2,}1 {2,}– {2,}0 {2,}– {2,}∞$/m);
     expect(json<{ sequence: number }>(await headroom(["status", "--json"])).sequence).toBeGreaterThan(0);
     expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
+  });
+
+  it("says when a node goes, and that it stays after all", async () => {
+    const said = await headroom(["nodes", "notice", "here", "--in", "2h", "--reason", "spot reclaim"]);
+    expect(said).toMatchObject({ code: 0, stdout: expect.stringMatching(/^here goes at \d{4}-.*Z; .*--withdraw/) });
+    expect((await headroom(["nodes"])).stdout).toMatch(/GOES\n.*here .* up .*Z \(spot reclaim\)\n/);
+    const at = json(await headroom(["nodes", "notice", "here", "--at", "2099-01-01T00:00:00Z", "--json"]));
+    expect(at).toEqual({ nodeId: "here", goneAtMs: Date.UTC(2099, 0, 1) });
+    expect((await headroom(["nodes", "notice", "here", "--withdraw"])).stdout).toBe("here stays\n");
+    expect((await headroom(["nodes"])).stdout).not.toContain("GOES");
+    await headroom(["run", "--name", "leaves", "--cores", "0", "--", "exec sleep 600"]);
+    await headroom(["nodes", "notice", "here", "--in", "0s"]);
+    expect((await headroom(["history", "leaves"])).stdout).toContain("is being stopped: its node");
+    await headroom(["nodes", "notice", "here", "--withdraw"]);
+    expect((await headroom(["stop", "leaves"])).code).toBe(0);
+    for (const wrong of [
+      [],
+      ["--in", "2h", "--withdraw"],
+      ["--in", "2"],
+      ["--at", "noon"],
+      ["--withdraw", "--reason", "x"],
+    ])
+      expect((await headroom(["nodes", "notice", "here", ...wrong])).code).toBe(2);
+    expect((await headroom(["nodes", "notice", "nowhere", "--in", "2m"])).code).toBe(1);
   });
 
   it("says what would be moved to gather idle accelerators, and moves nothing itself", async () => {

@@ -1,9 +1,10 @@
 import type { Node } from "@headroom/protocol";
-import { exitCode } from "../cli-error.ts";
+import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
-import { coresText, memoryText } from "../output/amounts.ts";
+import { coresText, instant, memoryText } from "../output/amounts.ts";
 import { tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
+import { printable } from "../terminal.ts";
 
 interface Options {
   readonly json?: boolean;
@@ -11,6 +12,13 @@ interface Options {
 
 interface DrainOptions extends Options {
   readonly requeue?: boolean;
+}
+
+interface NoticeOptions extends Options {
+  readonly in?: string;
+  readonly at?: string;
+  readonly reason?: string;
+  readonly withdraw?: boolean;
 }
 
 const NODES_SHOWN_MAX = 100_000;
@@ -51,10 +59,61 @@ const resumeCommand = defineCommand<Options>({
   },
 });
 
+const noticeCommand = defineCommand<NoticeOptions>({
+  name: "notice",
+  summary: "Say when a node will be taken away: a spot machine, its provider's maintenance",
+  details:
+    "Nothing is placed there that could still run then. What runs there goes on elsewhere where it may, else it is asked for a\n" +
+    "checkpoint and stopped in time, and starts again. Said again, the latest word counts; a node that is still there an hour\n" +
+    "after it should have gone takes work again.\n" +
+    "Examples:\n  headroom nodes notice n1 --in 2m --reason 'spot reclaim'\n  headroom nodes notice n1 --at 2027-03-01T08:00:00Z\n" +
+    "  headroom nodes notice n1 --withdraw",
+  arguments: [nodeArgument],
+  options: [
+    { flags: "--in <duration>", description: "it goes so long from now: 2m" },
+    { flags: "--at <instant>", description: "it goes then: 2027-03-01T08:00:00Z" },
+    { flags: "--reason <text>", description: "why, for people" },
+    { flags: "--withdraw", description: "it stays after all" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const [node = ""] = args;
+    const isWithdrawn = options.withdraw === true;
+    const said = [options.in, options.at, isWithdrawn ? "" : undefined].filter((each) => each !== undefined);
+    if (said.length !== 1 || (isWithdrawn && options.reason !== undefined))
+      throw new CliError("give one of --in, --at and --withdraw (a --reason goes with --in or --at)", exitCode.usage);
+    const when = isWithdrawn ? null : await goneOf(options);
+    const client = await context.connect();
+    if (when === null) {
+      const answer = await client.withdrawNotice(node);
+      context.print(options.json === true ? JSON.stringify(answer, null, 2) : `${answer.nodeId} stays`);
+      return exitCode.ok;
+    }
+    const { reason } = options;
+    const answer = await client.noticeNode(node, { ...when, ...(reason === undefined ? {} : { reason }) });
+    const { nodeId, goneAtMs } = answer;
+    if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+    else
+      context.print(
+        `${nodeId} goes at ${instant(goneAtMs)}; \`headroom nodes notice ${nodeId} --withdraw\` takes that back`,
+      );
+    return exitCode.ok;
+  },
+});
+
+/** `--in 2m` is counted by the control plane, whose clock is the one that counts. */
+async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number } | { readonly goneAtMs: number }> {
+  const { DURATION_MS_MAX, readDuration, readInstant } = await import("@headroom/protocol");
+  const isIn = options.in !== undefined;
+  const reading = isIn ? readDuration(options.in, { min: 0, max: DURATION_MS_MAX }) : readInstant(options.at);
+  if (!reading.ok) throw new CliError(`${isIn ? "--in" : "--at"}: ${reading.message}`, exitCode.usage);
+  return isIn ? { inMs: reading.value } : { goneAtMs: reading.value };
+}
+
 export const nodesCommand = defineCommand<Options>({
   name: "nodes",
-  summary: "List nodes and who holds what; drain and resume them",
-  commands: [drainCommand, resumeCommand],
+  summary: "List nodes and who holds what; drain and resume them, say when they go",
+  commands: [drainCommand, resumeCommand, noticeCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();
@@ -73,10 +132,19 @@ export const nodesCommand = defineCommand<Options>({
       { title: "MEMORY FREE", align: "right" as const },
       { title: "HELD BY", minWidth: 10 },
     ];
-    // Few fleets have labels: the column is there where it says something.
+    // Few fleets have labels, and few nodes go: the columns are there where they say something.
     const hasLabels = items.some(({ labels }) => Object.keys(labels).length > 0);
-    const shown = hasLabels ? [...columns, { title: "LABELS", minWidth: 8 }] : columns;
-    const rows = items.map((node) => [...nodeRow(node), ...(hasLabels ? [labelsText(node)] : [])]);
+    const areLeaving = items.some(({ notice }) => notice !== undefined);
+    const shown = [
+      ...columns,
+      ...(areLeaving ? [{ title: "GOES", minWidth: 8 }] : []),
+      ...(hasLabels ? [{ title: "LABELS", minWidth: 8 }] : []),
+    ];
+    const rows = items.map((node) => [
+      ...nodeRow(node),
+      ...(areLeaving ? [noticeText(node)] : []),
+      ...(hasLabels ? [labelsText(node)] : []),
+    ]);
     if (items.length === 0) context.note("No nodes yet.");
     else context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
     return exitCode.ok;
@@ -95,6 +163,13 @@ function nodeRow(node: Node): (Cell | string)[] {
     `${memoryText(node.memoryFreeMib)}/${memoryText(node.memoryMib)}`,
     names.join(" "),
   ];
+}
+
+/** When it goes, and why. */
+function noticeText({ notice }: Node): string {
+  if (notice === undefined) return "";
+  const why = notice.reason === undefined ? "" : ` (${printable(notice.reason)})`;
+  return `${instant(notice.goneAtMs)}${why}`;
 }
 
 /** `rack=r1 zone=a`. */

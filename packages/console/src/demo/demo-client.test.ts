@@ -77,6 +77,11 @@ describe("the demo's control plane", () => {
     checked("drainNode", await client.drainNode("h200-01", { running: "requeue" }));
     expect((await client.getNode("h200-01")).draining).toBe(true);
     checked("resumeNode", await client.resumeNode("h200-01"));
+    const { goneAtMs } = checked("noticeNode", await client.noticeNode("h200-02", { inMs: 60_000, reason: "spot" }));
+    expect((await client.getNode("h200-02")).notice).toMatchObject({ goneAtMs, reason: "spot" });
+    await expect(client.noticeNode("h200-02", { reason: "spot" })).rejects.toMatchObject({ code: "invalidRequest" });
+    checked("withdrawNotice", await client.withdrawNotice("h200-02"));
+    expect((await client.getNode("h200-02")).notice).toBeUndefined();
     checked("setPolicy", await client.setPolicy({ preset: "sjf" }));
     await expect(client.setPolicy({ preset: "best" })).rejects.toMatchObject({ code: "unknownPreset" });
     const plan = { teams: [{ name: "ops" }] };

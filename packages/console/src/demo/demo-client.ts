@@ -5,6 +5,7 @@ import { answerSizing } from "@headroom/perf";
 import {
   ProblemError,
   applyRequest,
+  noticeRequest,
   policyChoice,
   refuse,
   sizingQuestion,
@@ -179,6 +180,29 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
   };
 }
 
+type NodeCommands = "drainNode" | "resumeNode" | "noticeNode" | "withdrawNotice";
+
+const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeCommands> => ({
+  drainNode: async (id, options) => {
+    run({ kind: "drainNode", nodeId: nodeId(id), running: options?.running ?? "wait" });
+    return { nodeId: id };
+  },
+  resumeNode: async (id) => {
+    run({ kind: "resumeNode", nodeId: nodeId(id) });
+    return { nodeId: id };
+  },
+  noticeNode: async (id, request) => {
+    const { goneAtMs: atMs, inMs, reason } = accepted(noticeRequest.safeParse(request));
+    const gone = atMs === undefined ? { inMs: inMs ?? 0 } : { atMs };
+    const result = run({ kind: "noticeNode", nodeId: nodeId(id), gone, reason });
+    return { nodeId: id, goneAtMs: "goneAtMs" in result ? result.goneAtMs : 0 };
+  },
+  withdrawNotice: async (id) => {
+    run({ kind: "withdrawNotice", nodeId: nodeId(id) });
+    return { nodeId: id };
+  },
+});
+
 /** Every command is announced at once, so that the page that gave it sees its events before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
@@ -230,14 +254,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "removeCalendarEntry", name });
       return { name };
     },
-    drainNode: async (id, options) => {
-      run({ kind: "drainNode", nodeId: nodeId(id), running: options?.running ?? "wait" });
-      return { nodeId: id };
-    },
-    resumeNode: async (id) => {
-      run({ kind: "resumeNode", nodeId: nodeId(id) });
-      return { nodeId: id };
-    },
+    ...nodeCommands(run),
     removeTeam: async (name) => {
       run({ kind: "removeTeam", team: teamName(name) });
       return { team: name };

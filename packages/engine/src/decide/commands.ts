@@ -9,6 +9,7 @@ import { apply } from "./apply-documents.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload } from "./hold.ts";
+import { noticeNode, withdrawNotice } from "./notices.ts";
 import { removeSchedule } from "./schedules.ts";
 import { stopWorkload, submitWorkload } from "./submit.ts";
 
@@ -57,6 +58,10 @@ function decide(batch: Batch, command: Command): Decision {
       return drainNode(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
+    case "noticeNode":
+      return noticeNode(batch, command);
+    case "withdrawNotice":
+      return withdrawNotice(batch, command);
     case "removeSchedule":
       return removeSchedule(batch, command);
     case "removeCalendarEntry":

@@ -12,6 +12,7 @@ import { canonicalJson } from "../state/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
+import { endNotice, heedNotice } from "./notices.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "./stop-attempt.ts";
 
@@ -165,34 +166,4 @@ function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
   const ranks = ranksOn(attempt, nodeId);
   batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
   batch.wound(attempt);
-}
-
-/** A node that is still there so long after it should have gone takes work again. */
-const NOTICE_HOLDS_MS = 3_600_000;
-
-const noticeName = (nodeId: NodeId): string => `notice-${nodeId}`;
-
-/**
- * A node that goes at a known instant is one that is away from then on: a maintenance window of its own, with all that such a window
- * means for what runs there and for what would be placed there.
- */
-function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { readonly kind: "nodeNotice" }): void {
-  const { state } = batch.world;
-  if (state.nodes.get(nodeId)?.health !== "up") return;
-  const name = noticeName(nodeId);
-  const known = state.calendar.get(name)?.entry;
-  if (known !== undefined && known.kind !== "tariff" && known.startMs === goneAtMs) return;
-  const endMs = Math.max(goneAtMs, batch.nowMs) + NOTICE_HOLDS_MS;
-  const entry = { kind: "maintenance", name, nodes: [nodeId], startMs: goneAtMs, endMs } as const;
-  batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor: NOTICE_ACTOR });
-}
-
-/** Under this name the calendar records what was said of nodes by those who lend them. */
-const NOTICE_ACTOR = "notice";
-
-/** It has gone, or is back: what was said of it is over. */
-function endNotice(batch: Batch, nodeId: NodeId): void {
-  const name = noticeName(nodeId);
-  if (batch.world.state.calendar.has(name))
-    batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name, actor: NOTICE_ACTOR });
 }

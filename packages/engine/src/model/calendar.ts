@@ -20,6 +20,8 @@ export interface MaintenanceWindow extends WindowCommon {
   /** All nodes of the pool, those that join later too; absent: `nodes` says which. */
   readonly pool?: PoolName;
   readonly nodes?: readonly NodeId[];
+  /** Why, for people; absent: nobody said. */
+  readonly reason?: string;
 }
 
 /** Nodes that are kept for a team and all below it, or for users, in this time. Others' work there ends before it begins. */

@@ -53,7 +53,9 @@ const move = fc.oneof(
     kind: fc.constant("notice" as const),
     node: fc.constantFrom(...NODES),
     aheadMin: fc.constantFrom(0, 2, 30, 90),
+    isCommand: fc.boolean(),
   }),
+  fc.record({ kind: fc.constant("withdraw" as const), node: fc.constantFrom(...NODES) }),
   fc.record({ kind: fc.constantFrom("lost" as const, "seen" as const), node: fc.constantFrom(...NODES) }),
   fc.record({ kind: fc.constant("spares" as const), spares: fc.constantFrom(0, 1, 1) }),
   fc.record({ kind: fc.constant("restart" as const) }),
@@ -97,9 +99,14 @@ class Play {
         return;
       }
       case "notice": {
-        const goneAtMs = this.drive.nowMs + made.aheadMin * MINUTE_MS;
+        const inMs = made.aheadMin * MINUTE_MS;
+        if (made.isCommand)
+          return this.#receive(command({ kind: "noticeNode", nodeId: nodeId(made.node), gone: { inMs } }));
+        const goneAtMs = this.drive.nowMs + inMs;
         return this.#receive({ kind: "nodeNotice", nodeId: nodeId(made.node), goneAtMs });
       }
+      case "withdraw":
+        return this.#receive(command({ kind: "withdrawNotice", nodeId: nodeId(made.node) }));
       case "lost":
         return this.#receive({ kind: "nodeUnreachable", nodeId: nodeId(made.node), detail: "gone" });
       case "seen":

@@ -209,7 +209,9 @@ function otherEvent(event: OtherEvent): string {
       return `the budget of ${event.team} begins anew`;
     case "calendarSet": {
       const nodes = event.nodes === undefined ? "" : ` on ${event.nodes.join(" ")}`;
-      return `${event.entry.kind} ${event.entry.name} planned${nodes}`;
+      const why =
+        event.entry.kind === "maintenance" && event.entry.reason !== undefined ? ` (${event.entry.reason})` : "";
+      return `${event.entry.kind} ${event.entry.name} planned${nodes}${why}`;
     }
     case "calendarRemoved":
       return `${event.name} is planned no more`;

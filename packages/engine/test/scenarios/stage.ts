@@ -196,6 +196,14 @@ export class Stage {
       return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
     },
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
+    // notify NODE in 3m|at 3m [REASON]: the command, where `notice` is what an executor reports
+    notify: (rest) => {
+      const [id = "", when, amount = "0", ...reason] = rest.split(/\s+/);
+      const gone = when === "at" ? { atMs: durationMs(amount) } : { inMs: durationMs(amount) };
+      const why = reason.length === 0 ? {} : { reason: reason.join(" ") };
+      return [command({ kind: "noticeNode", nodeId: nodeId(id), gone, ...why })];
+    },
+    withdraw: (rest) => [command({ kind: "withdrawNotice", nodeId: nodeId(rest) })],
     lost: (rest) =>
       rest.split(/\s+/).map((id) => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "no heartbeat" })),
     notice: (rest) => {

@@ -55,6 +55,11 @@ export const maintenanceSchema = fields(
       null,
       (value): Reading<string | null> => readName(value, names.poolName),
     ),
+    reason: optionalLeaf(
+      { description: "Why, for people.", type: "string", examples: ["new firmware"] },
+      null,
+      (value): Reading<string | null> => readText(value, { lengthMax: limits.REASON_CHARS_MAX, form: "a reason" }),
+    ),
   },
   { meant },
 );
@@ -111,8 +116,15 @@ export function calendarProblems(written: Written): FieldProblem[] {
 export function calendarEntryOf(written: Written): CalendarEntry {
   const { name, start: startMs, end: endMs, nodes } = written;
   const common = { name, startMs, endMs, ...(nodes === null ? {} : { nodes }) };
-  if (written.kind === "maintenance")
-    return { kind: "maintenance", ...common, ...(written.pool === null ? {} : { pool: written.pool }) };
+  if (written.kind === "maintenance") {
+    const { pool, reason } = written;
+    return {
+      kind: "maintenance",
+      ...common,
+      ...(pool === null ? {} : { pool }),
+      ...(reason === null ? {} : { reason }),
+    };
+  }
   const { team, users, accelerators, acceleratorType } = written;
   return {
     kind: "reservation",

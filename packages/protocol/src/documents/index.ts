@@ -11,7 +11,7 @@ export { fleetDocument, type FleetFromDocument, type SimulatedNodes } from "./fl
 export { documentJsonSchema } from "./json-schema.ts";
 export type { ModelWish } from "./model-fields.ts";
 export { nearestName } from "./nearest.ts";
-export { writeInstant } from "./instants.ts";
+export { readInstant, writeInstant } from "./instants.ts";
 export {
   readDuration,
   readMemory,

@@ -103,6 +103,7 @@ const bodies: Readonly<Record<string, object>> = {
     workloads: [{ ...spec, name: "applied" }],
   },
   drainNode: { running: "wait" },
+  noticeNode: { inMs: 60_000, reason: "spot" },
   setPolicy: {
     policy: { name: "p", order: ["priority"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
   },

@@ -226,6 +226,18 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
   },
+  noticeNode: async (plane, call) => {
+    const { goneAtMs: atMs, inMs, reason } = call.body;
+    const gone = atMs === undefined ? { inMs: inMs ?? 0 } : { atMs };
+    const wanted = { kind: "noticeNode", nodeId: call.params.id as NodeId, gone, reason } as const;
+    const { nodeId, goneAtMs } = await command(plane, call, wanted, "nodeNoticed");
+    return { nodeId, goneAtMs };
+  },
+  withdrawNotice: async (plane, call) => {
+    const wanted = { kind: "withdrawNotice", nodeId: call.params.id as NodeId } as const;
+    const { nodeId } = await command(plane, call, wanted, "noticeWithdrawn");
+    return { nodeId };
+  },
   teams: ({ driver }, { query }) => driver.read((engine) => teamList(engine, query)),
   removeTeam: async (plane, call) => {
     const wanted = { kind: "removeTeam", team: call.params.name as TeamName } as const;

@@ -284,6 +284,50 @@ describe("commands", () => {
   });
 });
 
+describe("notices", () => {
+  it("say when a node goes and why, the latest word; a retry with the same key says it once", async () => {
+    const [node] = (await live.client.listNodes()).items;
+    const id = node?.id ?? "";
+    const options = { idempotencyKey: "reclaim-1" };
+    const { goneAtMs } = await live.client.noticeNode(id, { inMs: 3_600_000, reason: "spot reclaim" }, options);
+    expect(goneAtMs).toBeGreaterThan(Date.now());
+    expect((await live.client.noticeNode(id, { inMs: 3_600_000, reason: "spot reclaim" }, options)).goneAtMs).toBe(
+      goneAtMs,
+    );
+    await expect(live.client.noticeNode(id, { inMs: 1 }, options)).rejects.toMatchObject({
+      code: "idempotencyKeyReused",
+    });
+    expect((await live.client.getNode(id)).notice).toEqual({
+      goneAtMs,
+      overAtMs: goneAtMs + 3_600_000,
+      reason: "spot reclaim",
+    });
+    expect((await live.client.calendar()).items.map(({ sentence }) => sentence)).toEqual([
+      expect.stringMatching(/^Maintenance notice-\S+ of \S+, from .* \(spot reclaim\)\.$/),
+    ]);
+    const later = goneAtMs + 1_000;
+    expect(await live.client.noticeNode(id, { goneAtMs: later })).toEqual({ nodeId: id, goneAtMs: later });
+    expect((await live.client.listNodes()).items[0]?.notice).toEqual({
+      goneAtMs: later,
+      overAtMs: later + 3_600_000,
+    });
+    expect(await live.client.withdrawNotice(id)).toEqual({ nodeId: id });
+    expect((await live.client.getNode(id)).notice).toBeUndefined();
+    expect((await live.client.calendar()).items).toEqual([]);
+  });
+
+  it("are refused of nodes that nobody knows, and without one time", async () => {
+    await changesNothing(async () => {
+      await expect(live.client.noticeNode("nowhere", { inMs: 1 })).rejects.toMatchObject({ code: "unknownNode" });
+      await expect(live.client.withdrawNotice("nowhere")).rejects.toMatchObject({ code: "unknownNode" });
+      const [node] = (await live.client.listNodes()).items;
+      const id = node?.id ?? "";
+      for (const body of [{}, { inMs: 1, goneAtMs: 1 }, { inMs: -1 }, { inMs: 1, reason: "" }])
+        await expect(live.client.noticeNode(id, body)).rejects.toMatchObject({ code: "invalidRequest" });
+    });
+  });
+});
+
 describe("the control plane", () => {
   it("tells how it is to whoever asks, and its numbers in Prometheus' format", async () => {
     expect(await (await fetch(`${live.url}/healthz`)).json()).toEqual({ status: "ok" });

@@ -66,10 +66,18 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-export function nodeStateText({ health, draining, spare }: Pick<Node, "health" | "draining" | "spare">): string {
+type NodeState = Pick<Node, "health" | "draining" | "spare" | "notice">;
+
+export function nodeStateText({ health, draining, spare, notice }: NodeState): string {
   if (spare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
+  if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
   return draining ? "Draining" : "Up";
+}
+
+export function nodeStateTone({ health, draining, notice }: NodeState): "bad" | "wait" | "good" {
+  if (health === "lost") return "bad";
+  return draining || notice !== undefined ? "wait" : "good";
 }
 
 /** What somebody hears who moves over the map with the arrow keys. */

@@ -11,8 +11,8 @@ import { Button } from "../../parts/button.tsx";
 import { Confirm, Drawer } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
-import { Span } from "../../parts/time-text.tsx";
-import { freeCountOf, nodeStateText } from "./cell-colours.ts";
+import { Moment, Span } from "../../parts/time-text.tsx";
+import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
 interface NodeDrawerProps {
   /** Undefined: the drawer is closed. */
@@ -36,12 +36,9 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
         facts={[
           {
             name: "State",
-            value: (
-              <Badge tone={node.health === "lost" ? "bad" : node.draining ? "wait" : "good"}>
-                {nodeStateText(node)}
-              </Badge>
-            ),
+            value: <Badge tone={nodeStateTone(node)}>{nodeStateText(node)}</Badge>,
           },
+          ...(node.notice === undefined ? [] : [{ name: "Goes", value: <Goes notice={node.notice} /> }]),
           { name: "Place", value: [node.site, ...node.fabric].join(" / ") },
           { name: "Pool", value: node.pool },
           {
@@ -85,6 +82,15 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
   );
 }
 
+function Goes({ notice }: { readonly notice: NonNullable<Node["notice"]> }): ReactElement {
+  return (
+    <>
+      <Moment atMs={notice.goneAtMs} />
+      {notice.reason === undefined ? "" : `: ${notice.reason}`}
+    </>
+  );
+}
+
 function JoinedAgo({ atMs }: { readonly atMs: number }): ReactElement {
   return (
     <>
@@ -111,7 +117,13 @@ function NodeActions({ node }: { readonly node: Node }): ReactElement {
     onError: (error) => announcer.fail(error),
     onSettled: refresh,
   });
-  const isBusy = drain.isPending || resume.isPending;
+  const withdraw = useMutation({
+    mutationFn: () => client.withdrawNotice(node.id),
+    onSuccess: () => announcer.say(`${node.id} stays.`),
+    onError: (error) => announcer.fail(error),
+    onSettled: refresh,
+  });
+  const isBusy = drain.isPending || resume.isPending || withdraw.isPending;
   return (
     <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">
       {node.draining ? (
@@ -126,6 +138,11 @@ function NodeActions({ node }: { readonly node: Node }): ReactElement {
       {node.holders.length === 0 ? null : (
         <Button look="quiet" disabled={isBusy} onClick={() => setIsAsking(true)}>
           Drain and requeue
+        </Button>
+      )}
+      {node.notice === undefined ? null : (
+        <Button look="quiet" disabled={isBusy} onClick={() => withdraw.mutate()}>
+          It stays after all
         </Button>
       )}
       <p className="w-full text-xs text-ink-3">

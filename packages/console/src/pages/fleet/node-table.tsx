@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
-import { freeCountOf, nodeStateText } from "./cell-colours.ts";
+import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
 interface NodeTableProps {
   readonly nodes: readonly Node[];
@@ -37,9 +37,7 @@ const columns = (onOpen: (nodeId: string) => void): readonly Column<Node>[] => [
   {
     id: "state",
     header: "State",
-    cell: (node) => (
-      <Badge tone={node.health === "lost" ? "bad" : node.draining ? "wait" : "good"}>{nodeStateText(node)}</Badge>
-    ),
+    cell: (node) => <Badge tone={nodeStateTone(node)}>{nodeStateText(node)}</Badge>,
   },
   {
     id: "place",
