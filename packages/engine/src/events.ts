@@ -79,7 +79,11 @@ export type CalendarEvent =
   | (Fact<"calendarRemoved"> & { readonly name: string; readonly actor: string })
   | (Fact<"windowBegan"> & { readonly name: string })
   /** The window's time is over, and it is no longer in the calendar. */
-  | (Fact<"windowEnded"> & { readonly name: string });
+  | (Fact<"windowEnded"> & {
+      readonly name: string;
+      /** Of the entry (`entryFingerprint`), by which its document is known when it is applied again; absent: nobody declared it in one. */
+      readonly fingerprint?: string;
+    });
 
 export type ScheduleEvent =
   | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })

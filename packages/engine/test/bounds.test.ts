@@ -12,6 +12,7 @@ import {
   utf8Encode,
   workloadId,
 } from "../src/index.ts";
+import { PAST_ENTRIES_KEPT } from "../src/state/past-entries.ts";
 import type { Engine, Input, JournalGroup } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
@@ -54,6 +55,35 @@ describe("bounds", () => {
       expect(each.digest()).toBe(engine.digest());
       expect(checkInvariants(each)).toEqual([]);
     }
+  });
+
+  it("windows that are over are known again up to a number", () => {
+    const drive = new Drive();
+    drive.receive(applied({ sites: [site], pools: [pool("H100")] }));
+    const windows = Array.from({ length: PAST_ENTRIES_KEPT + 2 }, (_, index) => ({
+      kind: "maintenance" as const,
+      name: `window-${index}`,
+      pool: pool("H100").name,
+      startMs: 1_000,
+      endMs: 2_000 + index,
+    }));
+    const actionsOf = (calendar: readonly (typeof windows)[number][]): readonly string[] =>
+      drive.receive(applied({ calendar })).replies.flatMap((reply) => {
+        if (reply.kind === "rejected") return [reply.rejection.code];
+        return reply.result.kind === "applied" ? reply.result.changes.map(({ action }) => action) : [];
+      });
+    actionsOf(windows);
+    drive.passTo(10_000);
+    drive.nowMs = 10_000;
+    drive.receive({ kind: "tick" });
+    expect(drive.engine.state.pastEntries.size).toBe(PAST_ENTRIES_KEPT);
+    expect(actionsOf(windows.slice(0, 2))).toEqual(["windowOver"]);
+    expect(new Set(actionsOf(windows.slice(2)))).toEqual(new Set(["unchanged"]));
+    expect(checkInvariants(drive.engine)).toEqual([]);
+    const replayed = createEngine();
+    replayEngine(replayed, drive.groups);
+    for (const each of [restoreEngine(drive.engine.snapshot()), replayed])
+      expect(each.digest()).toBe(drive.engine.digest());
   });
 
   it("answers are kept up to a number: a retry after that is a new command", () => {

@@ -88,7 +88,7 @@ export const event = z
     fact("calendarSet", { entry: calendarEntry, actor: z.string(), nodes: z.array(z.string()).optional() }),
     fact("calendarRemoved", { name: z.string(), actor: z.string() }),
     fact("windowBegan", { name: z.string() }),
-    fact("windowEnded", { name: z.string() }),
+    fact("windowEnded", { name: z.string(), fingerprint: z.string().optional() }),
     fact("scheduleSet", { schedule, actor: z.string() }),
     fact("scheduleRemoved", { name: z.string(), actor: z.string() }),
     fact("scheduleRan", { name: z.string(), dueAtMs: instantMs, submittedId: z.string().nullable(), left: z.string() }),

@@ -41,7 +41,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "neverDue":
       return `The schedule ${rejection.name} is never due: no day of the calendar is among its times.`;
     case "windowOver":
-      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. Give it times to come, or leave it out.`;
+      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. It was not in the calendar like this when it ended: give it times to come, or leave it out.`;
     case "reservationTooLarge":
       return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":

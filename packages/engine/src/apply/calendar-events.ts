@@ -1,5 +1,6 @@
 import type { CalendarEvent } from "../events.ts";
 import { invariant } from "../state/invariant.ts";
+import { rememberEntry } from "../state/past-entries.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { waitForTariff, waitForWindow, waitForWindows } from "../state/world.ts";
 import type { World } from "../state/world.ts";
@@ -10,14 +11,18 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
     case "calendarSet": {
       const { entry, nodes } = event;
       calendar.set(entry.name, nodes === undefined ? { entry } : { entry, nodes });
+      world.state.pastEntries.delete(entry.name);
       refile(world);
       if (entry.kind === "tariff") return waitForTariff(world.timers, entry);
       waitForWindow(world.timers, entry);
       for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
       return;
     }
-    case "calendarRemoved":
     case "windowEnded":
+      if (event.fingerprint !== undefined) rememberEntry(world.state.pastEntries, event.name, event.fingerprint);
+      calendar.delete(event.name);
+      return refile(world);
+    case "calendarRemoved":
       calendar.delete(event.name);
       return refile(world);
     case "windowBegan": {

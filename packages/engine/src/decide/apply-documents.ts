@@ -9,6 +9,7 @@ import type { Team } from "../model/team.ts";
 import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
 import { canonicalJson } from "../state/canonical.ts";
+import { knownEntry } from "../state/past-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { calendarObjection, recordEntry } from "./calendar.ts";
@@ -21,7 +22,7 @@ type Apply = Command & { readonly kind: "apply" };
 export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
 
 export function apply(batch: Batch, command: Apply): Decision {
-  const objection = firstObjection(batch.world, command);
+  const objection = firstObjection(batch.world, command, batch.nowMs);
   if (objection !== null) return refused(objection);
   const { state } = batch.world;
   const fact = { version: 1, atMs: batch.nowMs } as const;
@@ -47,7 +48,7 @@ export function apply(batch: Batch, command: Apply): Decision {
       batch.emit({ kind: "teamDefined", ...fact, version: 2, team }),
     );
   for (const entry of command.calendar ?? [])
-    define("calendar", entry, state.calendar.get(entry.name)?.entry, () => recordEntry(batch, entry, command.actor));
+    define("calendar", entry, knownEntry(state, entry), () => recordEntry(batch, entry, command.actor));
   for (const schedule of command.schedules ?? [])
     define("schedule", schedule, state.schedules.get(schedule.name)?.schedule, () =>
       recordSchedule(batch, schedule, command.actor),
@@ -59,8 +60,8 @@ export function apply(batch: Batch, command: Apply): Decision {
 }
 
 /** What `apply` would come to, without doing it. */
-export function planApply(world: World, documents: ApplyDocuments): Decision {
-  const objection = firstObjection(world, documents);
+export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
+  const objection = firstObjection(world, documents, nowMs);
   if (objection !== null) return refused(objection);
   const { state } = world;
   const newest = newestNamed(world, documents.workloads);
@@ -89,7 +90,7 @@ export function planApply(world: World, documents: ApplyDocuments): Decision {
         plan("team", team.name, actionOf(state.teams.get(team.name), team)),
       ),
       ...(documents.calendar ?? []).map((entry) =>
-        plan("calendar", entry.name, actionOf(state.calendar.get(entry.name)?.entry, entry)),
+        plan("calendar", entry.name, actionOf(knownEntry(state, entry), entry)),
       ),
       ...(documents.schedules ?? []).map((schedule) =>
         plan("schedule", schedule.name, actionOf(state.schedules.get(schedule.name)?.schedule, schedule)),
@@ -137,13 +138,13 @@ function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): Readonly
   return newest;
 }
 
-function firstObjection(world: World, command: ApplyDocuments): Rejection | null {
+function firstObjection(world: World, command: ApplyDocuments, nowMs: number): Rejection | null {
   const duplicate = duplicateName(command);
   if (duplicate !== null) return duplicate;
   return (
     poolObjection(world, command) ??
     teamObjection(world, command.teams) ??
-    calendarObjections(world, command) ??
+    calendarObjections(world, command, nowMs) ??
     workloadObjection(world, command)
   );
 }
@@ -198,10 +199,10 @@ function hasParts(state: ReadonlyState, pool: PoolName): boolean {
   );
 }
 
-function calendarObjections(world: World, documents: ApplyDocuments): Rejection | null {
+function calendarObjections(world: World, documents: ApplyDocuments, nowMs: number): Rejection | null {
   for (const entry of documents.calendar ?? []) {
-    const isThere = actionOf(world.state.calendar.get(entry.name)?.entry, entry) === "unchanged";
-    const objection = isThere ? null : calendarObjection(world, entry, documents);
+    const isThere = actionOf(knownEntry(world.state, entry), entry) === "unchanged";
+    const objection = isThere ? null : calendarObjection(world, entry, { documents, nowMs });
     if (objection !== null) return objection;
   }
   for (const schedule of documents.schedules ?? []) {

@@ -19,7 +19,7 @@ type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | 
 export function calendarObjection(
   world: World,
   entry: CalendarEntry,
-  { sites, pools, teams }: Documents,
+  { documents: { sites, pools, teams }, nowMs }: { readonly documents: Documents; readonly nowMs: number },
 ): Rejection | null {
   const { state } = world;
   if (entry.kind === "tariff") return tariffObjection(world, entry, sites);
@@ -27,19 +27,19 @@ export function calendarObjection(
   if (entry.kind === "maintenance") {
     const { pool } = entry;
     const isKnown = pool === undefined || state.pools.has(pool) || pools.some(({ name }) => name === pool);
-    return isKnown ? overObjection(world, entry) : { code: "unknownPool", pool };
+    return isKnown ? overObjection(entry, nowMs) : { code: "unknownPool", pool };
   }
   const { team, name, accelerators } = entry;
   if (team !== undefined && !state.teams.has(team) && !teams.some((each) => each.name === team))
     return { code: "unknownTeam", team };
-  const over = overObjection(world, entry);
+  const over = overObjection(entry, nowMs);
   if (over !== null || accelerators === undefined) return over;
   const { availableCount, nodes } = choose(world, entry, accelerators);
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
 /** By the clock of the one who decides: it would leave the calendar in the same round. */
-const overObjection = ({ state: { nowMs } }: World, { name, endMs }: TimeWindow): Rejection | null =>
+const overObjection = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
   endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
 export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {

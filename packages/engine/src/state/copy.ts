@@ -13,6 +13,7 @@ export function copyLiveState(state: State): State {
     teams: new Map(state.teams),
     promises: new Map(state.promises),
     calendar: new Map(state.calendar),
+    pastEntries: new Map(state.pastEntries),
     schedules: new Map(state.schedules),
     accounts: new Map(state.accounts),
     pastUse: new Map(state.pastUse),

@@ -28,6 +28,7 @@ export function stateDigest(state: State): string {
       ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
       ...(state.moved.size === 0 ? {} : { moved: state.moved }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
+      ...(state.pastEntries.size === 0 ? {} : { pastEntries: [...state.pastEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // A retained answer never changes, so its key stands for it.
       answers: hashText([...state.answers.keys()].join("\n")),

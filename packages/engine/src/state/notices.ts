@@ -1,4 +1,5 @@
 /** Notices: nodes that those who lend them take away at a known instant. Each is a maintenance window of that node alone, by a name of its own. */
+import type { CalendarEntry } from "../model/calendar.ts";
 import type { NodeId } from "../model/ids.ts";
 import { hashText } from "./hash.ts";
 import type { ReadonlyState } from "./state.ts";
@@ -19,10 +20,14 @@ export interface Notice {
   readonly reason?: string;
 }
 
+/** Nobody declared it in a document. */
+export const isNotice = ({ name, ...entry }: CalendarEntry): boolean =>
+  entry.kind === "maintenance" && entry.nodes?.length === 1 && entry.nodes.every((id) => noticeName(id) === name);
+
 /** `null`: the node stays as far as is known. */
 export function noticeOf({ calendar }: Pick<ReadonlyState, "calendar">, nodeId: NodeId): Notice | null {
   const entry = calendar.get(noticeName(nodeId))?.entry;
-  if (entry?.kind !== "maintenance" || entry.nodes?.length !== 1 || entry.nodes[0] !== nodeId) return null;
+  if (entry?.kind !== "maintenance" || entry.nodes?.[0] !== nodeId || !isNotice(entry)) return null;
   const { startMs: goneAtMs, endMs: overAtMs, reason } = entry;
   return { goneAtMs, overAtMs, ...(reason === undefined ? {} : { reason }) };
 }

@@ -43,6 +43,7 @@ export function encodeSnapshot(state: State): Uint8Array {
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
+      ...(state.pastEntries.size === 0 ? {} : { pastEntries: [...state.pastEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       answers: [...state.answers],
     }),
@@ -61,6 +62,8 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly promises?: readonly PromisedPlace[];
   /** Absent while the calendar is empty. */
   readonly calendar?: readonly CalendarItem[];
+  /** Absent while no declared entry is over. */
+  readonly pastEntries?: readonly (readonly [string, string])[];
   /** Absent while no team has a budget. */
   readonly accounts?: readonly (readonly [TeamName, Account])[];
   /** Absent where no policy counts it. */
@@ -126,6 +129,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     ),
     promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
+    pastEntries: new Map(stored.pastEntries ?? []),
     accounts: new Map(stored.accounts ?? []),
     pastUse: new Map(stored.pastUse ?? []),
     moved: new Map(stored.moved ?? []),

@@ -35,6 +35,8 @@ export interface ReadonlyState {
   readonly promises: ReadonlyMap<AttemptId, PromisedPlace>;
   /** What is planned for certain times, by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
+  /** Fingerprints of declared entries of the calendar that are over, by name, the one over for longest first, at most `PAST_ENTRIES_KEPT`. */
+  readonly pastEntries: ReadonlyMap<string, string>;
   /** What the teams that have a budget have used up. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** What teams, and users in teams, held on average lately (`pastKey`), the one not recorded for longest first. */

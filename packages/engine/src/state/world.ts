@@ -76,6 +76,7 @@ export interface State extends ReadonlyState {
   readonly attempts: Map<AttemptId, AttemptEntity>;
   readonly promises: Map<AttemptId, PromisedPlace>;
   readonly calendar: Map<string, CalendarItem>;
+  readonly pastEntries: Map<string, string>;
   readonly accounts: Map<TeamName, Account>;
   readonly pastUse: Map<string, PastUse>;
   readonly runTimes: Map<string, readonly number[]>;
@@ -148,6 +149,7 @@ export function emptyState(): State {
     attempts: new Map(),
     promises: new Map(),
     calendar: new Map(),
+    pastEntries: new Map(),
     accounts: new Map(),
     pastUse: new Map(),
     runTimes: new Map(),

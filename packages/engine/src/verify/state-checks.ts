@@ -3,6 +3,7 @@ import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.t
 import { shapeOf } from "../model/gang.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
+import { PAST_ENTRIES_KEPT } from "../state/past-entries.ts";
 import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { DEFAULT_TEAM } from "../state/world.ts";
@@ -272,7 +273,7 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
 
 /** What was submitted is there or has ended, and is kept for the promised while. */
 function checkConservation(findings: Findings, state: ReadonlyState): void {
-  const { submittedCount, endedCount, workloads, answers } = state;
+  const { submittedCount, endedCount, workloads, answers, pastEntries } = state;
   let lastOrdinal = 0;
   let endedKept = 0;
   for (const workload of workloads.values()) {
@@ -289,6 +290,7 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
   findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
   findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
+  findings.expect(pastEntries.size <= PAST_ENTRIES_KEPT, () => `${pastEntries.size} past entries are kept`);
 }
 
 /** Exactly the teams with a budget have an account, and nothing runs on past the end of one that says so. */

@@ -281,6 +281,7 @@ export class Stage {
       pools: [] as ReturnType<typeof pool>[],
       teams: [] as Team[],
       workloads: [] as WorkloadSpec[],
+      calendar: [] as CalendarEntry[],
     };
     for (const part of rest.split("|").map((each) => each.trim())) {
       const [kind = ""] = part.split(/\s+/, 1);
@@ -288,6 +289,7 @@ export class Stage {
       if (kind === "team") documents.teams.push(teamOf(body));
       else if (kind === "workload") documents.workloads.push(this.#spec(body));
       else if (kind === "pool") documents.pools.push(pool(body));
+      else if (kind === "maintenance") documents.calendar.push(maintenanceOf(body));
       else throw new Error(`unknown document "${kind}"`);
     }
     return documents;

@@ -284,6 +284,25 @@ describe("commands", () => {
   });
 });
 
+describe("windows that are over", () => {
+  it("are unchanged where they were applied before, and refused where they are new", async () => {
+    const startMs = Date.now();
+    const { items } = await live.client.listNodes();
+    const entry = { kind: "maintenance", name: "short", nodes: items.map(({ id }) => id), startMs } as const;
+    const calendar = [{ ...entry, endMs: startMs + 300 }];
+    const applied = async (options?: object) => (await live.client.apply({ calendar }, options)).changes[0]?.action;
+    expect([await applied(), await applied()]).toEqual(["created", "unchanged"]);
+    for await (const { event } of live.client.events({ signal: AbortSignal.timeout(20_000) }))
+      if (event.kind === "windowEnded") break;
+    expect((await live.client.calendar()).items).toEqual([]);
+    expect([await applied(), await applied({ dryRun: true })]).toEqual(["unchanged", "unchanged"]);
+    const other = { ...entry, endMs: startMs + 301 };
+    const refused = { code: "windowOver", problem: { detail: expect.stringContaining("give it times to come") } };
+    await expect(live.client.apply({ calendar: [other] })).rejects.toMatchObject(refused);
+    await expect(live.client.apply({ calendar: [{ ...other, name: "new" }] })).rejects.toMatchObject(refused);
+  });
+});
+
 describe("notices", () => {
   it("say when a node goes and why, the latest word; a retry with the same key says it once", async () => {
     const [node] = (await live.client.listNodes()).items;

@@ -1,11 +1,14 @@
 /** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
 import type { Batch } from "../../batch.ts";
 import { tariffEndMs } from "../../model/calendar.ts";
+import type { CalendarEntry } from "../../model/calendar.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { replaceAhead } from "../replace-lost.ts";
+import { isNotice } from "../../state/notices.ts";
+import { entryFingerprint } from "../../state/past-entries.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { tariffsOf } from "../../off-peak/tariffs.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
@@ -14,13 +17,18 @@ export function keepCalendar(batch: Batch): void {
   const { world, nowMs: atMs } = batch;
   for (const { window } of world.calendar.windows) {
     const { name } = window;
-    if (window.endMs <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
+    if (window.endMs <= atMs) end(batch, window);
     else if (window.startMs <= atMs && world.state.calendar.get(name)?.begun !== true)
       batch.emit({ kind: "windowBegan", version: 1, atMs, name });
   }
-  for (const { name, when } of tariffsOf(world.state))
-    if (tariffEndMs(when) <= atMs) batch.emit({ kind: "windowEnded", version: 1, atMs, name });
+  for (const tariff of tariffsOf(world.state)) if (tariffEndMs(tariff.when) <= atMs) end(batch, tariff);
   for (const each of world.calendar.windows) clear(batch, each);
+}
+
+function end(batch: Batch, entry: CalendarEntry): void {
+  const { name } = entry;
+  const known = isNotice(entry) ? {} : { fingerprint: entryFingerprint(entry) };
+  batch.emit({ kind: "windowEnded", version: 1, atMs: batch.nowMs, name, ...known });
 }
 
 /** Where a gang may go on elsewhere with what it has here, it does; what else would not end in time is stopped, early enough for its checkpoint and its grace. */

@@ -1,0 +1,31 @@
+/** Entries of the calendar that are over, by name: whoever applies the same document again says nothing new. */
+import type { CalendarEntry } from "../model/calendar.ts";
+import { canonicalJson } from "./canonical.ts";
+import { hashText } from "./hash.ts";
+import type { ReadonlyState } from "./state.ts";
+
+/** Files are applied again for as long as nobody tidies them up; so many windows are years of one a day. */
+export const PAST_ENTRIES_KEPT = 1_000;
+
+export const entryFingerprint = (entry: CalendarEntry): string => hashText(canonicalJson(entry));
+
+/** What the calendar has under the name of a declared entry, or had until that same entry was over; `undefined`: nothing. */
+export function knownEntry(
+  { calendar, pastEntries }: Pick<ReadonlyState, "calendar" | "pastEntries">,
+  declared: CalendarEntry,
+): CalendarEntry | undefined {
+  const known = calendar.get(declared.name)?.entry;
+  if (known !== undefined) return known;
+  const past = pastEntries.get(declared.name);
+  return past !== undefined && past === entryFingerprint(declared) ? declared : undefined;
+}
+
+/** It is over. Under its name the newest is kept, and the oldest of all goes. */
+export function rememberEntry(pastEntries: Map<string, string>, name: string, fingerprint: string): void {
+  pastEntries.delete(name);
+  pastEntries.set(name, fingerprint);
+  for (const oldest of pastEntries.keys()) {
+    if (pastEntries.size <= PAST_ENTRIES_KEPT) return;
+    pastEntries.delete(oldest);
+  }
+}
