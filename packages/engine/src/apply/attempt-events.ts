@@ -321,6 +321,7 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
   // Its end is expected later than it was: what waits beside protected starts may be judged otherwise.
   if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
+  waitForWindows(world, attempt);
 }
 
 function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {

@@ -2,7 +2,7 @@
  * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
  * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
  */
-import { longestDurationMs, plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
+import { longestDurationMs, plannedDurationMs, windowDurationMs } from "../schedule/backfill/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../past/run-times.ts";
 import type { RunTimes } from "../past/run-times.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
@@ -43,9 +43,9 @@ export class PlacementClass {
   /** How many workers are asked for at once, all or none. */
   readonly workers: number;
   readonly isPreemptible: boolean;
-  /** How long each of its workloads may last, as its walltime is planned. */
+  /** How long each of its workloads may last, for windows that it must be gone by. */
   readonly longestMs: number;
-  /** How long each is planned to last beside protected starts: the same, or as is predicted. */
+  /** How long each is planned to last beside protected starts: by its walltime, or as is predicted. */
   durationMs: number;
   /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
   readonly holds: Attempt | null;
@@ -97,8 +97,8 @@ export class PlacementClass {
         : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
     this.isPreemptible = isPreemptible(rules, spec);
-    this.longestMs = longestDurationMs(rules, spec);
-    this.durationMs = this.longestMs;
+    this.longestMs = windowDurationMs(rules, spec);
+    this.durationMs = longestDurationMs(rules, spec);
     this.lostWorkers = workload.lostWorkers ?? 0;
     this.waiting = waiting;
   }
@@ -131,9 +131,9 @@ function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calend
   const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${longestDurationMs(rules, spec)}`;
   // Where that is predicted, whose past it is predicted by.
   const like = predictsRuns(rules) ? `|like ${JSON.stringify(runKindsOf({ spec, actor })[0])}` : "";
-  // Beside windows of the calendar also its grace, and whose it is where something is kept for users.
+  // Beside windows of the calendar also when it must be gone, and whose it is where something is kept for users.
   const lasts = hasWindows
-    ? `${lastsAlone}|${spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`
+    ? `${lastsAlone}|${windowDurationMs(rules, spec) + spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`
     : lastsAlone;
   // What is guaranteed by shapes and what is not are placed by other rules.
   const shaped = `${lasts}${like}${isGuaranteed(rules, spec) ? "|shaped" : ""}`;

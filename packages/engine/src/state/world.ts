@@ -10,7 +10,6 @@ import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from
 import type { PastUse } from "../model/past-use.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../past/run-times.ts";
 import { nextLookMs } from "../off-peak/off-peak.ts";
@@ -20,6 +19,7 @@ import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { BudgetIndex } from "./budget-index.ts";
 import { CalendarIndex } from "./calendar-index.ts";
+import { leavesAtMs } from "./leaves-by.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
@@ -320,12 +320,13 @@ export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): v
 }
 
 /** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */
-export function waitForWindows({ calendar, rules, state, timers }: World, { workloadId, workers }: Attempt): void {
+export function waitForWindows({ calendar, rules, state, timers }: World, attempt: Attempt): void {
   if (!calendar.hasWindows) return;
+  const { workloadId, workers } = attempt;
   const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
   for (const { window, nodes } of calendar.windows) {
     if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
-    const timeMs = spec.graceTimeoutMs + checkpointTimeoutOf(rules, spec);
-    timers.add({ kind: "calendar", atMs: Math.max(0, window.startMs - timeMs) });
+    const atMs = leavesAtMs(rules, attempt, { spec, startMs: window.startMs });
+    if (atMs !== null) timers.add({ kind: "calendar", atMs: Math.max(0, atMs) });
   }
 }

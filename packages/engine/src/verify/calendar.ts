@@ -3,14 +3,14 @@ import type { CalendarItem } from "../model/calendar.ts";
 import type { Node } from "../model/fleet.ts";
 import type { Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
-import { longestDurationMs } from "../schedule/backfill/planned-duration.ts";
+import { windowDurationMs } from "../schedule/backfill/planned-duration.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { withAncestors } from "./held-by-team.ts";
 
 /** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
 export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
   const { spec } = workload;
-  const untilMs = nowMs + longestDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
+  const untilMs = nowMs + windowDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
   for (const item of state.calendar.values()) {
     if (item.entry.kind === "tariff") continue;
     const { startMs, endMs, name } = item.entry;

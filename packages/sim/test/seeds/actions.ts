@@ -9,8 +9,10 @@ import {
   type Input,
   type NodeSpec,
   type ReadonlyState,
+  type WorkloadSpec,
 } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
+import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
 import {
   label,
@@ -38,6 +40,7 @@ export class Actions {
   readonly #salt: string;
   #count = 0;
   #keyed: Command | null = null;
+  #last: { readonly spec: WorkloadSpec; readonly actor: string } | null = null;
 
   constructor(luck: Luck, world: World, salt: string) {
     this.#luck = luck;
@@ -60,6 +63,9 @@ export class Actions {
       else if (roll < 90) inputs.push(this.#govern());
       else inputs.push(this.#stranger(state));
     }
+    const planned = calendarChange(this.#luck.aside(`calendar ${this.#count}`), this.#world, state);
+    const notice = noticeOf(this.#luck.aside(`notice ${this.#count}`), this.#world, state.nowMs);
+    for (const more of [planned, notice]) if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
@@ -101,8 +107,13 @@ export class Actions {
     const inGroups = withGroups(this.#luck.aside(`groups ${this.#count}`), this.#world, plain);
     const inParts = withParts(this.#luck.aside(`parts ${this.#count}`), this.#world, inGroups);
     const ofData = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inParts);
-    const spec = withApart(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData);
-    const actor = this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]);
+    const own = {
+      spec: withApart(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData),
+      actor: this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]),
+    };
+    const last = hasTwin(this.#luck.aside(`twin ${this.#count}`)) ? this.#last : null;
+    const { spec, actor } = last === null ? own : { ...last, spec: { ...last.spec, name: own.spec.name } };
+    this.#last = { spec, actor };
     const command: Command = { ...this.#common(), actor, kind: "submitWorkload", spec };
     if (!this.#luck.chance(10)) return command;
     this.#keyed = { ...command, idempotencyKey: `key-${this.#count}` };
@@ -146,11 +157,11 @@ export class Actions {
   }
 
   #govern(): Input {
-    const { heedsNames } = this.#world;
+    const { heedsNames, hasBudgets } = this.#world;
     if (this.#luck.chance(40))
       return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck, heedsNames) };
     const { name, parent } = this.#luck.pick(this.#world.teams);
-    const team = { name, parent, limit: randomLimit(this.#luck), ...randomStanding(this.#luck) };
+    const team = { name, parent, limit: randomLimit(this.#luck), ...randomStanding(this.#luck, hasBudgets) };
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 

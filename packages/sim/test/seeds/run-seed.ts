@@ -44,7 +44,13 @@ export type Feature =
   | "nodeLoss"
   | "shrink"
   | "checkpoint"
-  | "replacement";
+  | "replacement"
+  | "window"
+  | "budget"
+  | "budgetStop"
+  | "offPeak"
+  | "notice"
+  | "spare";
 
 export interface SeedRun {
   readonly features: ReadonlySet<Feature>;
@@ -146,6 +152,12 @@ class Watch extends Checkers {
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
     if (event.kind === "workersReplaced") this.features.add("replacement");
+    if (event.kind === "windowBegan") this.features.add("window");
+    if (event.kind === "budgetCrossed" && event.percent === 100) this.features.add("budget");
+    if (event.kind === "attemptStopRequested" && event.reason === "budgetSpent") this.features.add("budgetStop");
+    if (event.kind === "offPeakEnded") this.features.add("offPeak");
+    if (event.kind === "calendarSet" && event.actor === "notice") this.features.add("notice");
+    if (event.kind === "spareReleased" && event.reason === "taken") this.features.add("spare");
     if (event.kind === "checkpointWaitEnded" && event.outcome === "saved") this.features.add("checkpoint");
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");

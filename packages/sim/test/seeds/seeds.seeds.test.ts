@@ -30,6 +30,7 @@ const everyKind = `
   nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, spareKept, spareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressRecorded,
   workloadHeld, workloadReleased, placePromised, promiseWithdrawn, evictionPlanned, gangGrown,
+  calendarSet, calendarRemoved, windowBegan, windowEnded, budgetCrossed, offPeakBegan, offPeakEnded,
   checkpointRecorded, attemptEnded succeeded, attemptEnded failed, attemptEnded stopped, attemptEnded lost`
   .split(",")
   .map((kind) => kind.trim());
@@ -43,6 +44,8 @@ const everyFeature: readonly Feature[] = [
   "consolidation",
   "defragmentation",
   "nodeLoss",
+  "window",
+  "budget",
 ];
 
 /** What went wrong with each seed. */

@@ -17,6 +17,7 @@ import {
 } from "@headroom/engine";
 import type { FleetSpec } from "@headroom/sim";
 import type { Luck } from "./luck.ts";
+import { randomBudget } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
 
 export interface World {
@@ -40,6 +41,12 @@ export interface World {
   readonly hasGroups: boolean;
   /** Whether some of its work asks for parts of divided accelerators. */
   readonly hasParts: boolean;
+  /** Whether windows, reservations and tariffs come and go. */
+  readonly hasCalendar: boolean;
+  /** Whether some of its teams may use up only so much. */
+  readonly hasBudgets: boolean;
+  /** Whether its nodes are now and then said to be taken away soon. */
+  readonly hasNotices: boolean;
 }
 
 /**
@@ -59,13 +66,14 @@ export function unlabelled(text: string): string {
 export function randomWorld(luck: Luck, salt: string): World {
   const heedsNames = luck.chance(60);
   const hasParts = luck.aside("parts").chance(25);
+  const hasBudgets = luck.aside("budgets").chance(25);
   const fleet = luck.aside("data").chance(25)
     ? randomPlaces(luck.aside("places of data"), randomFleet(luck, salt))
     : randomFleet(luck, salt);
   return {
     heedsNames,
     fleet: withSpares(luck.aside("spares"), hasParts ? divided(fleet) : fleet),
-    teams: randomTeams(luck, salt),
+    teams: randomTeams(luck, salt, hasBudgets),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
     stopMs: luck.pick([0, 1, 500, 5000]),
@@ -77,6 +85,9 @@ export function randomWorld(luck: Luck, salt: string): World {
     keepsApart: luck.aside("apart").chance(20),
     hasGroups: luck.aside("groups").chance(25),
     hasParts,
+    hasCalendar: luck.aside("calendar").chance(25),
+    hasBudgets,
+    hasNotices: luck.aside("notices").chance(20),
   };
 }
 
@@ -89,7 +100,13 @@ function randomFleet(luck: Luck, salt: string): FleetSpec {
   for (const acceleratorType of [...acceleratorTypes, ""]) {
     if (luck.chance(acceleratorType === "" ? 60 : 25)) continue;
     const pool = poolName(label(`pool-${acceleratorType}`, salt));
-    pools.push({ name: pool, site: site.name, executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 });
+    pools.push({
+      name: pool,
+      site: site.name,
+      executor: "simulated",
+      acceleratorType,
+      priceMicroUsdPerHour: 2_000_000,
+    });
     const count = luck.between(1, 6);
     for (let index = 0; index < count; index++) {
       nodes.push({
@@ -116,19 +133,19 @@ export function randomAmounts(
   };
 }
 
-function randomTeams(luck: Luck, salt: string): Team[] {
+function randomTeams(luck: Luck, salt: string, hasBudgets: boolean): Team[] {
   const count = luck.between(1, 5);
   const teams: Team[] = [];
   for (let index = 0; index < count; index++) {
     const parent = index === 0 || luck.chance(40) ? null : luck.pick(teams).name;
     const name = teamName(label(`team-${index}`, salt));
-    teams.push({ name, parent, limit: randomLimit(luck), ...randomStanding(luck) });
+    teams.push({ name, parent, limit: randomLimit(luck), ...randomStanding(luck, hasBudgets) });
   }
   return teams;
 }
 
 /** What a team may say besides its limit. */
-export function randomStanding(luck: Luck): Partial<Team> {
+export function randomStanding(luck: Luck, hasBudgets: boolean): Partial<Team> {
   const users = luck.aside(`users ${luck.drawn}`);
   return {
     ...(luck.chance(60)
@@ -137,6 +154,7 @@ export function randomStanding(luck: Luck): Partial<Team> {
     ...(users.chance(20) ? { userLimit: { accelerators: users.between(1, 9) } } : {}),
     ...(luck.chance(30) ? { weight: luck.pick([0, 0.5, 2]) } : {}),
     ...randomShapes(luck.aside(`shapes ${luck.drawn}`)),
+    ...randomBudget(luck.aside(`budget ${luck.drawn}`), hasBudgets),
     ...(luck.chance(20) ? { priority: luck.below(3) } : {}),
     ...(luck.chance(20) ? { lendingLimit: { accelerators: luck.below(6) } } : {}),
     ...(luck.chance(20) ? { borrowingLimit: { accelerators: luck.below(6) } } : {}),
@@ -292,6 +310,7 @@ const levels = ["spine", "leaf", "node"] as const;
 
 function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
   const dear = luck.aside(`off-peak ${luck.drawn}`);
+  const due = luck.aside(`deadline ${luck.drawn}`);
   return {
     ...(world.heedsNames && luck.chance(20) ? { fabric: randomFabric(luck) } : {}),
     ...(luck.chance(8) ? { spread: { over: luck.pick(["zone", "rack"]), maxPerDomain: luck.between(1, 2) } } : {}),
@@ -302,6 +321,7 @@ function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
     ...(luck.chance(5) ? { hold: true as const } : {}),
     ...(luck.chance(8) ? { notBeforeMs: luck.between(0, 20_000) } : {}),
     ...(dear.chance(8) ? { offPeak: { microUsdPerKwhMax: 100, latestStartMs: dear.between(0, 30_000) } } : {}),
+    ...(due.chance(25) ? { deadlineMs: due.between(1, 60_000) } : {}),
     ...(luck.chance(8)
       ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] }
       : {}),

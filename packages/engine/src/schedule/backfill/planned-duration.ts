@@ -6,6 +6,7 @@
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
 import { predictedRun } from "../../past/run-times.ts";
 import type { RunTimes } from "../../past/run-times.ts";
+import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import type { Rules } from "../../policy/rules.ts";
 
 const SECOND_MS = 1000;
@@ -40,9 +41,15 @@ export const roundedDownMs = (durationMs: number): number => {
   return Math.floor(durationMs / stepMs) * stepMs;
 };
 
-/** By its walltime alone, as for windows that it must be gone by. Work without one is taken to last as long as the policy assumes. */
+/** By its walltime alone. Work without one is taken to last as long as the policy assumes. */
 export const longestDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
+
+/** The same for windows that it must be gone by: without a walltime it also lasts longer than the checkpoint may take for which it is asked. */
+export const windowDurationMs = (rules: Pick<Rules, "backfill" | "eviction">, spec: WorkloadSpec): number =>
+  spec.walltimeMs === null
+    ? Math.max(longestDurationMs(rules, spec), checkpointTimeoutOf(rules, spec) + 1)
+    : longestDurationMs(rules, spec);
 
 /** As its kind took lately, where the policy predicts by that, and never longer than by its walltime. */
 export function plannedDurationMs(

@@ -5,13 +5,13 @@ import type { CalendarEntry } from "../../model/calendar.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
-import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { replaceAhead } from "../replace-lost.ts";
 import { isNotice } from "../../state/notices.ts";
 import { entryFingerprint } from "../../state/past-entries.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { tariffsOf } from "../../off-peak/tariffs.ts";
 import type { IndexedWindow } from "../../state/calendar-index.ts";
+import { leavesAtMs } from "../../state/leaves-by.ts";
 
 export function keepCalendar(batch: Batch): void {
   const { world, nowMs: atMs } = batch;
@@ -46,6 +46,6 @@ function clear(batch: Batch, each: IndexedWindow): void {
 function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
   const { spec, actor } = workloadOf(world, attempt.workloadId);
   if (attempt.stop !== null && stoppedByMs(attempt.stop, spec.graceTimeoutMs) <= window.startMs) return false;
-  const timeMs = spec.graceTimeoutMs + checkpointTimeoutOf(world.rules, spec);
-  return window.startMs - timeMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
+  const atMs = leavesAtMs(world.rules, attempt, { spec, startMs: window.startMs });
+  return atMs !== null && atMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
 }
