@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { documentJsonSchema, policy, policyKnobs } from "@headroom/protocol";
+import { change, documentJsonSchema, policy, policyKnobs } from "@headroom/protocol";
 import { headroom } from "./testing/recorded-terminal.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,6 +47,14 @@ describe("docs/workload-files.md", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe("docs/cli.md", () => {
+  it("names every kind of change that `why` may state", () => {
+    const text = page("cli.md");
+    const kinds = change.options.map(({ shape: { kind } }) => kind.value);
+    expect(kinds.filter((kind) => !text.includes(`\`${kind}\``))).toEqual([]);
   });
 });
 

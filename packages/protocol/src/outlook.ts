@@ -15,6 +15,19 @@ const fromTo = { from: count, to: count };
 
 export const change = z
   .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("release"), sentence }),
+    z.object({
+      kind: z.literal("dropNotBefore"),
+      atMs: instantMs.meta({ description: "When it may start as it is." }),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("dropOffPeak"),
+      conditions: z
+        .array(z.enum(["microUsdPerKwhMax", "gramsPerKwhMax", "cheapestMs", "cleanestMs"]))
+        .meta({ description: "What it would not say of power." }),
+      sentence,
+    }),
     z.object({ kind: z.literal("otherType"), acceleratorType: z.string(), group, sentence }),
     z.object({ kind: z.literal("dropSelector"), labels: z.array(z.string()), sentence }),
     z.object({
@@ -48,6 +61,22 @@ export const change = z
       from: z.number(),
       to: z.number(),
       user: z.string().optional().meta({ description: "It is what the team lets one user hold; absent: its limit." }),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("largerBudget"),
+      budgets: z
+        .array(
+          z.object({
+            team: z.string(),
+            resource: z.enum(["gpuHours", "money"]).meta({ description: "Money in micro-dollars." }),
+            from: z.number(),
+            to: z.number(),
+          }),
+        )
+        .meta({
+          description: "All that are used up and keep it from starting; each up to the next whole GPU-hour or dollar.",
+        }),
       sentence,
     }),
     z.object({

@@ -18,14 +18,15 @@ import type {
   SubmissionForecast,
   WouldStart,
 } from "@headroom/protocol";
-import { acceleratorTimeText, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { changeSentence } from "./change-text.ts";
+import { acceleratorTimeText, durationText, plural } from "./plain-text.ts";
 import { verdictResource } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
 export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
   const workload = engine.state.workloads.get(id as WorkloadId);
   if (workload === undefined) return null;
-  return { items: smallestChanges(engine, workload.id).map((each) => startingChangeView(engine, each)) };
+  return { items: smallestChanges(engine, workload.id).map((each) => startingChangeView(engine, workload.spec, each)) };
 }
 
 export type ForecastView =
@@ -56,7 +57,7 @@ export function verdictBefore(engine: Engine, spec: WorkloadSpec): ForecastView 
     { spec, phase: "pending", endedAtMs: null, stopRequested: false },
     forecast.verdict,
   );
-  const changes = forecast.changes.map((each) => startingChangeView(engine, each));
+  const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
   const sentence = `It would wait. ${verdict.sentence}`;
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
 }
@@ -90,9 +91,11 @@ export function submitTo(fork: Engine, spec: WorkloadSpec): WorkloadId | null {
   return reply?.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
 }
 
-function startingChangeView(engine: Engine, { change, start }: EngineStartingChange): StartingChange {
-  return { change: changeView(engine, change), start: startView(engine, start) };
-}
+const startingChangeView = (
+  engine: Engine,
+  spec: WorkloadSpec,
+  { change, start }: EngineStartingChange,
+): StartingChange => ({ change: changeView(engine, spec, change), start: startView(engine, start) });
 
 function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displaced }: EngineStart): WouldStart {
   const others = displaced.map((each) => ({
@@ -121,66 +124,12 @@ function nameList(names: readonly string[]): string {
   return `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
 
-function changeView(engine: Engine, change: EngineChange): Change {
-  const sentence = changeSentence(engine, change);
+function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): Change {
+  const sentence = changeSentence(engine, spec, change);
   if (change.kind === "dropSelector") return { ...change, labels: [...change.labels], sentence };
+  if (change.kind === "dropOffPeak") return { ...change, conditions: [...change.conditions], sentence };
+  if (change.kind === "largerBudget") return { ...change, budgets: [...change.budgets], sentence };
   return { ...change, sentence };
-}
-
-/** A change to one group of a gang says which. */
-function changeSentence(engine: Engine, change: EngineChange): string {
-  const sentence = sentenceAlone(engine, change);
-  return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
-}
-
-const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
-
-function sentenceAlone({ state }: Engine, change: EngineChange): string {
-  switch (change.kind) {
-    case "otherType":
-      return `Accept ${change.acceleratorType} as well.`;
-    case "dropSelector":
-      return `Accept nodes whatever their ${change.labels.join(" and ")}.`;
-    case "widerFabric":
-      return `Let ${change.slices ? "the workers of a slice" : "the workers"} lie ${change.to === null ? "anywhere" : `within one ${change.to}`} instead of within one ${change.from}.`;
-    case "widerSpread":
-      return `Let ${grouped(change.to)} workers share a ${change.over} instead of ${grouped(change.from)}.`;
-    case "preemptible":
-      return "Allow it to be evicted for others.";
-    case "shorterWalltime":
-      return `Ask for a walltime of ${durationText(change.toMs)} instead of ${change.fromMs === null ? "none" : durationText(change.fromMs)}.`;
-    case "fewerWorkers":
-      return `Ask for ${plural(change.to, "worker")} instead of ${grouped(change.from)}.`;
-    case "fewerAccelerators":
-      return `Ask for ${plural(change.to, "accelerator")} per worker instead of ${grouped(change.from)}.`;
-    case "fewerCores":
-      return `Ask for ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
-    case "lessMemory":
-      return `Ask for ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
-    case "higherPriority":
-      return `Raise its priority from ${change.from} to ${change.to}.`;
-    case "largerGuarantee":
-      return `Guarantee team ${change.team} ${amountText(change.resource, change.to)} instead of ${change.from === null ? "nothing" : amountText(change.resource, change.from)}.`;
-    case "largerLimit":
-      if (change.user !== undefined)
-        return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
-      return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
-    case "afterEnds": {
-      const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
-      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - state.nowMs))}`;
-      return change.count === 1
-        ? `Wait until ${name} ends, ${inTime}.`
-        : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;
-    }
-    default:
-      return `Add ${plural(change.count, "node")} like ${change.like}.`;
-  }
-}
-
-function amountText(resource: string, amount: number): string {
-  if (resource === "cores") return coresText(amount);
-  if (resource === "memory") return `${memoryText(amount)} of memory`;
-  return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
 }
 
 /** What a forward run says of a start: instants in ms, `null` beyond its horizon. */

@@ -4,7 +4,8 @@
  * happens at one instant, so that nothing was used up in between.
  */
 import type { Event } from "../events.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { Account } from "../model/budget.ts";
+import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Attempt, PromisedPlace } from "../model/workload.ts";
 import { activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../state/holdings.ts";
@@ -21,6 +22,8 @@ export class RoundTakenBack {
   readonly #workloads = new Map<WorkloadId, WorkloadEntity>();
   /** All promises in their order, once any of them is written to. */
   #promises: ReadonlyMap<AttemptId, PromisedPlace> | null = null;
+  /** What was used up as of when it was last looked at; it is the same, looked at or not. */
+  readonly #accounts: ReadonlyMap<TeamName, Account> | null;
   #isKnown = true;
 
   /** Of what is recorded from now on. */
@@ -28,6 +31,8 @@ export class RoundTakenBack {
     this.#world = world;
     this.#sequence = world.state.sequence;
     this.#queueEventCount = world.queueEventCount;
+    const { accounts } = world.state;
+    this.#accounts = accounts.size === 0 ? null : new Map(accounts);
   }
 
   /** Told of every event before it is applied. */
@@ -94,6 +99,7 @@ export class RoundTakenBack {
       state.promises.clear();
       for (const promise of before) state.promises.set(promise.attemptId, promise);
     }
+    for (const [team, account] of this.#accounts ?? []) state.accounts.set(team, account);
     this.#restoreWorkloads();
     this.#holdAgain();
     for (const promise of before) holdPromise(world, promise, 1);

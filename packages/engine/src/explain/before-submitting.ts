@@ -27,9 +27,5 @@ export function beforeSubmitting(engine: Engine, spec: WorkloadSpec): Submission
   const { target } = undisturbed;
   invariant(target !== null, "work that nothing speaks against was not taken in");
   const verdict = explain(undisturbed.engine, target);
-  const isAsked = verdict.kind === "blocked" && !verdict.reasons.some(({ kind }) => TIMELY.has(kind));
-  return { kind: "waits", verdict, changes: isAsked ? findSmallest({ trials, undisturbed, spec, target: null }) : [] };
+  return { kind: "waits", verdict, changes: findSmallest({ trials, undisturbed, spec, target: null }) };
 }
-
-/** What waits for its time, a release or other work is not asked in a round: no change to a request would start it. */
-const TIMELY: ReadonlySet<string> = new Set(["held", "waitsFor", "notBefore", "backoff"]);

@@ -5,8 +5,15 @@
  * gang has groups, `group` names the one that is meant.
  */
 import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { OffPeakCondition } from "../model/workload.ts";
 
 export type Change =
+  /** Whoever holds it releases it. */
+  | { readonly kind: "release" }
+  /** It does not wait for its time; `atMs`: when that would have come. */
+  | { readonly kind: "dropNotBefore"; readonly atMs: number }
+  /** It does not mind what these conditions say of power. */
+  | { readonly kind: "dropOffPeak"; readonly conditions: readonly OffPeakCondition[] }
   /** Another accelerator type would do as well. */
   | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
   /** Nodes without these labels would do as well. */
@@ -48,6 +55,8 @@ export type Change =
       readonly to: number;
       readonly user?: string;
     }
+  /** Of every budget that is used up and keeps it from starting, the least whole GPU-hours or dollars that are more than was used. */
+  | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
   /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
   | {
       readonly kind: "afterEnds";
@@ -58,10 +67,21 @@ export type Change =
   /** Nodes like this one have joined. */
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
+/** A budget of a team; money in micro-dollars. */
+export interface LargerBudget {
+  readonly team: TeamName;
+  readonly resource: "gpuHours" | "money";
+  readonly from: number;
+  readonly to: number;
+}
+
 export type ChangeKind = Change["kind"];
 
 /** The order in which changes are offered: the cheapest kind first. */
 export const CHANGE_KINDS: readonly ChangeKind[] = [
+  "release",
+  "dropNotBefore",
+  "dropOffPeak",
   "otherType",
   "dropSelector",
   "widerFabric",
@@ -75,6 +95,7 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "higherPriority",
   "largerGuarantee",
   "largerLimit",
+  "largerBudget",
   "afterEnds",
   "moreNodes",
 ];

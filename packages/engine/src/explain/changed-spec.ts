@@ -1,6 +1,6 @@
 /** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
 import { gangOfGroups, groupAt, specOfGroup } from "../model/gang.ts";
-import type { FabricSpec, GangGroup, GangSpec, WorkloadSpec } from "../model/workload.ts";
+import type { FabricSpec, GangGroup, GangSpec, OffPeakCondition, WorkloadSpec } from "../model/workload.ts";
 import { unreachable } from "../state/unreachable.ts";
 import type { Change } from "./change.ts";
 
@@ -8,6 +8,9 @@ export type OwnChange = Extract<
   Change,
   {
     readonly kind:
+      | "release"
+      | "dropNotBefore"
+      | "dropOffPeak"
       | "otherType"
       | "dropSelector"
       | "widerFabric"
@@ -44,6 +47,16 @@ function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, 
 
 function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
   switch (change.kind) {
+    case "release": {
+      const { hold: _hold, ...rest } = spec;
+      return rest;
+    }
+    case "dropNotBefore": {
+      const { notBeforeMs: _notBefore, ...rest } = spec;
+      return rest;
+    }
+    case "dropOffPeak":
+      return withoutConditions(spec, change.conditions);
     case "otherType":
       return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
     case "dropSelector":
@@ -77,6 +90,14 @@ const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec 
   ...spec,
   gang: { ...spec.gang, ...changes },
 });
+
+/** Where no condition is left it does not wait for power at all. */
+function withoutConditions(spec: WorkloadSpec, conditions: readonly OffPeakCondition[]): WorkloadSpec {
+  const { offPeak = {}, ...rest } = spec;
+  const kept = Object.entries(offPeak).filter(([field]) => !conditions.some((each) => each === field));
+  const isLeft = kept.some(([field]) => field !== "latestStartMs");
+  return isLeft ? { ...rest, offPeak: Object.fromEntries(kept) } : rest;
+}
 
 function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadSpec {
   const { nodeSelector, ...rest } = spec;

@@ -8,7 +8,7 @@ import { NODE_LEVEL } from "../state/fabric-index.ts";
 import { compareText } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
 import type { OwnChange } from "./changed-spec.ts";
-import { growing, listed } from "./values.ts";
+import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /** What waits to start; `runs`: of an array, while other tasks of it run. */
@@ -64,12 +64,7 @@ const LABELS_TAKEN_APART = 6;
 function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
   const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
   if (labels.length > LABELS_TAKEN_APART) return listed([{ kind: "dropSelector", labels }]);
-  const sets = Array.from({ length: (1 << labels.length) - 1 }, (_, bits) =>
-    labels.filter((_label, at) => ((bits + 1) >> at) & 1),
-  );
-  return listed(
-    sets.toSorted((left, right) => left.length - right.length).map((set) => ({ kind: "dropSelector", labels: set })),
-  );
+  return listed(everySet(labels).map((set) => ({ kind: "dropSelector", labels: set })));
 }
 
 function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> {

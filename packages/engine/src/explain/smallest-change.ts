@@ -8,7 +8,7 @@ import type { Input } from "../inputs.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
-import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import { isWaitingForTime, readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import { CHANGE_KINDS } from "./change.ts";
 import type { Change, StartingChange, WouldStart } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
@@ -17,6 +17,8 @@ import { afterEnds, largerGuarantees, largerLimits, moreNodes } from "./other-ch
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import type { OtherHope } from "./other-hope.ts";
 import { ownChanges } from "./own-changes.ts";
+import { timelyChanges, timelyInputs } from "./timely-changes.ts";
+import type { TimelyChange } from "./timely-changes.ts";
 import { Trials } from "./trials.ts";
 import type { Stage } from "./trials.ts";
 import type { Values } from "./values.ts";
@@ -30,12 +32,12 @@ const STEPS_GROW = 4;
 
 /**
  * For each kind of change the smallest that starts it now, the cheapest kind first; empty: no single change does, or it waits
- * for nothing that a change could bring (its time, other work's end, a release, a retry).
+ * for nothing that a change could bring (other work's end, a retry).
  */
 export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
-  if (workload === undefined || workload.endedAtMs !== null || readyTask(workload, clockOf(engine)) === null) return [];
+  if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
   const trials = new Trials(engine);
   // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
   const undisturbed = trials.stage(id);
@@ -43,9 +45,14 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
   return findSmallest({ trials, undisturbed, spec: resubmitted(workload), target: id });
 }
 
+/** Now, or once nothing keeps it from being asked. */
+const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
+  readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
+
 /** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
 function resubmitted(workload: Workload): WorkloadSpec {
-  const { after: _after, hold: _hold, offPeak: _offPeak, ...rest } = workload.spec;
+  const { after: _after, hold: _hold, offPeak, ...others } = workload.spec;
+  const rest = workload.waitsForOffPeak === true && offPeak !== undefined ? { ...others, offPeak } : others;
   return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
 }
 
@@ -59,9 +66,27 @@ export interface Question {
 }
 
 export function findSmallest(question: Question): readonly StartingChange[] {
+  const { trials, undisturbed } = question;
+  const world = worldOf(undisturbed.engine);
+  const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
+  const timely = waiting === undefined ? null : timelyChanges(world, waiting, trials.nowMs);
+  if (timely !== null) return firstTimely(question, timely);
   const changes = [...findOwn(question), ...findOther(question)];
   const rank = ({ change }: StartingChange): number => CHANGE_KINDS.indexOf(change.kind);
   return changes.toSorted((left, right) => rank(left) - rank(right));
+}
+
+function firstTimely({ trials, spec, target }: Question, changes: readonly TimelyChange[]): readonly StartingChange[] {
+  for (const change of changes) {
+    const stage = trials.stage(target);
+    const inputs = timelyInputs(worldOf(stage.engine), change, target);
+    const start =
+      change.kind === "dropNotBefore" || change.kind === "dropOffPeak" || target === null
+        ? trials.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
+        : trials.run(stage, inputs);
+    if (start !== null) return [{ change, start }];
+  }
+  return [];
 }
 
 /** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */

@@ -26,3 +26,11 @@ export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of
   reach: Math.max(0, count),
   at,
 });
+
+/** Every set of some of these, those of fewer first. */
+export function everySet<Of>(all: readonly Of[]): readonly (readonly Of[])[] {
+  const sets = Array.from({ length: (1 << all.length) - 1 }, (_, bits) =>
+    all.filter((_each, at) => ((bits + 1) >> at) & 1),
+  );
+  return sets.toSorted((left, right) => left.length - right.length);
+}

@@ -99,6 +99,9 @@ export interface OffPeakSpec {
   readonly latestStartMs?: number;
 }
 
+/** What it says of power; its latest start is none. */
+export type OffPeakCondition = Exclude<keyof OffPeakSpec, "latestStartMs">;
+
 export interface RetrySpec {
   /** How often a task may fail by its own exit before its workload fails. Lost nodes do not count. */
   readonly max: number;

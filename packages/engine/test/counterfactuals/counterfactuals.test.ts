@@ -12,7 +12,7 @@ import { everyChange, smallerThan } from "./smaller.ts";
 
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
 /** Enough for each kind to come up in one case of twenty within two deviations; more with `HEADROOM_RUNS`. */
-const CASES = 1000 * runs;
+const CASES = 2000 * runs;
 /** Of these everything smaller is tried as well. */
 const BRUTE_FORCE_CASES = 250 * runs;
 

@@ -9,6 +9,7 @@ import type {
   Engine,
   GangSpec,
   Input,
+  LargerBudget,
   Ready,
   Team,
   Workload,
@@ -26,7 +27,8 @@ export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, chang
   const workload = engine.state.workloads.get(workloadId);
   if (workload === undefined) throw new Error(`no workload ${workloadId}`);
   const next = changed(stillToDo(workload), change);
-  const inputs = next === null ? others(engine, change) : again(workload.activeAttempts.length > 0, workloadId, next);
+  const inputs =
+    next === null ? others(engine, workloadId, change) : again(workload.activeAttempts.length > 0, workloadId, next);
   const rounds = [receive(engine, inputs, nowMs)];
   const submitted = rounds[0]?.events.find((event) => event.kind === "workloadSubmitted");
   if (next !== null && submitted === undefined) return "waits";
@@ -61,6 +63,12 @@ function stillToDo({ spec, nextTask, retries }: Workload): WorkloadSpec {
 function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
   const gang = (amounts: Partial<GangSpec>): WorkloadSpec => ({ ...spec, gang: { ...spec.gang, ...amounts } });
   switch (change.kind) {
+    case "dropNotBefore": {
+      const { notBeforeMs: _notBefore, ...rest } = spec;
+      return rest;
+    }
+    case "dropOffPeak":
+      return withOffPeak(spec, change.conditions);
     case "otherType":
       return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
     case "dropSelector":
@@ -95,9 +103,27 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
   }
 }
 
-function others(engine: Engine, change: Change): readonly Input[] {
+function withOffPeak({ offPeak = {}, ...spec }: WorkloadSpec, dropped: readonly string[]): WorkloadSpec {
+  const kept = Object.fromEntries(Object.entries(offPeak).filter(([field]) => !dropped.includes(field)));
+  return Object.keys(kept).length === 0 ? spec : { ...spec, offPeak: kept };
+}
+
+function raised(known: Team, { resource, to }: LargerBudget): Team {
+  if (known.budget === undefined) throw new Error(`team ${known.name} has no budget`);
+  const bound = resource === "gpuHours" ? { gpuHours: to } : { microUsd: to };
+  return { ...known, budget: { ...known.budget, ...bound } };
+}
+
+function others(engine: Engine, workloadId: WorkloadId, change: Change): readonly Input[] {
   const { state } = engine;
   switch (change.kind) {
+    case "release":
+      return [command({ kind: "releaseWorkload", workloadId })];
+    case "largerBudget": {
+      const teams = new Map(state.teams);
+      for (const budget of change.budgets) teams.set(budget.team, raised(teams.get(budget.team) as Team, budget));
+      return [applied({ teams: [...teams.values()] })];
+    }
     case "largerLimit":
     case "largerGuarantee": {
       const known = state.teams.get(change.team) as Team;

@@ -3,10 +3,12 @@
  * limits and guarantees, running work, and work that asks for more than there is in one of many ways. Made from a seed
  * alone; every world has come to rest.
  */
-import { createEngine, nodeId, presets, readyTask, rulesOf, siteName } from "../../src/index.ts";
-import type { Engine, Input, NodeSpec, Policy, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
+import { createEngine, nodeId, presets, rulesOf, siteName, waitingTaskCount } from "../../src/index.ts";
+import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { Dice } from "./dice.ts";
+import { GIB_MIB, HOUR_MS, MICRO_USD, situations } from "./situations.ts";
+import type { Changes, Situation } from "./situations.ts";
 
 /** A driver that checks nothing: the worlds of the properties do that. */
 class Life {
@@ -34,8 +36,6 @@ export interface PendingCase {
   readonly workloadId: WorkloadId;
 }
 
-const HOUR_MS = 3_600_000;
-const GIB_MIB = 1024;
 const preset = (name: string): Policy => presets.get(name) as Policy;
 
 function policyOf(dice: Dice, names: readonly string[]): Policy {
@@ -67,172 +67,43 @@ function nodesOf(dice: Dice): NodeSpec[] {
   });
 }
 
-function teamsOf(dice: Dice, { guarantees = 3, limits = 6 }: Situation): Team[] {
-  const limit = (): Team["limit"] => (dice.roll(limits) === 0 ? { H100: dice.between(2, 8) } : {});
-  const guaranteed = (): Pick<Team, "guarantee"> =>
-    dice.roll(guarantees) === 0 ? { guarantee: { accelerators: dice.between(1, 6) } } : {};
+const poolOf = (type: string): Pool => ({ ...pool(type), priceMicroUsdPerHour: 2 * MICRO_USD });
+
+function teamsOf(dice: Dice, { guarantees = 3, limits = 6, ...of }: Situation): Team[] {
+  const { guarantee = (each) => each.between(1, 6), limit = (each) => each.between(2, 8), budget } = of;
+  const isOneOf = (teams: number): boolean => teams > 0 && dice.roll(teams) === 0;
+  const terms = (): Omit<Team, "name" | "parent"> => ({
+    limit: isOneOf(limits) ? { H100: limit(dice) } : {},
+    ...(isOneOf(guarantees) ? { guarantee: { accelerators: guarantee(dice) } } : {}),
+    ...(budget === undefined ? {} : { budget: budget(dice) }),
+  });
   return [
-    { ...team("t1", null, limit()), ...guaranteed() },
-    { ...team("t2", null, limit()), ...guaranteed() },
-    { ...team("t3", "t1", limit()), ...guaranteed() },
+    { ...team("t1"), ...terms() },
+    { ...team("t2"), ...terms() },
+    { ...team("t3", "t1"), ...terms() },
   ];
 }
 
 /** Work of the kind that fills a fleet. */
 function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): WorkloadSpec {
+  const { gang, ...changes } = fill?.(dice) ?? {};
   return spec(`run${index}`, {
     team: dice.pick(["default", "t1", "t2", "t3"]),
+    acceleratorTypes: dice.pick([[], [], ["H100"], ["A100", "H100"]]),
+    priority: dice.pick([-1, 0, 0, 1]),
+    walltimeMs: dice.pick([null, HOUR_MS, 3 * HOUR_MS, 10 * HOUR_MS]),
+    ...(dice.roll(2) === 0 ? { preemptible: true } : {}),
+    ...changes,
     gang: {
       workers: dice.pick([1, 1, 1, 2]),
       accelerators: dice.pick([1, 1, 2, 4]),
       coresMilli: dice.pick([0, 1000, 4000, 6000]),
       memoryMib: dice.pick([0, 8, 24]) * GIB_MIB,
-      ...fill?.(dice),
+      ...gang,
     },
-    acceleratorTypes: dice.pick([[], [], ["H100"], ["A100", "H100"]]),
-    priority: dice.pick([-1, 0, 0, 1]),
-    walltimeMs: dice.pick([null, HOUR_MS, 3 * HOUR_MS, 10 * HOUR_MS]),
-    ...(dice.roll(2) === 0 ? { preemptible: true } : {}),
   });
 }
 
-type Changes = NonNullable<Parameters<typeof spec>[1]>;
-
-/** A way of asking for more than there is, and the world in which that is likely to be what keeps it waiting. */
-interface Situation {
-  readonly policies: readonly string[];
-  /** Work that runs, at most. */
-  readonly running: number;
-  /** One team of so many states a guarantee, or a limit. */
-  readonly guarantees?: number;
-  readonly limits?: number;
-  /** What each piece of running work asks for. */
-  readonly fill?: (dice: Dice) => NonNullable<Changes["gang"]>;
-  /** Who waits already. */
-  readonly before?: (nodes: readonly NodeSpec[]) => Changes;
-  readonly target: (dice: Dice) => Changes;
-}
-
-const any = ["default", "default", "default", "easy", "conservative", "fifo", "sjf"];
-
-/** The more often, the harder it is to bring about. */
-const situations: readonly (Situation & { readonly weight: number })[] = [
-  {
-    weight: 1,
-    policies: any,
-    running: 10,
-    target: (dice) => ({ gang: { workers: dice.between(2, 6), accelerators: dice.pick([1, 2, 4]) } }),
-  },
-  { weight: 1, policies: any, running: 12, target: (dice) => ({ gang: { accelerators: dice.pick([2, 3, 4]) } }) },
-  {
-    weight: 2,
-    policies: any,
-    running: 6,
-    target: (dice) => ({ acceleratorTypes: ["A100"], gang: { accelerators: dice.pick([1, 2, 4]) } }),
-  },
-  {
-    weight: 6,
-    policies: any,
-    running: 6,
-    target: (dice) => ({
-      nodeSelector: { zone: dice.pick(["a", "b"]), disk: "ssd" },
-      gang: { accelerators: dice.pick([2, 4]) },
-    }),
-  },
-  {
-    weight: 10,
-    policies: any,
-    running: 6,
-    fill: (dice) => ({ workers: 1, accelerators: dice.pick([1, 2]) }),
-    target: (dice) => ({
-      fabric: { within: dice.pick(["node", "leaf", "leaf"]) },
-      gang: { workers: dice.between(3, 5), accelerators: dice.pick([1, 2]) },
-    }),
-  },
-  {
-    weight: 4,
-    policies: any,
-    running: 4,
-    target: (dice) => ({
-      spread: { over: dice.pick(["zone", "disk"]), maxPerDomain: 1 },
-      gang: { workers: dice.between(2, 4) },
-    }),
-  },
-  {
-    weight: 5,
-    policies: any,
-    running: 10,
-    fill: (dice) => ({
-      workers: 1,
-      accelerators: dice.pick([0, 1]),
-      coresMilli: dice.pick([4000, 8000]),
-      memoryMib: 0,
-    }),
-    target: (dice) => ({ gang: { workers: dice.pick([1, 2, 3]), coresMilli: dice.pick([13_000, 16_000]) } }),
-  },
-  {
-    weight: 5,
-    policies: any,
-    running: 10,
-    fill: (dice) => ({
-      workers: 1,
-      accelerators: dice.pick([0, 1]),
-      coresMilli: 0,
-      memoryMib: dice.pick([16, 32]) * GIB_MIB,
-    }),
-    target: (dice) => ({ gang: { workers: dice.pick([1, 2, 3]), memoryMib: dice.pick([50, 64]) * GIB_MIB } }),
-  },
-  {
-    weight: 1,
-    policies: any,
-    running: 10,
-    target: (dice) => ({ gang: { workers: dice.between(3, 5), minWorkers: dice.between(2, 3) } }),
-  },
-  {
-    weight: 3,
-    policies: ["default"],
-    running: 12,
-    target: (dice) => ({
-      team: dice.pick(["t1", "t2"]),
-      priority: dice.pick([-1, 0]),
-      gang: { accelerators: dice.pick([1, 2]) },
-    }),
-  },
-  {
-    weight: 8,
-    policies: ["default", "easy", "conservative"],
-    running: 5,
-    before: (nodes) => ({
-      team: "default",
-      gang: { workers: nodes.filter(({ pool: of }) => of === "H100").length, accelerators: 4 },
-      acceleratorTypes: ["H100"],
-      walltimeMs: 2 * HOUR_MS,
-    }),
-    target: (dice) => ({ priority: -1, acceleratorTypes: ["H100"], walltimeMs: dice.pick([5, 20, 60]) * HOUR_MS }),
-  },
-  {
-    weight: 4,
-    policies: ["default"],
-    running: 5,
-    guarantees: 1,
-    target: (dice) => ({
-      team: dice.pick(["t1", "t2"]),
-      preemptible: false,
-      gang: { accelerators: dice.pick([2, 4]) },
-    }),
-  },
-  {
-    weight: 4,
-    policies: any,
-    running: 6,
-    limits: 1,
-    target: (dice) => ({
-      team: dice.pick(["t1", "t2", "t3"]),
-      preemptible: true,
-      gang: { workers: dice.pick([1, 3]), accelerators: 2 },
-    }),
-  },
-];
 const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
 
 function waitingSpec(dice: Dice, name: string, wish: Changes): WorkloadSpec {
@@ -254,7 +125,12 @@ export function pendingCase(seed: number): PendingCase | null {
   const nodes = nodesOf(dice);
   const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
   life.receive(
-    applied({ sites: [site], pools: [pool("H100"), pool("A100")], teams: teamsOf(dice, situation) }),
+    applied({
+      sites: [site],
+      pools: [poolOf("H100"), poolOf("A100")],
+      teams: teamsOf(dice, situation),
+      calendar: situation.calendar?.(dice) ?? [],
+    }),
     command({ kind: "setPolicy", policy: policyOf(dice, situation.policies) }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
@@ -269,7 +145,7 @@ export function pendingCase(seed: number): PendingCase | null {
   settle(life);
   const { state } = life.engine;
   const pending = [...state.workloads.values()].filter(
-    (workload) => workload.endedAtMs === null && readyTask(workload, life.nowMs) !== null,
+    (workload) => workload.endedAtMs === null && waitingTaskCount(workload) > 0,
   );
   const target = pending.find((workload) => workload.spec.name === "target") ?? pending[0];
   return target === undefined ? null : { seed, engine: life.engine, nowMs: life.nowMs, workloadId: target.id };

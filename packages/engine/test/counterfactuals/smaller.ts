@@ -1,13 +1,20 @@
 /** Every change of a kind that is smaller than a stated one, or, where none is stated, every one there is: by counting them up. */
 import { minWorkersOf } from "../../src/index.ts";
-import type { Change, Engine, WorkloadSpec } from "../../src/index.ts";
+import type { Change, Engine, LargerBudget, OffPeakCondition, Team, WorkloadSpec } from "../../src/index.ts";
 
 /** Whole numbers from one to the other, without either. */
 const between = (low: number, high: number): readonly number[] =>
   Array.from({ length: Math.max(0, high - low - 1) }, (_, index) => low + 1 + index);
 
 const GIB_MIB = 1024;
+const MICRO_USD = 1_000_000;
 const SAMPLES = 12;
+
+/** None at all, and every whole GPU-hour or dollar below. */
+const raises = (from: number, to: number, resource: LargerBudget["resource"]): readonly number[] => {
+  const unit = resource === "gpuHours" ? 1 : MICRO_USD;
+  return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
+};
 
 export function smallerThan({ state }: Engine, change: Change): readonly Change[] {
   switch (change.kind) {
@@ -41,6 +48,18 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
       ];
       return longer.filter((toMs) => toMs > change.toMs && toMs < most).map((toMs) => ({ ...change, toMs }));
     }
+    case "largerBudget":
+      return change.budgets.flatMap(({ from, to, resource }, index) =>
+        raises(from, to, resource).map((less) => ({
+          ...change,
+          budgets: change.budgets.with(index, { ...(change.budgets[index] as LargerBudget), to: less }),
+        })),
+      );
+    case "dropOffPeak":
+      return change.conditions.map((condition) => ({
+        ...change,
+        conditions: change.conditions.filter((each) => each !== condition),
+      }));
     case "dropSelector":
       return change.labels.length < 2 ? [] : change.labels.map((label) => ({ ...change, labels: [label] }));
     case "widerFabric": {
@@ -52,6 +71,23 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
   }
 }
 
+const manyTimes = ({ name, budget }: Team): readonly LargerBudget[] => {
+  const bound = (resource: LargerBudget["resource"], from: number | undefined): readonly LargerBudget[] =>
+    from === undefined ? [] : [{ team: name, resource, from, to: from + 1000 * MICRO_USD }];
+  return [...bound("gpuHours", budget?.gpuHours), ...bound("money", budget?.microUsd)];
+};
+
+function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
+  const team = state.teams.get(name);
+  if (team === undefined) return [];
+  return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
+}
+
+const isUsedUp =
+  ({ accounts }: Engine["state"]) =>
+  ({ name }: Team): boolean =>
+    accounts.get(name)?.crossed?.percent === 100;
+
 /** All values of the kinds whose values can be counted on one hand. */
 export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Change[] {
   const { gang, spread, fabric, nodeSelector, acceleratorTypes } = spec;
@@ -60,7 +96,13 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
   const within = fabric?.within;
   const levels = [null, ...([...state.sites.values()][0]?.fabricLevels ?? []), "node"];
   const labels = Object.keys(nodeSelector ?? {});
-  const changes: Change[] = [{ kind: "preemptible" }];
+  const changes: Change[] = [{ kind: "release" }, { kind: "preemptible" }];
+  if (spec.notBeforeMs !== undefined) changes.push({ kind: "dropNotBefore", atMs: spec.notBeforeMs });
+  const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
+  if (spec.offPeak !== undefined)
+    changes.push({ kind: "dropOffPeak", conditions: Object.keys(conditions) as OffPeakCondition[] });
+  const budgets = lineOf(state, spec.team).filter(isUsedUp(state)).flatMap(manyTimes);
+  if (budgets.length > 0) changes.push({ kind: "largerBudget", budgets });
   for (const to of between(0, workers)) changes.push({ kind: "fewerWorkers", from: workers, to });
   for (const to of between(0, gang.accelerators))
     changes.push({ kind: "fewerAccelerators", from: gang.accelerators, to });

@@ -1,0 +1,228 @@
+/**
+ * Ways of asking for more than there is, each with the world in which that is likely to be what keeps work waiting. What comes
+ * of it is drawn: a situation may as well leave nothing waiting, or something for quite another reason.
+ */
+import type { CalendarEntry, NodeSpec, Team } from "../../src/index.ts";
+import type { spec } from "../lab/make.ts";
+import type { Dice } from "./dice.ts";
+
+export const HOUR_MS = 3_600_000;
+export const GIB_MIB = 1024;
+export const MICRO_USD = 1_000_000;
+
+export type Changes = NonNullable<Parameters<typeof spec>[1]>;
+type Budget = NonNullable<Team["budget"]>;
+
+export interface Situation {
+  /** The more often, the harder it is to bring about. */
+  readonly weight: number;
+  readonly policies: readonly string[];
+  /** Work that runs, at most. */
+  readonly running: number;
+  /** One team of so many states a guarantee of that size, or a limit; 0: none does. */
+  readonly guarantees?: number;
+  readonly guarantee?: (dice: Dice) => number;
+  readonly limits?: number;
+  readonly limit?: (dice: Dice) => number;
+  /** What a team may use up over time. */
+  readonly budget?: (dice: Dice) => Budget;
+  /** What is planned. */
+  readonly calendar?: (dice: Dice) => readonly CalendarEntry[];
+  /** What each piece of running work is like. */
+  readonly fill?: (dice: Dice) => Changes;
+  /** Who waits already. */
+  readonly before?: (nodes: readonly NodeSpec[]) => Changes;
+  readonly target: (dice: Dice) => Changes;
+}
+
+const powerAt = (
+  name: string,
+  [startMs, endMs]: readonly [number, number],
+  figures: { readonly microUsdPerKwh: number; readonly gramsPerKwh: number },
+): CalendarEntry => ({ kind: "tariff", name, when: { kind: "once", startMs, endMs }, ...figures });
+
+const any = ["default", "default", "default", "easy", "conservative", "fifo", "sjf"];
+const unbounded = { guarantees: 0, limits: 0 };
+
+/** More than is free. */
+const shortfalls: readonly Situation[] = [
+  {
+    weight: 1,
+    policies: any,
+    running: 10,
+    target: (dice) => ({ gang: { workers: dice.between(2, 6), accelerators: dice.pick([1, 2, 4]) } }),
+  },
+  { weight: 1, policies: any, running: 12, target: (dice) => ({ gang: { accelerators: dice.pick([2, 3, 4]) } }) },
+  {
+    weight: 1,
+    policies: any,
+    running: 10,
+    target: (dice) => ({ gang: { workers: dice.between(3, 5), minWorkers: dice.between(2, 3) } }),
+  },
+  {
+    weight: 12,
+    policies: any,
+    running: 8,
+    ...unbounded,
+    fill: (dice) => ({
+      gang: {
+        workers: 1,
+        accelerators: 3,
+        ...dice.pick([
+          { coresMilli: 12_000, memoryMib: 0 },
+          { coresMilli: 0, memoryMib: 48 * GIB_MIB },
+        ]),
+      },
+    }),
+    target: (dice) => ({
+      acceleratorTypes: [],
+      gang: { accelerators: dice.pick([0, 1]), coresMilli: 13_000, memoryMib: 50 * GIB_MIB },
+    }),
+  },
+];
+
+/** Wishes that what is free does not meet. */
+const wishes: readonly Situation[] = [
+  {
+    weight: 12,
+    policies: any,
+    running: 3,
+    ...unbounded,
+    target: (dice) => ({
+      acceleratorTypes: dice.pick([["A100"], ["A100"], ["H100"]]),
+      nodeSelector: { zone: dice.pick(["a", "b"]), disk: dice.pick(["ssd", "hdd"]) },
+      gang: { accelerators: dice.pick([1, 2]) },
+    }),
+  },
+  {
+    weight: 6,
+    policies: any,
+    running: 3,
+    ...unbounded,
+    fill: () => ({ gang: { workers: 1, accelerators: 1 } }),
+    target: (dice) => ({
+      acceleratorTypes: [],
+      ...dice.pick([
+        { fabric: { within: "node" }, gang: { workers: 2, accelerators: 3 } },
+        { fabric: { within: "node" }, gang: { workers: 3, accelerators: 2 } },
+        { fabric: { within: "leaf" }, gang: { workers: 5, accelerators: 2 } },
+        { fabric: { within: "leaf" }, gang: { workers: 3, accelerators: 3 } },
+      ]),
+    }),
+  },
+  {
+    weight: 6,
+    policies: any,
+    running: 2,
+    ...unbounded,
+    target: (dice) => ({
+      spread: { over: dice.pick(["zone", "disk"]), maxPerDomain: 1 },
+      gang: { workers: dice.between(3, 4) },
+    }),
+  },
+];
+
+/** What somebody else has, or has a right to. */
+const rights: readonly Situation[] = [
+  {
+    weight: 6,
+    policies: ["default"],
+    running: 10,
+    ...unbounded,
+    fill: (dice) => ({
+      team: "t1",
+      priority: 0,
+      preemptible: true,
+      gang: { workers: 1, accelerators: dice.pick([2, 4]) },
+    }),
+    target: (dice) => ({ team: "t1", gang: { accelerators: dice.pick([1, 2, 4]) } }),
+  },
+  {
+    weight: 15,
+    policies: ["default", "easy", "conservative"],
+    running: 5,
+    before: (nodes) => ({
+      team: "default",
+      gang: { workers: nodes.filter(({ pool: of }) => of === "H100").length, accelerators: 4 },
+      acceleratorTypes: ["H100"],
+      walltimeMs: 2 * HOUR_MS,
+    }),
+    target: (dice) => ({ priority: -1, acceleratorTypes: ["H100"], walltimeMs: dice.pick([5, 20, 60]) * HOUR_MS }),
+  },
+  {
+    weight: 6,
+    policies: ["default"],
+    running: 4,
+    guarantees: 1,
+    guarantee: (dice) => dice.between(1, 3),
+    limits: 0,
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2"]),
+      preemptible: false,
+      gang: { accelerators: 4 },
+    }),
+  },
+  {
+    weight: 7,
+    policies: any,
+    running: 5,
+    guarantees: 0,
+    limits: 1,
+    limit: (dice) => dice.between(1, 3),
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2"]),
+      preemptible: true,
+      acceleratorTypes: ["H100"],
+      gang: { accelerators: 4 },
+    }),
+  },
+];
+
+/** It is not its time, or its team's money has run out. */
+const times: readonly Situation[] = [
+  { weight: 5, policies: any, running: 3, ...unbounded, target: () => ({ hold: true }) },
+  {
+    weight: 5,
+    policies: any,
+    running: 3,
+    ...unbounded,
+    target: (dice) => ({ notBeforeMs: dice.between(100, 200) * HOUR_MS, gang: { workers: dice.pick([1, 2]) } }),
+  },
+  {
+    weight: 6,
+    policies: any,
+    running: 3,
+    ...unbounded,
+    calendar: (dice) => [
+      powerAt("day", [0, 100 * HOUR_MS], { microUsdPerKwh: 300_000, gramsPerKwh: dice.pick([200, 400]) }),
+      powerAt("weekend", [100 * HOUR_MS, 200 * HOUR_MS], { microUsdPerKwh: 60_000, gramsPerKwh: 50 }),
+    ],
+    target: (dice) => ({
+      offPeak: dice.pick([
+        { microUsdPerKwhMax: 100_000 },
+        { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 300 },
+        { gramsPerKwhMax: 300, cheapestMs: HOUR_MS },
+        { cleanestMs: HOUR_MS, latestStartMs: 150 * HOUR_MS },
+      ]),
+      gang: { workers: dice.pick([1, 2]) },
+    }),
+  },
+  {
+    weight: 7,
+    policies: any,
+    running: 5,
+    ...unbounded,
+    budget: (dice) => ({
+      ...dice.pick<Pick<Budget, "gpuHours" | "microUsd">>([
+        { gpuHours: dice.between(0, 3) },
+        { microUsd: dice.between(0, 6) * MICRO_USD },
+        { gpuHours: dice.between(0, 3), microUsd: dice.between(0, 6) * MICRO_USD },
+      ]),
+      period: "total",
+      over: dice.pick(["hold", "hold", "stop"]),
+    }),
+    target: (dice) => ({ team: dice.pick(["t1", "t2", "t3"]) }),
+  },
+];
+
+export const situations: readonly Situation[] = [...shortfalls, ...wishes, ...rights, ...times];

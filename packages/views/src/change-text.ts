@@ -1,0 +1,90 @@
+/** What would start work, for people: each change in one sentence, with the command where there is one. */
+import type { Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
+import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
+import { spentText } from "./budget-text.ts";
+import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+
+/** What is said depends on the work. */
+type Spec = Pick<WorkloadSpec, "name" | "team" | "offPeak">;
+
+/** A change to one group of a gang says which. */
+export function changeSentence(engine: Engine, spec: Spec, change: Change): string {
+  const sentence = sentenceAlone(engine, spec, change);
+  return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
+}
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
+
+function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
+  switch (change.kind) {
+    case "release":
+      return `Release it: headroom release ${spec.team}/${spec.name}.`;
+    case "dropNotBefore":
+      return `Submit it without notBefore, for which it waits until ${writeInstant(change.atMs)}.`;
+    case "dropOffPeak":
+      return dropOffPeakSentence(spec, change);
+    case "largerBudget":
+      return `Raise ${change.budgets.map(budgetText).join(" and ")}.`;
+    case "otherType":
+      return `Accept ${change.acceleratorType} as well.`;
+    case "dropSelector":
+      return `Accept nodes whatever their ${change.labels.join(" and ")}.`;
+    case "widerFabric":
+      return `Let ${change.slices ? "the workers of a slice" : "the workers"} lie ${change.to === null ? "anywhere" : `within one ${change.to}`} instead of within one ${change.from}.`;
+    case "widerSpread":
+      return `Let ${grouped(change.to)} workers share a ${change.over} instead of ${grouped(change.from)}.`;
+    case "preemptible":
+      return "Allow it to be evicted for others.";
+    case "shorterWalltime":
+      return `Ask for a walltime of ${durationText(change.toMs)} instead of ${change.fromMs === null ? "none" : durationText(change.fromMs)}.`;
+    case "fewerWorkers":
+      return `Ask for ${plural(change.to, "worker")} instead of ${grouped(change.from)}.`;
+    case "fewerAccelerators":
+      return `Ask for ${plural(change.to, "accelerator")} per worker instead of ${grouped(change.from)}.`;
+    case "fewerCores":
+      return `Ask for ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
+    case "lessMemory":
+      return `Ask for ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
+    case "higherPriority":
+      return `Raise its priority from ${change.from} to ${change.to}.`;
+    case "largerGuarantee":
+      return `Guarantee team ${change.team} ${amountText(change.resource, change.to)} instead of ${change.from === null ? "nothing" : amountText(change.resource, change.from)}.`;
+    case "largerLimit":
+      if (change.user !== undefined)
+        return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
+      return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
+    case "afterEnds": {
+      const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
+      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - state.nowMs))}`;
+      return change.count === 1
+        ? `Wait until ${name} ends, ${inTime}.`
+        : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;
+    }
+    default:
+      return `Add ${plural(change.count, "node")} like ${change.like}.`;
+  }
+}
+
+function amountText(resource: string, amount: number): string {
+  if (resource === "cores") return coresText(amount);
+  if (resource === "memory") return `${memoryText(amount)} of memory`;
+  return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+}
+
+const budgetText = ({ team, resource, from, to }: LargerBudget): string =>
+  `the budget of team ${team} from ${spentText(resource, from)} to ${spentText(resource, to)}`;
+
+/** As the document says it, and what it would put up with. */
+function dropOffPeakSentence(
+  { offPeak = {} }: Spec,
+  { conditions }: Change & { readonly kind: "dropOffPeak" },
+): string {
+  const { microUsdPerKwhMax = 0, gramsPerKwhMax = 0, cheapestMs = 0, cleanestMs = 0 } = offPeak;
+  const texts: Readonly<Record<OffPeakCondition, string>> = {
+    microUsdPerKwhMax: `power dearer than ${writeEnergyPrice(microUsdPerKwhMax)} (maxPrice)`,
+    gramsPerKwhMax: `power of more than ${writeCarbon(gramsPerKwhMax)} (maxCarbon)`,
+    cheapestMs: `power outside its cheapest ${durationText(cheapestMs)} (cheapest)`,
+    cleanestMs: `power outside its cleanest ${durationText(cleanestMs)} (cleanest)`,
+  };
+  return `Accept ${conditions.map((condition) => texts[condition]).join(" and ")}.`;
+}
