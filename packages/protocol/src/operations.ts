@@ -127,7 +127,10 @@ const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "wor
 const planning = ["unknownPool", "unknownNode", "windowOver", "reservationTooLarge", "neverDue"] as const;
 
 export const operations = {
-  listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, { query: workloadQuery }),
+  listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
+    query: workloadQuery,
+    problems: ["invalidCursor"],
+  }),
   submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
     body: workloadSpec,
     status: 201,
@@ -184,6 +187,7 @@ export const operations = {
   }),
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
     query: queueQuery,
+    problems: ["invalidCursor"],
   }),
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
     query: z.strictObject({
@@ -229,7 +233,10 @@ export const operations = {
     { problems: ["overloaded"] },
   ),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
-  listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, { query: pageQuery }),
+  listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, {
+    query: pageQuery,
+    problems: ["invalidCursor"],
+  }),
   getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),
   drainNode: operation("POST /v1/nodes/{id}/drain", "Place nothing new on a node", nodeAccepted, {
     params: byId,
@@ -252,7 +259,10 @@ export const operations = {
     params: byId,
     problems: ["unknownNode", ...commandProblems],
   }),
-  teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, { query: pageQuery }),
+  teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, {
+    query: pageQuery,
+    problems: ["invalidCursor"],
+  }),
   removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team that nothing uses", teamRemoved, {
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],

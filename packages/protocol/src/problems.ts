@@ -54,6 +54,7 @@ export const problemKinds = {
   // What the edge refuses.
   invalidJson: kind(400, usage, "The body is not valid JSON"),
   invalidRequest: kind(422, usage, "The request is not valid"),
+  invalidCursor: kind(400, usage, "The cursor is not one of this list"),
   unauthorized: kind(401, failed, "Authentication is needed"),
   forbiddenHost: kind(403, failed, "The Host header is not one of this server's names"),
   forbiddenOrigin: kind(403, failed, "Requests from another origin are refused"),

@@ -3,8 +3,8 @@ import { forEachRange, nodeUse, noticeOf, shapeOf, takesWork } from "@headroom/e
 import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
+import { cursorOrdinal } from "./page-cursor.ts";
 import { poolResource, siteResource } from "./wire-forms.ts";
-import { cursorOrdinal } from "./workload-list.ts";
 
 const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
 
@@ -62,7 +62,7 @@ export function fleetView(engine: Engine): Fleet {
 /** Nodes in the order in which they joined; the cursor is the ordinal of the last one shown. */
 export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
-  const after = cursorOrdinal(page.cursor) ?? -1;
+  const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.nodes.size - 1 }) ?? -1;
   const items: Node[] = [];
   let last = after;
   for (const node of engine.state.nodes.values()) {

@@ -1,14 +1,16 @@
 /** Teams by name, with what they and everything below them hold. */
 import { accountOf, pastUseOf, teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { Engine, Team as EngineTeam } from "@headroom/engine";
-import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
+import { refusedCursor } from "./page-cursor.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
-/** The cursor is the name of the last team shown. */
+/** The cursor is the name of the last team shown, which may have been removed since. */
 export function teamList(engine: Engine, page: PageRequest): Page<Team> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
   const after = page.cursor ?? "";
+  if (after !== "" && !teamName.safeParse(after).success) throw refusedCursor(after);
   const teams = [...engine.state.teams.values()]
     .filter(({ name }) => name > after)
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));

@@ -12,6 +12,7 @@ import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, write
 import type { BlockedReason, QueueEntry, QueuePage, QueueQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { fleetCause } from "./fleet-cause.ts";
+import { refusedCursor } from "./page-cursor.ts";
 import { predictionText } from "./prediction-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 import { matcher } from "./workload-list.ts";
@@ -285,8 +286,10 @@ function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): str
  * when it starts, so a queue that moves on neither hides nor repeats anything.
  */
 export function queueView(engine: Engine, query: QueueQuery): QueuePage {
+  const after = (query.cursor ?? null) as WorkloadId | null;
+  if (after !== null && !engine.state.workloads.has(after)) throw refusedCursor(after);
   const { workloads, nextAfter: nextCursor } = queuePage(engine, {
-    after: (query.cursor ?? null) as WorkloadId | null,
+    after,
     limit: query.limit ?? PAGE_ITEMS_DEFAULT,
     isWanted: matcher(engine.state, query),
   });

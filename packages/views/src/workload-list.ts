@@ -2,6 +2,7 @@
 import type { Engine, ReadonlyState, TeamName, Workload } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
+import { cursorOrdinal } from "./page-cursor.ts";
 import { submissionOrder } from "./submission-order.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -15,7 +16,9 @@ export function workloadList(engine: Engine, query: WorkloadQuery): Page<Workloa
   const { state } = engine;
   const newestFirst = query.order !== "oldest";
   const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
-  const start = cursorOrdinal(query.cursor) ?? (newestFirst ? state.submittedCount + 1 : 0);
+  const start =
+    cursorOrdinal(query.cursor, { first: 1, last: state.submittedCount }) ??
+    (newestFirst ? state.submittedCount + 1 : 0);
   const matches = matcher(state, query);
   const items: WorkloadSummary[] = [];
   let lookedAt = 0;
@@ -27,11 +30,6 @@ export function workloadList(engine: Engine, query: WorkloadQuery): Page<Workloa
     if (matches(workload)) items.push(workloadSummary(state, workload));
   }
   return { items, nextCursor: null };
-}
-
-/** Cursors are opaque to clients; one that was made up reads as the beginning. */
-export function cursorOrdinal(cursor: string | null | undefined): number | null {
-  return cursor === null || cursor === undefined || !/^[0-9]{1,15}$/.test(cursor) ? null : Number(cursor);
 }
 
 /** Whether a workload is one of those that are asked for. */

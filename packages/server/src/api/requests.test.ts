@@ -149,6 +149,19 @@ describe("addresses", () => {
     expect(answer).toMatchObject({ status: 422, code: "invalidRequest", pointers: [pointer] });
   });
 
+  it.each([
+    "workloads?cursor=abc",
+    "workloads?cursor=999999",
+    "workloads?cursor=01",
+    "nodes?cursor=7",
+    "teams?cursor=.x",
+    "queue?cursor=w0",
+  ])("refuses %s, which no page gave", async (target) => {
+    const answer = await problemIn(await live.request(`/v1/${target}`));
+    expect(answer).toMatchObject({ status: 400, code: "invalidCursor", pointers: ["?cursor"] });
+    expect(answer.detail).toContain("Leave it out to begin at the first page");
+  });
+
   it("say what a sequence may be", async () => {
     const { detail } = await problemIn(await live.request("/v1/events?from=first"));
     expect(detail).toBe("The address is not valid. ?from: must be next or a whole number from 1 on.");

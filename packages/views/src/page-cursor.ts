@@ -1,0 +1,20 @@
+/** What comes back as the cursor of a list: one that no earlier page gave is refused, never read as the beginning. */
+import { refuse } from "@headroom/protocol";
+import type { ProblemError } from "@headroom/protocol";
+
+export function refusedCursor(cursor: string): ProblemError {
+  const message = "must be the nextCursor of an earlier page of this list";
+  const detail = `Nothing is known of the cursor ${cursor}: it ${message}, and not too old. Leave it out to begin at the first page.`;
+  return refuse("invalidCursor", detail, { errors: [{ pointer: "?cursor", message }] });
+}
+
+/** Of lists whose entries have ordinals: the one after which the page begins; `null`: at the first. */
+export function cursorOrdinal(
+  cursor: string | null | undefined,
+  { first, last }: { readonly first: number; readonly last: number },
+): number | null {
+  if (cursor === null || cursor === undefined) return null;
+  const ordinal = /^(?:0|[1-9][0-9]{0,14})$/.test(cursor) ? Number(cursor) : -1;
+  if (ordinal < first || ordinal > last) throw refusedCursor(cursor);
+  return ordinal;
+}
