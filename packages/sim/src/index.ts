@@ -17,6 +17,7 @@ export * from "./faults/fault-plan.ts";
 export * from "./metrics/result.ts";
 export * from "./metrics/trace-metrics.ts";
 export * from "./openb-setting/openb-setting.ts";
+export * from "./run/declared-fleet.ts";
 export * from "./run/fleet-spec.ts";
 export * from "./run/simulate.ts";
 export * from "./run/simulation.ts";

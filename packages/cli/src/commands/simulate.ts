@@ -4,10 +4,13 @@ import type { SimulateOptions } from "../simulate/run-simulate.ts";
 const details = `Traces: itp:FILE, openb:NODES,PODS, swf:FILE, sacct:FILE, generated:jobs=N,load=L[,seed=S]
         [,duration=MIN..MAX (seconds)][,gangs=SIZE*WEIGHT+SIZE*WEIGHT…]
 Faults: --faults mtbf=30d,repair=2h,notice=2m,failures=1%   (each part may be left out)
+On the nodes of --fleet a job that is larger than a node is a gang of like workers, as few as can be. It belongs to the team
+of the files that its account means (sacct: Account, swf: group), by path or last name, else to a team trace of its own.
 
 Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
   headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html
+  headroom simulate --fleet fleet.yaml --fleet teams.yaml --trace sacct:year.txt --policy default,mine.yaml
   headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10`;
 
 export const simulateCommand = defineCommand<SimulateOptions>({
@@ -17,6 +20,12 @@ export const simulateCommand = defineCommand<SimulateOptions>({
   options: [
     { flags: "--trace <name>", description: "the work: FORMAT:FILE (formats below)" },
     { flags: "--gpus <count>", description: "one pool of so many accelerators, without topology" },
+    {
+      flags: "--fleet <file>",
+      description: "your own fleet and teams: documents as for apply, with simulated pools; repeatable",
+      repeatable: true,
+      complete: "file",
+    },
     {
       flags: "--policy <policies>",
       description: "a preset or FILE.yaml, or several with commas (default: default)",

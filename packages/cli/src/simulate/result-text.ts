@@ -1,7 +1,7 @@
 /** The results of simulated runs as tables for people. */
 import type { Paint } from "../output/style.ts";
 import { tableLines, type Column } from "../output/table.ts";
-import type { Sink } from "../terminal.ts";
+import { printable, type Sink } from "../terminal.ts";
 import type { SimulationReport } from "./run-simulate.ts";
 import { durationText, summaryRow, summaryTitles } from "./summary.ts";
 
@@ -17,6 +17,7 @@ export function resultLines(reports: readonly SimulationReport[], sink: Sink, pa
     "Mean wait by gang size:",
     ...waitTable(reports, sink, paint),
     "",
+    ...teamTable(reports, sink, paint),
     ...reports.map(({ policy, digest, events_per_s, wall_s }) =>
       paint("dim", `${policy}: digest ${digest}, ${wall_s.toFixed(1)} s, ${events_per_s} journal events/s`),
     ),
@@ -49,4 +50,25 @@ function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Pain
     ];
   });
   return tableLines(columns, rows, sink, paint);
+}
+
+/** Mean wait of each team, and its share of what ran; nothing where no teams were declared. */
+function teamTable(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
+  const names = [
+    ...new Set(reports.flatMap(({ wait_by_team = [] }) => wait_by_team.map(({ team }) => team))),
+  ].toSorted();
+  if (names.length === 0) return [];
+  const columns = [
+    { title: "TEAM" },
+    ...reports.flatMap(({ policy }) => [right("JOBS"), right("SHARE"), right(policy.toUpperCase())]),
+  ];
+  const rows = names.map((name) => [
+    printable(name),
+    ...reports.flatMap(({ wait_by_team = [] }) => {
+      const found = wait_by_team.find(({ team }) => team === name);
+      if (found === undefined) return ["0", "", ""];
+      return [String(found.jobs), `${(found.share * 100).toFixed(1)}%`, durationText(found.mean_wait_s)];
+    }),
+  ]);
+  return ["Mean wait by team, and its share of the accelerator time:", ...tableLines(columns, rows, sink, paint), ""];
 }

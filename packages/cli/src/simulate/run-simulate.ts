@@ -3,13 +3,14 @@ import { constants } from "node:fs";
 import { access, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Policy } from "@headroom/engine";
+import type { Policy, Team } from "@headroom/engine";
 import type { FaultOptions, FleetSpec, SimulationResult, Trace, TraceWalltimes } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { namedPolicy } from "../documents/policy-file.ts";
 import type { Terminal } from "../terminal.ts";
 import { decimal, duration, rate, settings, wholeNumber } from "./amount-options.ts";
+import type { DeclaredDocuments } from "./declared-documents.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { reportPage } from "./report-page.ts";
 import { resultLines } from "./result-text.ts";
@@ -19,6 +20,7 @@ import { loadTrace, seedBounds, type LoadedTrace } from "./trace-source.ts";
 export interface SimulateOptions {
   readonly trace?: string;
   readonly gpus?: string;
+  readonly fleet?: readonly string[];
   readonly policy?: string;
   readonly seed?: string;
   readonly demand?: string;
@@ -54,6 +56,8 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   if (options.demand !== undefined) return simulateDemand(context, { ...options, trace: options.trace });
   if (options.seeds !== undefined) throw new CliError("--seeds goes with --demand", exitCode.usage);
   const gpus = options.gpus === undefined ? undefined : wholeNumber(options.gpus, "--gpus", { min: 1, max: gpusMax });
+  if (gpus !== undefined && options.fleet !== undefined)
+    throw new CliError("--gpus and --fleet both say on what to run: give one of them", exitCode.usage);
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
   const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
@@ -63,15 +67,16 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   if (page !== undefined) await checkWritable(page, options.html ?? "");
   const skipBroken = options.skipBroken === true;
   const { workingDirectory } = terminal;
-  const request = { sim, name: options.trace, workingDirectory, gpus, seed, skipBroken, timeless: false };
+  const declared = options.fleet === undefined ? null : await declaredOf(options.fleet, terminal);
+  const size = declared === null ? gpus : acceleratorsOf(declared.fleet);
+  const request = { sim, name: options.trace, workingDirectory, gpus: size, seed, skipBroken, timeless: false };
   const loaded = loadTrace(request);
-  const fleet = gpus === undefined ? loaded.trace.fleet : sim.topologyFreePool(gpus);
-  if (fleet === null) throw new CliError("--gpus is needed: the trace does not say what it ran on", exitCode.usage);
-  const trace = gpus === undefined ? loaded.trace : sim.withoutPlacementNeeds(loaded.trace);
+  const { fleet, trace } = whereToRun(sim, { loaded, gpus, declared });
   const progress = new ProgressLine(terminal.stderr);
   const reports: SimulationReport[] = [];
   for (const policy of policies) {
-    const measured = await measure(context, progress, { trace, fleet, policy, faults, startupMs, walltimes });
+    const run = { trace, fleet, policy, faults, startupMs, walltimes };
+    const measured = await measure(context, progress, declared === null ? run : { ...run, teams: declared.teams });
     reports.push({ trace: options.trace, seed, ...countsOf(loaded, trace), ...measured });
   }
   progress.clear();
@@ -82,8 +87,35 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   return exitCode.ok;
 }
 
+async function declaredOf(files: readonly string[], terminal: Terminal): Promise<DeclaredDocuments> {
+  const { declaredDocuments } = await import("./declared-documents.ts");
+  return declaredDocuments(files, terminal);
+}
+
+const acceleratorsOf = ({ nodes }: FleetSpec): number =>
+  nodes.reduce((sum, { acceleratorCount }) => sum + acceleratorCount, 0);
+
+interface Given {
+  readonly loaded: LoadedTrace;
+  readonly gpus: number | undefined;
+  readonly declared: DeclaredDocuments | null;
+}
+
+/** On a pool without topology only numbers of accelerators count; on declared nodes, work that is larger than one is a gang. */
+function whereToRun(
+  sim: typeof import("@headroom/sim"),
+  { loaded, gpus, declared }: Given,
+): { readonly fleet: FleetSpec; readonly trace: Trace } {
+  if (declared !== null) return { fleet: declared.fleet, trace: sim.spreadOverNodes(loaded.trace, declared.fleet) };
+  if (gpus !== undefined) return { fleet: sim.topologyFreePool(gpus), trace: sim.withoutPlacementNeeds(loaded.trace) };
+  const { fleet } = loaded.trace;
+  if (fleet === null)
+    throw new CliError("--gpus or --fleet is needed: the trace does not say what it ran on", exitCode.usage);
+  return { fleet, trace: loaded.trace };
+}
+
 /** Options that mean nothing where work has no times. */
-const timedOptions = ["gpus", "faults", "startup", "walltimes", "html"] as const;
+const timedOptions = ["gpus", "fleet", "faults", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
 
@@ -128,6 +160,7 @@ interface Run {
   readonly faults: FaultOptions | null;
   readonly startupMs: number;
   readonly walltimes: TraceWalltimes;
+  readonly teams?: readonly Team[];
 }
 
 async function measure(context: CommandContext, progress: ProgressLine, run: Run) {

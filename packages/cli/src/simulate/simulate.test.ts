@@ -53,6 +53,58 @@ describe("headroom simulate", () => {
     });
   });
 
+  it("runs a trace on a declared fleet with teams, work larger than a node as gangs", async () => {
+    const files = [
+      [
+        "fleet.yaml",
+        "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, executor: simulated, accelerator: H, nodes: 2, perNode: 4 }] }]\n",
+      ],
+      ["teams.yaml", "kind: team\nname: a\nlimit: { H: 4 }\n---\nkind: team\nname: a/b\n"],
+      [
+        "year.txt",
+        `JobID|Submit|Start|End|AllocTRES|User|Account\n${[
+          "1|2025-01-01T00:00:00|2025-01-01T00:00:00|2025-01-01T00:00:10|gres/gpu=6|ann|other",
+          "2|2025-01-01T00:00:10|2025-01-01T00:00:10|2025-01-01T00:00:20|gres/gpu=4|ann|b",
+          "3|2025-01-01T00:00:10|2025-01-01T00:00:10|2025-01-01T00:00:20|gres/gpu=4|bob|a",
+        ].join("\n")}\n`,
+      ],
+    ] as const;
+    for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
+    const args = ["--fleet", "fleet.yaml", "--fleet", "teams.yaml", "--trace", "sacct:year.txt", "--policy", "fifo"];
+    const { stdout, stderr } = await simulate(...args, "--json");
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toMatchObject({
+      gpus: 8,
+      jobs: 3,
+      rejected_larger_than_pool: 0,
+      max_wait_s: 10,
+      wait_by_team: [
+        { team: "a", jobs: 1, mean_wait_s: 10, share: 0.2857 },
+        { team: "a/b", jobs: 1, mean_wait_s: 0, share: 0.2857 },
+        { team: "trace", jobs: 1, mean_wait_s: 0, share: 0.4286 },
+      ],
+    });
+    expect((await simulate(...args)).stdout).toMatch(/TEAM +JOBS +SHARE +FIFO\na +1 +28\.6% +10s\n/);
+    const generated = await simulate(...args.slice(0, 2), "--trace", "generated:jobs=20,gangs=8*1", "--json");
+    expect(JSON.parse(generated.stdout)).toMatchObject({ gpus: 8, jobs: 20 });
+  });
+
+  it.each([
+    ["kind: team\nname: a\n", /no pool in wrong\.yaml has nodes with accelerators/],
+    [
+      "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, accelerator: H }] }]\n",
+      /wrong\.yaml:2:8: pool p finds its nodes/,
+    ],
+    ["kind: train\nname: a\nrun: x\n", /wrong\.yaml:1:1: only fleets and teams are simulated/],
+    ["kind: team\nname: a\nparent: b\n", /wrong\.yaml:3:9: .*no team b/],
+  ])("refuses a fleet that cannot be simulated: %j", async (text, words) => {
+    writeFileSync(path.join(folder, "wrong.yaml"), text);
+    const said = await simulate("--fleet", "wrong.yaml", "--trace", "itp:good.csv");
+    expect([said.code, said.stderr]).toEqual([2, expect.stringMatching(words)]);
+    const both = await simulate("--fleet", "wrong.yaml", "--gpus", "4", "--trace", "itp:good.csv");
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("give one of them")]);
+  });
+
   it("compares policies in a table, and in a list as JSON", async () => {
     const args = ["--gpus", "4", "--trace", "itp:good.csv", "--policy", "fifo,fifo-skip,sjf"];
     const table = await simulate(...args);
@@ -76,7 +128,7 @@ describe("headroom simulate", () => {
 
   it("refuses gangs that are larger than the pool, instead of cutting them", async () => {
     const { code, stderr } = await simulate("--gpus", "8", "--trace", "generated:jobs=5,gangs=8*1+16*1");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("a gang of 16 does not fit into --gpus 8")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("a gang of 16 does not fit into 8 accelerators")]);
   });
 
   it("writes a report that stands alone and repeats its plots as tables", async () => {
@@ -154,7 +206,7 @@ describe("a bad trace or option", () => {
     [["--gpus", "-4", "--trace", "itp:good.csv"], "--gpus: expected a whole number from 1 to 100000"],
     [["--gpus", "9999999999999999999999", "--trace", "itp:good.csv"], "--gpus: expected a whole number"],
     [["--gpus", "NaN", "--trace", "itp:good.csv"], "--gpus: expected a whole number"],
-    [["--trace", "itp:good.csv"], "--gpus is needed"],
+    [["--trace", "itp:good.csv"], "--gpus or --fleet is needed"],
     [["--gpus", "4", "--trace", "good.csv"], "--trace: expected itp:FILE"],
     [["--gpus", "4", "--trace", "itp:"], "--trace: expected itp:FILE"],
     [["--gpus", "4", "--trace", "openb:good.csv"], "--trace: expected openb:NODES,PODS"],

@@ -13,7 +13,7 @@ export interface TraceRequest {
   readonly sim: Sim;
   readonly name: string;
   readonly workingDirectory: string;
-  /** Of the pool; `undefined`: the trace brings its own fleet. */
+  /** Of the pool or the fleet; `undefined`: the trace brings its own fleet. */
   readonly gpus: number | undefined;
   readonly seed: number;
   readonly skipBroken: boolean;
@@ -135,7 +135,8 @@ const jobsMax = 10_000_000;
 function generated({ sim, gpus, seed }: TraceRequest, text: string): Trace {
   const what = "--trace generated";
   const given = settings(text, what, ["jobs", "load", "seed", "duration", "gangs"]);
-  if (gpus === undefined) throw new CliError("--gpus is needed: a generated trace is made for a pool", exitCode.usage);
+  if (gpus === undefined)
+    throw new CliError("--gpus or --fleet is needed: a generated trace is made for a fleet", exitCode.usage);
   const [durationMinS, durationMaxS] = durations(given.get("duration"), sim);
   return sim.generateTrace({
     seed: given.has("seed") ? wholeNumber(given.get("seed") ?? "", `${what}: seed`, seedBounds) : seed,
@@ -170,7 +171,7 @@ function gangs(
     const accelerators = wholeNumber(size, "--trace generated: gangs, size", { min: 1, max: 1_000_000 });
     if (accelerators > gpus)
       throw new CliError(
-        `--trace generated: gangs: a gang of ${accelerators} does not fit into --gpus ${gpus}`,
+        `--trace generated: gangs: a gang of ${accelerators} does not fit into ${gpus} accelerators`,
         exitCode.usage,
       );
     return {

@@ -1,7 +1,7 @@
 /** The result of a simulated trace. Field names are those of the published reference results, so that files compare as they are. */
 import type { Engine } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
-import { acceleratorMilliOf, type Trace } from "../trace/trace.ts";
+import { acceleratorMilliOf, type Trace, type TraceJob } from "../trace/trace.ts";
 import { ExactSum, meanSeconds, roundedQuotient } from "./exact-mean.ts";
 import { fates, type TraceMetrics } from "./trace-metrics.ts";
 
@@ -32,11 +32,22 @@ export interface SimulationResult {
   /** Head of the journal's hash chain at the end. */
   readonly chain: string;
   readonly wait_by_gang: readonly GangWait[];
+  /** By name; only where teams were declared. */
+  readonly wait_by_team?: readonly TeamWait[];
   readonly series: ResultSeries;
 }
 
-export interface GangWait {
+export interface GangWait extends Waits {
   readonly gpus: number;
+}
+
+export interface TeamWait extends Waits {
+  readonly team: string;
+  /** Accelerator time of these jobs, over that of all. */
+  readonly share: number;
+}
+
+interface Waits {
   readonly jobs: number;
   readonly mean_wait_s: number;
   readonly median_wait_s: number;
@@ -60,6 +71,8 @@ interface Finished {
   readonly policyName: string;
   readonly metrics: TraceMetrics;
   readonly engine: Engine;
+  /** `null`: no teams were declared. */
+  readonly teamOf: ((job: TraceJob) => string) | null;
 }
 
 /** Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times thousandths of accelerators passes 2^53. */
@@ -98,6 +111,7 @@ export function summarise(run: Finished): SimulationResult {
     digest: engine.digest(),
     chain: engine.state.chain,
     wait_by_gang: waitByGang(trace, metrics),
+    ...(run.teamOf === null ? {} : { wait_by_team: waitByTeam(trace, metrics, run.teamOf) }),
     series: seriesOf(run),
   };
 }
@@ -111,7 +125,8 @@ function heldTooLarge({ trace, fleet, metrics }: Finished): number {
   const largest = fleet.nodes.reduce((max, node) => Math.max(max, node.acceleratorCount), 0);
   let count = 0;
   for (let index = 0; index < trace.jobs.length; index++) {
-    if (metrics.fate[index] === fates.pending && trace.jobs[index]!.accelerators > largest) count++;
+    const { accelerators, workers = 1 } = trace.jobs[index]!;
+    if (metrics.fate[index] === fates.pending && accelerators / workers > largest) count++;
   }
   return count;
 }
@@ -149,29 +164,57 @@ function sumUp(trace: Trace, metrics: TraceMetrics): Totals {
 }
 
 function waitByGang(trace: Trace, metrics: TraceMetrics): GangWait[] {
-  const waitsByGang = new Map<number, number[]>();
-  for (let index = 0; index < trace.jobs.length; index++) {
+  const byGang = groupedWaits(trace, metrics, ({ accelerators }) => accelerators);
+  return [...byGang].toSorted(([a], [b]) => a - b).map(([gpus, { waitsMs }]) => ({ gpus, ...waits(waitsMs) }));
+}
+
+function waitByTeam(trace: Trace, metrics: TraceMetrics, teamOf: (job: TraceJob) => string): TeamWait[] {
+  const byTeam = groupedWaits(trace, metrics, teamOf);
+  const allMilliMs = [...byTeam.values()].reduce((sum, { heldMilliMs }) => sum + heldMilliMs.total, 0n);
+  return [...byTeam]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([team, { waitsMs, heldMilliMs }]) => ({
+      team,
+      ...waits(waitsMs),
+      share: roundedQuotient(heldMilliMs.total, allMilliMs, 4),
+    }));
+}
+
+interface GroupedWaits {
+  readonly waitsMs: number[];
+  readonly heldMilliMs: ExactSum;
+}
+
+/** Of the jobs that ran to their end. */
+function groupedWaits<Key>(
+  { jobs }: Trace,
+  metrics: TraceMetrics,
+  keyOf: (job: TraceJob) => Key,
+): Map<Key, GroupedWaits> {
+  const groups = new Map<Key, GroupedWaits>();
+  for (let index = 0; index < jobs.length; index++) {
     if (metrics.fate[index] !== fates.succeeded) continue;
-    const { accelerators, submittedAtMs } = trace.jobs[index]!;
-    let waits = waitsByGang.get(accelerators);
-    if (waits === undefined) waitsByGang.set(accelerators, (waits = []));
-    waits.push(metrics.firstStartedAtMs[index]! - submittedAtMs);
+    const job = jobs[index]!;
+    const key = keyOf(job);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { waitsMs: [], heldMilliMs: new ExactSum() }));
+    group.waitsMs.push(metrics.firstStartedAtMs[index]! - job.submittedAtMs);
+    group.heldMilliMs.addProduct(acceleratorMilliOf(job), job.durationMs);
   }
-  return [...waitsByGang]
-    .toSorted(([a], [b]) => a - b)
-    .map(([gpus, waits]) => {
-      const sorted = Float64Array.from(waits).sort();
-      const sumMs = new ExactSum();
-      for (const wait of waits) sumMs.add(wait);
-      return {
-        gpus,
-        jobs: waits.length,
-        mean_wait_s: meanSeconds(sumMs.total, waits.length),
-        median_wait_s: percentile(sorted, 50) / 1000,
-        p90_wait_s: percentile(sorted, 90) / 1000,
-        max_wait_s: percentile(sorted, 100) / 1000,
-      };
-    });
+  return groups;
+}
+
+function waits(waitsMs: readonly number[]): Waits {
+  const sorted = Float64Array.from(waitsMs).sort();
+  const sumMs = new ExactSum();
+  for (const wait of waitsMs) sumMs.add(wait);
+  return {
+    jobs: waitsMs.length,
+    mean_wait_s: meanSeconds(sumMs.total, waitsMs.length),
+    median_wait_s: percentile(sorted, 50) / 1000,
+    p90_wait_s: percentile(sorted, 90) / 1000,
+    max_wait_s: percentile(sorted, 100) / 1000,
+  };
 }
 
 /** Nearest rank: the smallest value that at least `percent` of all values do not exceed. */

@@ -7,6 +7,8 @@ import {
   type LaunchGang,
   type Policy,
   type RetrySpec,
+  type Team,
+  type TeamName,
   type WorkloadSpec,
 } from "@headroom/engine";
 import { faultyPlan, seededNodeFaults, type FaultOptions } from "../faults/fault-plan.ts";
@@ -14,6 +16,7 @@ import { TraceMetrics } from "../metrics/trace-metrics.ts";
 import { summarise, type SimulationResult } from "../metrics/result.ts";
 import type { Trace, TraceJob } from "../trace/trace.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
+import { teamsByAccount } from "./declared-fleet.ts";
 import { createSimulation, type Script, type Simulation } from "./simulation.ts";
 
 export interface TraceSimulationOptions {
@@ -26,6 +29,8 @@ export interface TraceSimulationOptions {
   readonly startupMs: number;
   /** Absent: `actual`. */
   readonly walltimes?: TraceWalltimes;
+  /** Work belongs to the one that its account means (`teamsByAccount`), and to a team `trace` of its own where it means none; absent: none. */
+  readonly teams?: readonly Team[];
 }
 
 /**
@@ -43,7 +48,7 @@ const noRetries: RetrySpec = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
 /** What a user with a batch system that fails now and then would write. */
 const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs: 3_600_000 };
 
-const team = teamName("trace");
+const traceTeam = teamName("trace");
 
 /** One simulation of a trace: step it, fork it, or run it to its end with `simulate`. */
 export class TraceSimulation {
@@ -71,9 +76,10 @@ export class TraceSimulation {
 
   /** What came of it so far. */
   result(): SimulationResult {
-    const { trace, fleet, policy } = this.#options;
+    const { trace, fleet, policy, teams } = this.#options;
     const { observer, engine } = this.simulation;
-    return summarise({ trace, fleet, policyName: policy.name, metrics: observer, engine });
+    const teamOf = teams === undefined ? null : teamOfJob(teams);
+    return summarise({ trace, fleet, policyName: policy.name, metrics: observer, engine, teamOf });
   }
 }
 
@@ -85,21 +91,24 @@ export function simulate(options: TraceSimulationOptions): SimulationResult {
 }
 
 function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
-  const { trace, fleet, policy, faults, startupMs } = options;
+  const { trace, fleet, policy, faults, startupMs, teams = [] } = options;
   const { jobs } = trace;
   const startAtMs = jobs[0]?.submittedAtMs ?? 0;
   return createSimulation({
     startAtMs,
     fleet,
-    teams: [{ name: team, parent: null, limit: {} }],
+    teams: teams.some(({ name }) => name === traceTeam)
+      ? teams
+      : [...teams, { name: traceTeam, parent: null, limit: {} }],
     // A job that no node could hold is refused at once, as the published schedulers' simulations do; but where nodes are
     // lost for a while, what does not fit now may fit when they are back.
     policy: { ...policy, exceedsFleet: faults === null ? "reject" : "hold" },
-    script: submissions(
-      jobs,
-      faults === null ? noRetries : retriesUnderFaults,
-      options.walltimes ?? { kind: "actual" },
-    ),
+    script: submissions(jobs, {
+      retries: faults === null ? noRetries : retriesUnderFaults,
+      walltimes: options.walltimes ?? { kind: "actual" },
+      gangOf: sharedGangs(),
+      teamOf: teamOfJob(teams),
+    }),
     executor: {
       startupMs,
       stopMs,
@@ -122,20 +131,33 @@ function jobOf(launch: LaunchGang): number {
   return Number(launch.spec.name.slice(1));
 }
 
-function submissions(jobs: readonly TraceJob[], retries: RetrySpec, walltimes: TraceWalltimes): Script {
+function teamOfJob(teams: readonly Team[]): (job: TraceJob) => TeamName {
+  const meant = teamsByAccount(teams);
+  return ({ account }) => (account === undefined ? traceTeam : (meant(account)?.name ?? traceTeam));
+}
+
+function submissions(jobs: readonly TraceJob[], shared: SharedParts): Script {
   const submittedAtMs = Float64Array.from(jobs, (job) => job.submittedAtMs);
-  const gangOf = sharedGangs();
   return {
     length: jobs.length,
     atMs: (index) => submittedAtMs[index]!,
-    input: (index) => submission(jobs[index]!, index, { retries, gangOf, walltimes }),
+    input: (index) => submission(jobs[index]!, index, shared),
   };
 }
 
 /** A trace has few shapes of jobs and many jobs; those of one shape share its record. */
 function sharedGangs(): (job: TraceJob) => GangSpec {
   const byShape = new Map<number, GangSpec>();
-  return ({ accelerators, shareMilli, coresMilli, memoryMib }) => {
+  return ({ accelerators, shareMilli, coresMilli, memoryMib, workers }) => {
+    if (workers !== undefined) {
+      const each = (amount: number): number => Math.ceil(amount / workers);
+      return {
+        workers,
+        accelerators: accelerators / workers,
+        coresMilli: each(coresMilli),
+        memoryMib: each(memoryMib),
+      };
+    }
     if (shareMilli !== undefined) return { workers: 1, accelerators, shareMilli, coresMilli, memoryMib };
     if (coresMilli !== 0 || memoryMib !== 0) return { workers: 1, accelerators, coresMilli, memoryMib };
     let gang = byShape.get(accelerators);
@@ -149,6 +171,7 @@ interface SharedParts {
   readonly retries: RetrySpec;
   readonly gangOf: (job: TraceJob) => GangSpec;
   readonly walltimes: TraceWalltimes;
+  readonly teamOf: (job: TraceJob) => TeamName;
 }
 
 function walltimeOf({ durationMs, walltimeMs }: TraceJob, walltimes: TraceWalltimes): number | null {
@@ -164,11 +187,11 @@ function walltimeOf({ durationMs, walltimeMs }: TraceJob, walltimes: TraceWallti
 
 const noEnv: Readonly<Record<string, string>> = {};
 
-function submission(job: TraceJob, index: number, { retries, gangOf, walltimes }: SharedParts): Command {
+function submission(job: TraceJob, index: number, { retries, gangOf, walltimes, teamOf }: SharedParts): Command {
   const spec: WorkloadSpec = {
     kind: "train",
     name: workloadName(index),
-    team,
+    team: teamOf(job),
     run: "",
     dir: null,
     env: noEnv,

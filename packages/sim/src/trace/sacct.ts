@@ -1,7 +1,7 @@
 /**
  * Accounting of a Slurm cluster as `sacct --allusers --parsable2 --format=JobID,Submit,Start,End,AllocTRES,State` prints it
  * (slurm.schedmd.com/sacct.html). Steps (`12.batch`, `12.0`) repeat what their job says and are left out; each task of an
- * array (`12_3`) is a job. Times carry no zone; only their differences matter here.
+ * array (`12_3`) is a job. Times carry no zone; only their differences matter here. Columns `User` and `Account` are read where they are there.
  */
 import { readTable } from "./delimited.ts";
 import { ImportBook, plainInteger, quoted, type Row } from "./row.ts";
@@ -30,6 +30,7 @@ function readJob(row: Row, book: ImportBook): void {
   if (endedAtS < startedAtS) row.fail(`End: ${row.text("End")} lies before Start ${row.text("Start")}`);
   if (startedAtS < submittedAtS) row.fail(`Start: ${row.text("Start")} lies before Submit ${row.text("Submit")}`);
   if (row.problem !== null) return;
+  const [user, account] = [row.text("User"), row.text("Account")];
   book.job({
     id,
     submittedAtMs: submittedAtS * 1000,
@@ -39,6 +40,8 @@ function readJob(row: Row, book: ImportBook): void {
     coresMilli: 0,
     memoryMib: 0,
     acceleratorTypes: [],
+    ...(user === "" ? {} : { user }),
+    ...(account === "" ? {} : { account }),
   });
 }
 

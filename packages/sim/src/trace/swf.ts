@@ -15,6 +15,7 @@ const columns: ReadonlyMap<string, number> = new Map([
   ["requested processors", 7],
   ["requested time", 8],
   ["user", 11],
+  ["group", 12],
 ]);
 
 export function importSwf(source: TraceLines, options: ImportOptions): TraceImport {
@@ -48,7 +49,7 @@ function readLine(text: string, book: ImportBook): Row {
     book.leaveOut("neverStarted");
     return row;
   }
-  const user = row.text("user");
+  const [user, account] = [row.text("user"), row.text("group")];
   book.job({
     id: row.text("job number"),
     submittedAtMs: submittedAtS * 1000,
@@ -59,6 +60,7 @@ function readLine(text: string, book: ImportBook): Row {
     acceleratorTypes: [],
     ...(requestedS === null ? {} : { walltimeMs: requestedS * 1000 }),
     ...(user === "-1" ? {} : { user }),
+    ...(account === "-1" ? {} : { account }),
   });
   return row;
 }

@@ -18,6 +18,10 @@ export interface TraceJob {
   readonly walltimeMs?: number;
   /** Absent: the trace does not say. */
   readonly user?: string;
+  /** On whose account it ran; absent: the trace does not say. */
+  readonly account?: string;
+  /** Like workers among whom its accelerators, cores and memory are shared out; absent: one has all of them. */
+  readonly workers?: number;
 }
 
 export interface Trace {

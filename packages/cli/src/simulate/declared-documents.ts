@@ -1,0 +1,54 @@
+/** `--fleet FILE`: the fleet and the teams on which a trace is simulated, declared as for `headroom apply`. */
+import type { Team } from "@headroom/engine";
+import type { FleetSpec } from "@headroom/sim";
+import { CliError, exitCode } from "../cli-error.ts";
+import { withPlaces } from "../documents/apply-request.ts";
+import { loadDocuments, type LoadedDocument } from "../documents/load-documents.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface DeclaredDocuments {
+  readonly fleet: FleetSpec;
+  readonly teams: readonly Team[];
+}
+
+export async function declaredDocuments(files: readonly string[], terminal: Terminal): Promise<DeclaredDocuments> {
+  const loaded = await loadDocuments(files, terminal);
+  const { createEngine, planApply } = await import("@headroom/engine");
+  const { engineDocuments, rejectionProblem } = await import("@headroom/views");
+  const { declaredFleet } = await import("@headroom/sim");
+  const { ProblemError } = await import("@headroom/protocol");
+  const fleets = loaded.flatMap((each) => (each.document.kind === "fleet" ? [each.document.fleet] : []));
+  const documents = engineDocuments({
+    sites: fleets.flatMap(({ sites }) => sites),
+    pools: fleets.flatMap(({ pools }) => pools),
+    teams: loaded.flatMap(({ document }) => (document.kind === "team" ? [document.team] : [])),
+    workloads: [],
+  });
+  for (const each of loaded) refuseOthers(each);
+  const forecast = planApply(createEngine(), documents);
+  if (forecast.kind === "refused") throw withPlaces(new ProblemError(rejectionProblem(forecast.rejection)), loaded);
+  const nodes = fleets.flatMap(({ simulatedNodes }) => simulatedNodes);
+  const fleet = declaredFleet({ ...documents, nodes });
+  if (!fleet.nodes.some(({ acceleratorCount }) => acceleratorCount > 0))
+    throw new CliError(
+      `--fleet: no pool in ${files.join(", ")} has nodes with accelerators: give it executor: simulated, nodes and perNode`,
+      exitCode.usage,
+    );
+  return { fleet, teams: documents.teams };
+}
+
+/** A file for a live fleet may hold more: what would not be simulated is refused, so that nobody takes it to be. */
+function refuseOthers({ document, placeText }: LoadedDocument): void {
+  if (document.kind === "team") return;
+  if (document.kind !== "fleet")
+    throw new CliError(
+      `${placeText([])}: only fleets and teams are simulated, and work comes from --trace`,
+      exitCode.usage,
+    );
+  const live = document.fleet.pools.find(({ executor }) => executor !== "simulated");
+  if (live !== undefined)
+    throw new CliError(
+      `${placeText(["sites"])}: pool ${live.name} finds its nodes by itself; a simulation needs executor: simulated, with nodes and perNode`,
+      exitCode.usage,
+    );
+}

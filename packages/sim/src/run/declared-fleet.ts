@@ -1,0 +1,64 @@
+/** A fleet that documents declare, with nodes that only a simulation has; and work of traces made fit for nodes of a size. */
+import { nodeId } from "@headroom/engine";
+import type { NodeSpec, Pool, Site, Team } from "@headroom/engine";
+import type { Trace, TraceJob } from "../trace/trace.ts";
+import type { FleetSpec } from "./fleet-spec.ts";
+
+/** The like nodes of one pool. */
+export interface DeclaredNodes {
+  readonly pool: string;
+  readonly nodeCount: number;
+  readonly acceleratorCount: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+interface Declared {
+  readonly sites: readonly Site[];
+  readonly pools: readonly Pool[];
+  readonly nodes: readonly DeclaredNodes[];
+}
+
+/** Nodes are named after their pool. A label of a level's name says in which of its domains a node lies; without one, in the pool's own. */
+export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
+  const levels = new Map(sites.map(({ name, fabricLevels }) => [name, fabricLevels]));
+  const specs = pools.flatMap((pool): NodeSpec[] => {
+    const like = nodes.find((each) => each.pool === pool.name);
+    if (like === undefined) return [];
+    const { nodeCount, acceleratorCount, coresMilli, memoryMib } = like;
+    return Array.from({ length: nodeCount }, (_, index) => {
+      const id = nodeId(`${pool.name}-${index + 1}`);
+      const labels = { ...pool.labels, ...pool.nodeLabels?.[id] };
+      const fabric = (levels.get(pool.site) ?? []).map((level) => labels[level] ?? pool.name);
+      const said = Object.keys(labels).length === 0 ? {} : { labels };
+      return { id, pool: pool.name, fabric, acceleratorCount, coresMilli, memoryMib, ...said };
+    });
+  });
+  return { sites, pools, nodes: specs };
+}
+
+/**
+ * What asks for more accelerators than any node has runs as a gang of like workers, as few as can be; what does not divide by fewer runs as
+ * one worker for each. Cores and memory are shared out among them.
+ */
+export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
+  const largest = Math.max(1, ...nodes.map(({ acceleratorCount }) => acceleratorCount));
+  const jobs = trace.jobs.map((job): TraceJob => {
+    if (job.accelerators <= largest) return job;
+    let workers = Math.ceil(job.accelerators / largest);
+    while (job.accelerators % workers !== 0) workers++;
+    return { ...job, workers };
+  });
+  return { jobs, fleet: null };
+}
+
+/** The declared team that a job's account means: its path, or the last name of exactly one; `null`: none. */
+export function teamsByAccount(teams: readonly Team[]): (account: string) => Team | null {
+  const byPath = new Map<string, Team>(teams.map((team) => [team.name, team]));
+  const byLastName = new Map<string, Team | null>();
+  for (const team of teams) {
+    const last = team.name.slice(team.name.lastIndexOf("/") + 1);
+    byLastName.set(last, byLastName.has(last) ? null : team);
+  }
+  return (account) => byPath.get(account) ?? byLastName.get(account) ?? null;
+}
