@@ -7,7 +7,14 @@ import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
-import { waitForItsTime, waitForMinRuntime, waitForPrediction, waitForRest, waitForWindows } from "../state/world.ts";
+import {
+  waitForItsTime,
+  waitForMinRuntime,
+  waitForPrediction,
+  waitForRest,
+  waitForWindows,
+  waitForWindowsAhead,
+} from "../state/world.ts";
 import { InvariantError, invariant } from "../state/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
@@ -217,6 +224,7 @@ function promise(world: World, place: PromisedPlace): void {
   else if (!place.growth) takeTask(world, workload, place);
   else world.queue.setGrowth(workload, place.attemptId, 0);
   state.promises.set(place.attemptId, place);
+  waitForWindowsAhead(world, place);
   workload.revision = state.sequence;
   holdPromise(world, place, 1);
   unsettle(world);

@@ -2,7 +2,7 @@ import type { CalendarEvent } from "../events.ts";
 import { invariant } from "../state/invariant.ts";
 import { rememberEntry } from "../state/past-entries.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { waitForTariff, waitForWindow, waitForWindows } from "../state/world.ts";
+import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../state/world.ts";
 import type { World } from "../state/world.ts";
 
 export function applyCalendarEvent(world: World, event: CalendarEvent): void {
@@ -16,6 +16,7 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
       if (entry.kind === "tariff") return waitForTariff(world.timers, entry);
       waitForWindow(world.timers, entry);
       for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
+      for (const promise of world.state.promises.values()) waitForWindowsAhead(world, promise);
       return;
     }
     case "windowEnded":

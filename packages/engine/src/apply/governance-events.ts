@@ -9,7 +9,7 @@ import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from ".
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { waitForWindows } from "../state/world.ts";
+import { waitForWindows, waitForWindowsAhead } from "../state/world.ts";
 import type { World } from "../state/world.ts";
 
 export function applyGovernanceEvent(world: World, event: GovernanceEvent): void {
@@ -43,6 +43,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       recount(world);
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
       for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
+      for (const promise of state.promises.values()) waitForWindowsAhead(world, promise);
       renewPastUse(world);
       world.offPeak.lookAtMs = -1;
       return;

@@ -18,6 +18,7 @@ import type { Rules } from "../policy/rules.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import { BudgetIndex } from "./budget-index.ts";
+import { windowDurationMs } from "../schedule/backfill/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
 import { leavesAtMs } from "./leaves-by.ts";
 import { Capacity } from "./capacity.ts";
@@ -215,7 +216,10 @@ export function indexState(state: State): World {
   }
   waitForTheClock(world);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
-  for (const promise of state.promises.values()) holdPromise(world, promise, 1);
+  for (const promise of state.promises.values()) {
+    holdPromise(world, promise, 1);
+    waitForWindowsAhead(world, promise);
+  }
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null) {
@@ -317,6 +321,21 @@ export function waitForTariff(timers: Timers, { when }: Tariff): void {
 export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): void {
   timers.add({ kind: "calendar", atMs: startMs });
   timers.add({ kind: "calendar", atMs: endMs });
+}
+
+/** Wakes the engine when what is promised a place would run into a window there. */
+export function waitForWindowsAhead(
+  { calendar, rules, state, timers }: World,
+  { workloadId, workers }: PromisedPlace,
+): void {
+  if (!calendar.hasWindows) return;
+  const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
+  const lastsMs = windowDurationMs(rules, spec) + spec.graceTimeoutMs;
+  for (const { window, nodes } of calendar.windows) {
+    if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
+    const atMs = window.startMs - lastsMs + 1;
+    if (atMs > state.nowMs) timers.add({ kind: "calendar", atMs });
+  }
 }
 
 /** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */

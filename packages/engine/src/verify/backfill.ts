@@ -4,6 +4,7 @@ import type { AttemptId } from "../model/ids.ts";
 import type { PromisedPlace, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../state/world.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
@@ -14,10 +15,9 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
   const { state } = world;
   if (!reservesStarts(state) || !startsWork(state)) return;
   for (const workload of waitingAlthoughItFits(state, nowMs)) {
-    const { couldNow } = feasibility({
-      ...withoutClosedNodes(state, workload, nowMs),
-      promises: withReserved(world, workload, nowMs),
-    });
+    const open = withoutClosedNodes(state, workload, nowMs);
+    const promises = withReserved(world, workload, nowMs);
+    const { couldNow } = feasibility(Object.assign(Object.create(open) as ReadonlyState, { promises }));
     findings.expect(
       !couldNow(requestOf(workload)),
       () => `${workload.id} waits although it fits beside every protected start`,

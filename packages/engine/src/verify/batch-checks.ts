@@ -9,12 +9,16 @@ import type { Workload, WorkerAllocation } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { checkAlike } from "./alike-checks.ts";
 import { windowBroken } from "./calendar.ts";
+import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
 import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
+import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
+import { checkTime } from "./time-checks.ts";
 import { brokenWishes, isAdmitted } from "./wishes.ts";
 import type { Share } from "./wishes.ts";
 
@@ -31,6 +35,10 @@ export function checkBatch(
   checkPlacements(findings, state, { ready, promisedBefore });
   checkEvictions(findings, state, ready);
   checkEffects(findings, ready);
+  const batch = { events: ready.events, known: promisedBefore, nowMs: ready.atMs };
+  checkProtectedStarts(findings, state, batch);
+  checkAlike(findings, state, batch);
+  checkDefragmentation(findings, state, batch);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;
@@ -92,6 +100,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
     }
     checkWishes(findings, state, given);
+    if (kind === "start" && !promisedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
     if (promisedBefore.has(attemptId) || movesAlike(state, event)) continue;
     const { team, gang } = workload.spec;
     const asked = gang.groups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);

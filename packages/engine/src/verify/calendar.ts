@@ -30,7 +30,7 @@ export function covers({ entry, nodes }: CalendarItem, node: Node): boolean {
   return (nodes ?? entry.nodes ?? []).includes(node.id);
 }
 
-function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor }: Workload): boolean {
+export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor }: Workload): boolean {
   if (entry.kind !== "reservation") return false;
   const isOfTeam = entry.team !== undefined && withAncestors(state, spec.team).includes(entry.team);
   return isOfTeam || entry.users?.includes(actor) === true;
@@ -40,5 +40,5 @@ function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor 
 export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
   if (state.calendar.size === 0) return state;
   const open = [...state.nodes].filter(([, node]) => windowBroken(state, workload, { node, nowMs }) === null);
-  return { ...state, nodes: new Map(open) };
+  return Object.assign(Object.create(state) as ReadonlyState, { nodes: new Map(open) });
 }

@@ -26,8 +26,12 @@ const mayGrowInLine = (state: ReadonlyState): boolean =>
  * The first of the queue, under a policy whose head blocks; `null` under any other. Who is held by a limit or by a fleet too
  * small waits aside.
  */
-export function blockingHead(state: ReadonlyState, nowMs: number): Workload | null {
-  if (state.policy.whenHeadBlocked !== "stop" || !hasOneLine(state.policy) || mayGrowInLine(state)) return null;
+export const blockingHead = (state: ReadonlyState, nowMs: number): Workload | null =>
+  state.policy.whenHeadBlocked === "stop" ? firstOfLine(state, nowMs) : null;
+
+/** Who is first of all that waits, limits and fleets too small aside; `null`: nobody is, or it cannot be told. */
+export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | null {
+  if (!hasOneLine(state.policy) || mayGrowInLine(state)) return null;
   const { mayBlock } = feasibility(state);
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {

@@ -16,6 +16,7 @@ import { heldByNode } from "./recount.ts";
 import { checkPart, checkSlices } from "./part-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkSpares } from "./spare-checks.ts";
+import { checkWindows } from "./time-checks.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {
@@ -35,6 +36,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   checkConservation(findings, state);
   checkAccounts(findings, state);
   checkSpares(findings, state, nowMs);
+  checkWindows(findings, state, nowMs);
   checkRest(findings, state, nowMs);
   return findings.list;
 }

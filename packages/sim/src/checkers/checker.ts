@@ -7,6 +7,7 @@ import { checkBatch, checkState, type AttemptId } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 
 import { AttemptLives } from "./attempt-lives.ts";
+import { Bounds } from "./bounds.ts";
 import { Evictions } from "./evictions.ts";
 import { Violation } from "./violation.ts";
 
@@ -14,6 +15,7 @@ import { Violation } from "./violation.ts";
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
   #evictions = new Evictions();
+  #bounds = new Bounds();
   /** To whom places were promised after the round before. */
   #promised: ReadonlySet<AttemptId> = new Set();
   /** The journal of the run: what a restart would read. */
@@ -28,6 +30,7 @@ export class Checkers implements SimulationObserver {
     if (ready.group !== null) this.groups.push(ready.group);
     this.#lives.onRound(round);
     this.#evictions.onRound(round);
+    this.#bounds.onRound(round);
     const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready, this.#promised)];
     this.#promised = new Set(engine.state.promises.keys());
     if (broken.length > 0) throw new Violation(broken.join("; "));
@@ -38,6 +41,7 @@ export class Checkers implements SimulationObserver {
     copy.groups.push(...this.groups);
     copy.#promised = this.#promised;
     copy.#evictions = this.#evictions.fork();
+    copy.#bounds = this.#bounds.fork();
     return copy;
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Violation } from "@headroom/sim";
-import { plantedBugs, plantedEngines, type PlantedBug } from "./planted-bugs.ts";
+import type { PlantedBug } from "./bent-views.ts";
+import { plantedBugs, plantedEngines } from "./planted-bugs.ts";
 import { runSeed } from "./run-seed.ts";
 
 /** A planted bug has to be found within this many seeds; most are within the first few, those of rare wishes within tens. */

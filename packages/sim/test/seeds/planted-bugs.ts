@@ -6,7 +6,6 @@ import {
   createEngine,
   restoreEngine,
   workloadId,
-  type Attempt,
   type Effect,
   type Engine,
   type Event,
@@ -14,19 +13,10 @@ import {
   type PromisedPlace,
   type Ready,
   type ReadonlyState,
-  type WorkloadSpec,
 } from "@headroom/engine";
 import type { EngineSource } from "@headroom/sim";
-
-export interface PlantedBug {
-  readonly name: string;
-  /** What a checker says of it. */
-  readonly found: RegExp;
-  readonly bendState?: (state: ReadonlyState) => ReadonlyState;
-  readonly bendReady?: (ready: Ready) => Ready;
-  readonly bendInputs?: (inputs: readonly Input[]) => readonly Input[];
-  readonly bendSnapshot?: (text: string) => string;
-}
+import { view, withAttempts, withSpecs, type PlantedBug } from "./bent-views.ts";
+import { plantedInBounds } from "./planted-in-bounds.ts";
 
 export function plantedEngines(bug: PlantedBug): EngineSource {
   return {
@@ -50,7 +40,7 @@ class PlantedEngine implements Engine {
 
   receive(inputs: readonly Input[], nowMs: number): Ready {
     const ready = this.#engine.receive(this.#bug.bendInputs?.(inputs) ?? inputs, nowMs);
-    return this.#bug.bendReady?.(ready) ?? ready;
+    return this.#bug.bendReady?.(ready, this.#engine.state) ?? ready;
   }
 
   advance(): void {
@@ -76,30 +66,10 @@ class PlantedEngine implements Engine {
   }
 }
 
-function withAttempts(
-  state: ReadonlyState,
-  bend: (attempt: Attempt, all: readonly Attempt[]) => Attempt,
-): ReadonlyState {
-  const all = [...state.attempts.values()];
-  return view(state, { attempts: new Map(all.map((attempt) => [attempt.id, bend(attempt, all)])) });
-}
-
-/** The state with some fields replaced; getters of the real one stay live. */
-function view(state: ReadonlyState, fields: Partial<ReadonlyState>): ReadonlyState {
-  return Object.assign(Object.create(state) as ReadonlyState, fields);
-}
-
 const isTaking = (reason: string): boolean => ["preempted", "reclaimed", "moved"].includes(reason);
 
 function withoutEvents(ready: Ready, drops: (event: Event) => boolean): Ready {
   return { ...ready, events: ready.events.filter((event) => !drops(event)) };
-}
-
-function withSpecs(state: ReadonlyState, bend: (spec: WorkloadSpec) => WorkloadSpec): ReadonlyState {
-  const workloads = [...state.workloads].map(
-    ([id, workload]) => [id, { ...workload, spec: bend(workload.spec) }] as const,
-  );
-  return view(state, { workloads: new Map(workloads) });
 }
 
 function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
@@ -149,7 +119,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "an accelerator is given out twice",
     found: /is held [\d.]+ times/,
     bendState: (state) =>
-      withAttempts(state, (attempt, all) => {
+      withAttempts(state, (attempt) => {
+        const all = [...state.attempts.values()];
         const twin = all.find((other) => other !== attempt && other.workers[0]?.node === attempt.workers[0]?.node);
         const accelerators = twin?.workers[0]?.accelerators ?? "";
         if (accelerators === "" || attempt.workers.length > 1 || attempt.workers[0]?.accelerators === "")
@@ -387,4 +358,5 @@ export const plantedBugs: readonly PlantedBug[] = [
     found: /has begun \d+ tasks|no task left|is attempt \d+ of its task/,
     bendState: (state) => view(state, { promises: new Map() }),
   },
+  ...plantedInBounds,
 ];

@@ -1,0 +1,94 @@
+/**
+ * No start that went past the first of the queue delays its protected start (DESIGN §7.12): with what was started behind it taken
+ * away again, it could start no earlier than it can now. Counted from the state after the batch, by when work is expected to end
+ * and the second opinion on what fits; left aside is what that cannot tell, and batches in which places were taken otherwise.
+ */
+import type { Event } from "../events.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Attempt, Workload, WorkloadSpec } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "./findings.ts";
+import { specOf } from "./held-by-team.ts";
+import { compareByPolicy, feasibility, requestOf } from "./recount.ts";
+import { firstOfLine, reservesStarts } from "./rest.ts";
+
+/** Events after which it is not known who could have started when others did. */
+const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
+  "evictionPlanned",
+  "gangGrown",
+  "promiseWithdrawn",
+  "spareReleased",
+  "workersReplaced",
+]);
+
+/** `known`: whose places were promised before. */
+export function checkProtectedStarts(
+  findings: Findings,
+  state: ReadonlyState,
+  { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
+): void {
+  if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
+  const started = events.flatMap((event) =>
+    event.kind === "gangPlaced" && !known.has(event.attemptId) ? [event.attemptId] : [],
+  );
+  const head = started.length === 0 ? null : firstOfLine(state, nowMs);
+  if (head === null) return;
+  const isBehind = (id: AttemptId): boolean => {
+    const workload = state.workloads.get(state.attempts.get(id)?.workloadId as Workload["id"]);
+    return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
+  };
+  const behind = new Set(started.filter(isBehind));
+  if (behind.size === 0) return;
+  const alone = earliestStartMs(state, head, { without: behind, nowMs });
+  if (alone === null) return;
+  const now = earliestStartMs(state, head, { without: new Set(), nowMs });
+  findings.expect(
+    now !== null && now <= alone,
+    () => `${[...behind].join(", ")} went past ${head.id} and delayed its start from ${alone} to ${now} ms`,
+  );
+}
+
+function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]): boolean {
+  const { teams, phases } = rulesOf(policy);
+  const isPlain = teams.shapes === undefined && !phases.includes("refill") && calendar.size === 0;
+  return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
+}
+
+/** `null`: it fits at no instant at which something is expected to end. */
+function earliestStartMs(
+  state: ReadonlyState,
+  head: Workload,
+  { without, nowMs }: { readonly without: ReadonlySet<AttemptId>; readonly nowMs: number },
+): number | null {
+  const running = [...state.attempts.values()]
+    .filter(({ id }) => !without.has(id))
+    .map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
+  const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
+  for (const startMs of instants) {
+    // Who was asked to leave counts as gone from the next instant on.
+    const there = running.filter(
+      ({ attempt, endMs }) => endMs > startMs && (attempt.stop === null || startMs === nowMs),
+    );
+    const attempts = new Map(there.map(({ attempt }) => [attempt.id, attempt]));
+    const then: ReadonlyState = Object.assign(Object.create(state) as ReadonlyState, { attempts });
+    if (feasibility(then).couldNow(requestOf(head))) return startMs;
+  }
+  return null;
+}
+
+/** What runs over its time ends at any moment. */
+function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
+  const spec = specOf(state, attempt);
+  return spec === undefined ? nowMs + 1 : Math.max(nowMs + 1, expectedEndMs(state, attempt, spec));
+}
+
+function expectedEndMs(
+  { policy }: ReadonlyState,
+  { stop, startedAtMs, placedAtMs, prediction }: Attempt,
+  { walltimeMs, graceTimeoutMs }: WorkloadSpec,
+): number {
+  if (stop !== null) return (stop.checkpointUntilMs ?? stop.atMs) + graceTimeoutMs;
+  const lastsMs = prediction?.durationMs ?? walltimeMs ?? rulesOf(policy).backfill.assumedWalltimeMs;
+  return (startedAtMs ?? placedAtMs) + lastsMs;
+}

@@ -1,0 +1,115 @@
+/**
+ * Bounds over time, followed from the events: how much of a budget is used up, what work waits for, and how often something is
+ * moved to gather what is idle.
+ */
+import type { Event, PromisedPlace, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
+import type { SimulatedRound } from "../run/simulation.ts";
+import { mustHold } from "./violation.ts";
+
+const HOUR_MS = 3_600_000;
+const MILLI = 1000;
+
+type Submitted = Event & { readonly kind: "workloadSubmitted" };
+
+export class Bounds {
+  /** What every workload was submitted to wait for, as far as it has not come about. */
+  readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
+  /** Moves that gather what is idle, by when and of what, the oldest first. */
+  #moves: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
+  /** Of each team with a budget: thousandths of accelerators times ms, counted by whoever holds them from round to round. */
+  readonly #used = new Map<TeamName, number>();
+  #rates: ReadonlyMap<TeamName, number> = new Map();
+  #atMs = 0;
+
+  onRound({ ready, engine: { state } }: SimulatedRound): void {
+    this.#use(state, ready.atMs);
+    for (const event of ready.events) {
+      if (event.kind === "workloadSubmitted" && event.waitsFor !== undefined)
+        this.#awaited.set(event.workloadId, event.waitsFor);
+      if (event.kind === "workloadEnded") this.#settle(event);
+      if (event.kind === "gangPlaced") this.#mayStart(event);
+      if (event.kind === "evictionPlanned" && event.pairsGathered !== undefined) this.#onMove(state, event);
+    }
+    mustKeepBudgets(state, this.#used);
+    this.#rates = ratesOf(state);
+  }
+
+  fork(): Bounds {
+    const copy = new Bounds();
+    for (const [id, waits] of this.#awaited) copy.#awaited.set(id, waits);
+    for (const [team, used] of this.#used) copy.#used.set(team, used);
+    copy.#moves = [...this.#moves];
+    copy.#rates = this.#rates;
+    copy.#atMs = this.#atMs;
+    return copy;
+  }
+
+  #settle({ workloadId, phase }: Event & { readonly kind: "workloadEnded" }): void {
+    for (const [id, waits] of this.#awaited) {
+      const left = waits.filter(
+        (wait) =>
+          wait.workloadId !== workloadId ||
+          (wait.on !== "any" && (wait.on === "artifact" || (wait.on === "ok") !== (phase === "succeeded"))),
+      );
+      this.#awaited.set(id, left);
+    }
+  }
+
+  /** What is produced, and not an end, is waited for elsewhere. */
+  #mayStart({ attemptId, workloadId }: Pick<PromisedPlace, "attemptId" | "workloadId">): void {
+    const wait = this.#awaited.get(workloadId)?.find(({ on }) => on !== "artifact");
+    mustHold(
+      wait === undefined,
+      () => `${attemptId} was placed, and ${wait?.workloadId}, which it waits for, has not ended ${wait?.on}`,
+    );
+  }
+
+  #onMove({ policy }: ReadonlyState, { atMs, workloadId }: Event & { readonly kind: "evictionPlanned" }): void {
+    const { movesPerHour = 0, restMs = 0 } = policy.defragment ?? {};
+    const last = this.#moves.findLast((move) => move.workloadId === workloadId);
+    mustHold(
+      last === undefined || atMs >= last.atMs + restMs,
+      () => `${workloadId} was moved at ${last?.atMs} ms and again at ${atMs}`,
+    );
+    this.#moves.push({ atMs, workloadId });
+    const lately = this.#moves.filter((move) => move.atMs > atMs - HOUR_MS).length;
+    mustHold(lately <= movesPerHour, () => `${lately} moves within an hour, the policy allows ${movesPerHour}`);
+  }
+
+  #use({ accounts }: ReadonlyState, nowMs: number): void {
+    for (const [team, rate] of this.#rates)
+      this.#used.set(team, (this.#used.get(team) ?? 0) + rate * (nowMs - this.#atMs));
+    for (const team of this.#used.keys()) if (!accounts.has(team)) this.#used.delete(team);
+    this.#atMs = nowMs;
+  }
+}
+
+/** What each team with a budget and everything below it uses up every ms, from placing to the end. */
+function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
+  const rates = new Map<TeamName, number>();
+  if (state.accounts.size === 0) return rates;
+  for (const { workloadId, workers, leaving = [] } of state.attempts.values()) {
+    const spec = state.workloads.get(workloadId)?.spec;
+    if (spec === undefined) continue;
+    const milli = [...workers, ...leaving].reduce((sum, { group }) => {
+      const shape = group === undefined ? spec.gang : (spec.gang.groups?.[group] ?? spec.gang);
+      return sum + shape.accelerators * (shape.profile === undefined ? (shape.shareMilli ?? MILLI) : Number.NaN);
+    }, 0);
+    for (let at: TeamName | null = spec.team; at !== null; at = state.teams.get(at)?.parent ?? null)
+      if (state.accounts.has(at)) rates.set(at, (rates.get(at) ?? 0) + milli);
+  }
+  return rates;
+}
+
+/** What uses up more accelerator-hours than its team may in all is recorded as such. What parts take is counted by the engine alone. */
+function mustKeepBudgets({ teams, accounts }: ReadonlyState, used: ReadonlyMap<TeamName, number>): void {
+  for (const [team, milliMs] of used) {
+    const { gpuHours, period } = teams.get(team)?.budget ?? {};
+    if (gpuHours === undefined || period !== "total" || Number.isNaN(milliMs)) continue;
+    const isSpent = accounts.get(team)?.crossed?.percent === 100;
+    mustHold(
+      isSpent || milliMs < gpuHours * HOUR_MS * MILLI,
+      () => `${team} has used ${milliMs / MILLI / HOUR_MS} of ${gpuHours} hours, and nobody says that they are used up`,
+    );
+  }
+}

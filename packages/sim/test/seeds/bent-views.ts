@@ -1,0 +1,30 @@
+/** What a planted bug bends, and views of a state in which something is otherwise than it is. */
+import type { Attempt, Input, Ready, ReadonlyState, Team, WorkloadSpec } from "@headroom/engine";
+
+export interface PlantedBug {
+  readonly name: string;
+  /** What a checker says of it. */
+  readonly found: RegExp;
+  readonly bendState?: (state: ReadonlyState) => ReadonlyState;
+  readonly bendReady?: (ready: Ready, state: ReadonlyState) => Ready;
+  readonly bendInputs?: (inputs: readonly Input[]) => readonly Input[];
+  readonly bendSnapshot?: (text: string) => string;
+}
+
+/** The state with some fields replaced; getters of the real one stay live. */
+export const view = (state: ReadonlyState, fields: Partial<ReadonlyState>): ReadonlyState =>
+  Object.assign(Object.create(state) as ReadonlyState, fields);
+
+export const withAll = <Key, Value>(
+  all: ReadonlyMap<Key, Value>,
+  bend: (value: Value) => Value,
+): ReadonlyMap<Key, Value> => new Map([...all].map(([key, value]) => [key, bend(value)]));
+
+export const withAttempts = (state: ReadonlyState, bend: (attempt: Attempt) => Attempt): ReadonlyState =>
+  view(state, { attempts: withAll(state.attempts, bend) });
+
+export const withTeams = (state: ReadonlyState, bend: (team: Team) => Team): ReadonlyState =>
+  view(state, { teams: withAll(state.teams, bend) });
+
+export const withSpecs = (state: ReadonlyState, bend: (spec: WorkloadSpec) => WorkloadSpec): ReadonlyState =>
+  view(state, { workloads: withAll(state.workloads, (workload) => ({ ...workload, spec: bend(workload.spec) })) });

@@ -1,0 +1,242 @@
+/** Planted bugs about what lies beyond one placement: protected starts, windows, budgets, moves, users, data, neighbours, spares. */
+import type { CalendarEntry, Event, Input, Policy, Ready, ReadonlyState, Team } from "@headroom/engine";
+import { view, withAll, withAttempts, withSpecs, withTeams, type PlantedBug } from "./bent-views.ts";
+
+const withCalendar = (state: ReadonlyState, bend: (entry: CalendarEntry) => CalendarEntry): ReadonlyState =>
+  view(state, { calendar: withAll(state.calendar, (item) => ({ ...item, entry: bend(item.entry) })) });
+
+const withMoves = (state: ReadonlyState, bend: Partial<NonNullable<Policy["defragment"]>>): ReadonlyState => {
+  const { defragment, ...policy } = state.policy;
+  return defragment === undefined
+    ? state
+    : view(state, { policy: { ...policy, defragment: { ...defragment, ...bend } } });
+};
+
+const withEvents = (ready: Ready, bend: (event: Event) => readonly Event[]): Ready => ({
+  ...ready,
+  events: ready.events.flatMap(bend),
+});
+
+/** The engine is told of another policy, or of other teams, than those who watch it. */
+const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
+  inputs.map((input) => (input.kind === "setPolicy" ? { ...input, policy: bend(input.policy) } : input));
+
+const toldOfTeams = (inputs: readonly Input[], bend: (team: Team) => Team): readonly Input[] =>
+  inputs.map((input) => (input.kind === "apply" ? { ...input, teams: input.teams.map(bend) } : input));
+
+const overBudget = (team: Team, over: "warn" | "hold" | "stop"): Team =>
+  team.budget === undefined ? team : { ...team, budget: { ...team.budget, over } };
+
+const reserving = (policy: Policy, reserve: "none" | "head"): Policy => ({
+  ...policy,
+  backfill: { ...(policy.backfill ?? { depth: 1, assumedWalltimeMs: 86_400_000 }), reserve },
+});
+
+const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
+
+const hasSpares = ({ nodes }: ReadonlyState): boolean => [...nodes.values()].some(({ spare }) => spare === true);
+
+/** Lost workers get their new places where their gang did not ask to lie: in another domain than the others, or on other nodes. */
+function elsewhere(ready: Ready, state: ReadonlyState): Ready {
+  return withEvents(ready, (event) => {
+    if (event.kind !== "workersReplaced") return [event];
+    const attempt = state.attempts.get(event.attemptId);
+    const spec = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec;
+    const asked = Object.entries(spec?.nodeSelector ?? {});
+    const [first] = event.workers;
+    const own = first === undefined ? undefined : state.nodes.get(first.node);
+    const other = [...state.nodes.values()].find(
+      ({ fabric, labels }) => fabric[0] !== own?.fabric[0] || asked.some(([label, value]) => labels?.[label] !== value),
+    );
+    if (other === undefined) return [event];
+    return [{ ...event, workers: event.workers.map((worker) => ({ ...worker, node: other.id })) }];
+  });
+}
+
+export const plantedInBounds: readonly PlantedBug[] = [
+  {
+    name: "work goes past a protected start and delays it",
+    found: /went past w\d+ and delayed its start/,
+    bendInputs: (inputs) => withPolicies(inputs, (policy) => reserving(policy, "none")),
+    bendState: (state) => view(state, { policy: reserving(state.policy, "head") }),
+  },
+  {
+    name: "of two that are alike the second goes first",
+    found: /which is like it and comes first, waits/,
+    bendState: (state) =>
+      state.policy.whenHeadBlocked === "skip" && (state.policy.backfill?.reserve ?? "none") === "none"
+        ? view(state, { workloads: withAll(state.workloads, (each) => ({ ...each, ordinal: -each.ordinal })) })
+        : state,
+  },
+  {
+    name: "more is moved within an hour than the policy allows",
+    found: /moves within an hour, the policy allows 0/,
+    bendState: (state) => withMoves(state, { movesPerHour: 0 }),
+  },
+  {
+    name: "what was moved is moved again before it has rested",
+    found: /was moved at \d+ ms and again at/,
+    bendReady: (ready) =>
+      withEvents(ready, (event) =>
+        event.kind === "evictionPlanned" && event.pairsGathered !== undefined ? [event, event] : [event],
+      ),
+  },
+  {
+    name: "moves cost more than they gain",
+    found: /loses \d+ ms by a move/,
+    bendState: (state) => withMoves(state, { lossPerPairMs: 0 }),
+  },
+  {
+    name: "moves are made at any time",
+    found: /outside of the policy's times/,
+    bendState: (state) => withMoves(state, { during: { times: never, lastsMs: 1 } }),
+  },
+  {
+    name: "moves gather less than they say",
+    found: /is said to gather \d+ pairs/,
+    bendReady: (ready) =>
+      withEvents(ready, (event) =>
+        event.kind === "evictionPlanned" && event.pairsGathered !== undefined
+          ? [{ ...event, pairsGathered: event.pairsGathered + 1 }]
+          : [event],
+      ),
+  },
+  {
+    name: "work is placed where it runs into a window",
+    found: /where it may run into/,
+    bendState: (state) =>
+      withCalendar(state, (entry) =>
+        // Where there are spares, the calendar is looked at for them too.
+        entry.kind === "tariff" || entry.startMs <= state.nowMs || hasSpares(state)
+          ? entry
+          : { ...entry, startMs: Math.max(state.nowMs + 1, entry.startMs - 5000) },
+      ),
+  },
+  {
+    name: "what is kept for one team is open to all",
+    found: /where it may run into|runs on in [\w-]+, which has begun/,
+    bendState: (state) =>
+      withCalendar(state, (entry) => {
+        if (entry.kind !== "reservation" || entry.team === undefined) return entry;
+        const { team: _team, ...rest } = entry;
+        return { ...rest, users: ["nobody"] };
+      }),
+  },
+  {
+    name: "a window begins and nobody leaves",
+    found: /runs on in [\w-]+, which has begun/,
+    bendState: (state) =>
+      withAttempts(state, (attempt) =>
+        attempt.stop?.reason === "nodeDrained"
+          ? { ...attempt, stop: null, phase: attempt.startedAtMs === null ? "launching" : "running" }
+          : attempt,
+      ),
+  },
+  {
+    name: "work starts beyond a budget",
+    found: /was started with the budget of [\w-]+ used up/,
+    bendInputs: (inputs) => toldOfTeams(inputs, (team) => overBudget(team, "warn")),
+    bendState: (state) => withTeams(state, (team) => overBudget(team, "hold")),
+  },
+  {
+    name: "what runs beyond a budget that stops it runs on",
+    found: /runs on with its team's budget used up/,
+    bendInputs: (inputs) => toldOfTeams(inputs, (team) => overBudget(team, "hold")),
+    bendState: (state) => withTeams(state, (team) => overBudget(team, "stop")),
+  },
+  {
+    name: "half of what is used up is not counted",
+    found: /and nobody says that they are used up/,
+    bendState: (state) =>
+      withTeams(state, (team) =>
+        team.budget?.gpuHours === undefined
+          ? team
+          : { ...team, budget: { ...team.budget, gpuHours: team.budget.gpuHours / 2 } },
+      ),
+  },
+  {
+    name: "restricted work leaves its places",
+    found: /does not admit what is under rule/,
+    bendState: (state) =>
+      view(state, {
+        pools: withAll(state.pools, (pool) => ({ ...pool, data: { ...pool.data, rules: [] } })),
+      }),
+  },
+  {
+    name: "work that keeps apart lies together",
+    found: /lie too near to each other/,
+    bendState: (state) =>
+      withSpecs(state, (spec) =>
+        spec.gang.apart === undefined ? spec : { ...spec, gang: { ...spec.gang, apart: { alone: true } } },
+      ),
+  },
+  {
+    name: "one user holds more than one may",
+    found: /past what one user may hold/,
+    bendState: (state) =>
+      withTeams(state, ({ userLimit, ...team }) =>
+        userLimit === undefined
+          ? team
+          : {
+              ...team,
+              userLimit: Object.fromEntries(Object.entries(userLimit).map(([type, most]) => [type, most >> 1])),
+            },
+      ),
+  },
+  {
+    name: "work that waits for cheap power starts at any price",
+    found: /was started while power is too dear for it/,
+    bendState: (state) =>
+      withCalendar(state, (entry) => (entry.kind === "tariff" ? { ...entry, microUsdPerKwh: 1000 } : entry)),
+  },
+  {
+    name: "work starts before its time",
+    found: /was started before \d+ ms/,
+    bendState: (state) =>
+      withSpecs(state, (spec) =>
+        spec.notBeforeMs === undefined ? spec : { ...spec, notBeforeMs: spec.notBeforeMs + 10_000 },
+      ),
+  },
+  {
+    name: "work starts before that has ended which it comes after",
+    found: /which it waits for, has not ended/,
+    bendReady: (ready) => withEvents(ready, (event) => (event.kind === "workloadEnded" ? [] : [event])),
+  },
+  {
+    name: "spares are given away",
+    found: /is kept as a spare, and somebody has a place there/,
+    bendState: (state) => {
+      const given = new Set([...state.attempts.values()].map(({ workers }) => workers[0]?.node));
+      return view(state, {
+        nodes: withAll(state.nodes, (node) =>
+          given.has(node.id) && state.pools.get(node.pool)?.spares !== undefined ? { ...node, spare: true } : node,
+        ),
+      });
+    },
+  },
+  {
+    name: "lost workers come back in another domain",
+    found: /was not placed as it asked: ([\w-]+ lacks labels|it does not lie within one|slices of)/,
+    bendReady: elsewhere,
+  },
+  {
+    name: "parts of one accelerator overlap",
+    found: /a slice of .* is given out twice/,
+    bendState: (state) =>
+      withAttempts(state, (attempt) => ({
+        ...attempt,
+        workers: attempt.workers.map((worker) =>
+          worker.slice === undefined ? worker : { ...worker, accelerators: "0", slice: 0 },
+        ),
+      })),
+  },
+  {
+    name: "gangs shrink below their least",
+    found: /keeps \d+ workers, it needs \d+/,
+    bendState: (state) =>
+      withSpecs(state, ({ gang, ...spec }) => ({
+        ...spec,
+        gang: gang.minWorkers === undefined ? gang : { ...gang, minWorkers: gang.minWorkers + 1 },
+      })),
+  },
+];
