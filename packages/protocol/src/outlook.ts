@@ -40,6 +40,20 @@ export const change = z
     }),
     z.object({ kind: z.literal("widerSpread"), over: z.string(), ...fromTo, sentence }),
     z.object({ kind: z.literal("preemptible"), sentence }),
+    z.object({
+      kind: z.literal("dropApart"),
+      terms: z
+        .array(
+          z.union([
+            z.strictObject({ alone: z.literal(true) }),
+            z.strictObject({ of: z.string().meta({ description: "It would leave this set." }) }),
+            z.strictObject({ set: z.string(), within: z.string() }),
+            z.strictObject({ set: z.string(), over: z.string() }),
+          ]),
+        )
+        .meta({ description: "The ways of keeping apart that it would not say." }),
+      sentence,
+    }),
     z.object({ kind: z.literal("shorterWalltime"), fromMs: count.nullable(), toMs: count, sentence }),
     z.object({ kind: z.literal("fewerWorkers"), ...fromTo, group, sentence }),
     z.object({ kind: z.literal("fewerAccelerators"), ...fromTo, group, sentence }),
@@ -77,6 +91,26 @@ export const change = z
         .meta({
           description: "All that are used up and keep it from starting; each up to the next whole GPU-hour or dollar.",
         }),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("resumeNodes"),
+      nodes: z.array(z.string()).meta({ description: "Drained nodes that would take work again." }),
+      sentence,
+    }),
+    z.object({
+      kind: z.literal("laterWindow"),
+      name: z.string(),
+      window: z.enum(["maintenance", "reservation"]),
+      fromMs: instantMs.meta({ description: "When it begins." }),
+      toMs: instantMs.meta({ description: "When it would begin; it would last as long." }),
+      sentence,
+    }),
+    z.object({ kind: z.literal("fewerSpares"), pool: z.string(), ...fromTo, sentence }),
+    z.object({
+      kind: z.literal("admitData"),
+      rule: z.string(),
+      pools: z.array(z.string()).meta({ description: "Pools that would admit work under the rule." }),
       sentence,
     }),
     z.object({

@@ -1,5 +1,5 @@
 /** What would start work, for people: each change in one sentence, with the command where there is one. */
-import type { Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
+import type { ApartTerm, Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
@@ -53,6 +53,18 @@ function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
       if (change.user !== undefined)
         return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
       return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
+    case "dropApart":
+      return `Let it ${change.terms.map(apartText).join(" and ")}.`;
+    case "resumeNodes":
+      return `Resume what is drained: ${change.nodes.map((node) => `headroom resume ${node}`).join(", ")}.`;
+    case "laterWindow": {
+      const times = `at ${writeInstant(change.toMs)} instead of ${writeInstant(change.fromMs)}`;
+      return `Let the ${change.window} ${change.name} begin ${times}, ${durationText(change.toMs - change.fromMs)} later.`;
+    }
+    case "fewerSpares":
+      return `Keep ${plural(change.to, "spare")} in pool ${change.pool} instead of ${grouped(change.from)}.`;
+    case "admitData":
+      return `Admit work under the rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
       const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
       const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - state.nowMs))}`;
@@ -69,6 +81,13 @@ function amountText(resource: string, amount: number): string {
   if (resource === "cores") return coresText(amount);
   if (resource === "memory") return `${memoryText(amount)} of memory`;
   return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+}
+
+function apartText(term: ApartTerm): string {
+  if ("alone" in term) return "share its nodes with others (apart.exclusive)";
+  if ("of" in term) return `leave the set ${term.of}, from which others keep away (apart.sets)`;
+  const where = "over" in term ? `where the ${term.over} is the same` : `within one ${term.within}`;
+  return `lie ${where} with work of the set ${term.set} (apart.from)`;
 }
 
 const budgetText = ({ team, resource, from, to }: LargerBudget): string =>

@@ -1,4 +1,4 @@
-import { defaultPolicy } from "@headroom/engine";
+import { defaultPolicy, nodeId, poolName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { startingChangesView } from "./outlook-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
@@ -61,4 +61,51 @@ describe("what keeps work from being asked at all", () => {
       "Raise the budget of team nlp from 4 GPU-hours to 11 GPU-hours and the budget of team lab from 10 GPU-hours to 11 GPU-hours.",
     ]);
   });
+});
+
+describe("what others could do", () => {
+  const HOUR_MS = 3_600_000;
+
+  it("is resuming as few drained nodes as will do, or moving what is planned for them", () => {
+    const fleet = SmallFleet.withNodes(3, 4);
+    for (const id of ["n1", "n2"]) fleet.command({ kind: "drainNode", nodeId: nodeId(id), running: "wait" });
+    const planned = { kind: "maintenance", nodes: [nodeId("n0")], startMs: 2 * HOUR_MS, endMs: 5 * HOUR_MS } as const;
+    fleet.apply({ calendar: [{ ...planned, name: "cooling" }] });
+    const long = fleet.submit("long", { gang: { accelerators: 4 }, walltimeMs: 4 * HOUR_MS });
+    expect(sentences(fleet, long)).toEqual([
+      "Ask for a walltime of 1 h 55 min instead of 4 h.",
+      "Resume what is drained: headroom resume n1.",
+      "Let the maintenance cooling begin at 1970-01-01T04:01:00Z instead of 1970-01-01T02:00:00Z, 2 h 1 min later.",
+      "Add 1 node like n0.",
+    ]);
+    fleet.stop(long);
+    const gang = fleet.submit("gang", { gang: { workers: 2, accelerators: 4 }, walltimeMs: HOUR_MS });
+    expect(sentences(fleet, gang)).toContain("Resume what is drained: headroom resume n1.");
+    fleet.stop(gang);
+    const wide = fleet.submit("wide", { gang: { workers: 3, accelerators: 4 }, walltimeMs: HOUR_MS });
+    expect(sentences(fleet, wide)).toContain("Resume what is drained: headroom resume n1, headroom resume n2.");
+  });
+
+  it("is keeping fewer spares, admitting its data, or lying nearer", () => {
+    const fleet = SmallFleet.withNodes(2, 4);
+    const pool = fleet.engine.state.pools.get(poolName("H100"));
+    if (pool === undefined) throw new Error("no pool");
+    fleet.apply({ pools: [{ ...pool, spares: 1 }] });
+    fleet.submit("first", { gang: { accelerators: 2, apart: { sets: ["noisy"] } } });
+    const tight = fleet.submit("tight", { gang: { accelerators: 4 } });
+    expect(sentences(fleet, tight)).toContain("Keep 0 spares in pool H100 instead of 1.");
+    fleet.stop(tight);
+    const secret = fleet.submit("secret", { data: { rule: "secret" } });
+    expect(sentences(fleet, secret)).toEqual(["Admit work under the rule secret to the pool H100."]);
+    const quiet = fleet.submit("quiet", { gang: { apart: { from: [{ set: "noisy", within: "node" }] } } });
+    expect(sentences(fleet, quiet)).toContain("Let it lie within one node with work of the set noisy (apart.from).");
+  });
+});
+
+it("submits in its place what is of the same user", () => {
+  const fleet = SmallFleet.withNodes(2, 4);
+  fleet.define({ name: "lab", parent: null, limit: {}, userLimit: { accelerators: 4 } });
+  fleet.submit("first", { team: "lab", gang: { accelerators: 4 } });
+  const second = fleet.submit("second", { team: "lab", gang: { accelerators: 4 } });
+  expect(kinds(fleet, second)).toEqual(["largerLimit", "afterEnds"]);
 });

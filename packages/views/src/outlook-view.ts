@@ -129,6 +129,9 @@ function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): C
   if (change.kind === "dropSelector") return { ...change, labels: [...change.labels], sentence };
   if (change.kind === "dropOffPeak") return { ...change, conditions: [...change.conditions], sentence };
   if (change.kind === "largerBudget") return { ...change, budgets: [...change.budgets], sentence };
+  if (change.kind === "dropApart") return { ...change, terms: [...change.terms], sentence };
+  if (change.kind === "resumeNodes") return { ...change, nodes: [...change.nodes], sentence };
+  if (change.kind === "admitData") return { ...change, pools: [...change.pools], sentence };
   return { ...change, sentence };
 }
 

@@ -4,7 +4,8 @@
  * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last. Where a
  * gang has groups, `group` names the one that is meant.
  */
-import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { ApartFrom } from "../model/apart.ts";
+import type { NodeId, PoolName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { OffPeakCondition } from "../model/workload.ts";
 
 export type Change =
@@ -30,6 +31,8 @@ export type Change =
   | { readonly kind: "widerSpread"; readonly over: string; readonly from: number; readonly to: number }
   /** It may be evicted for others. */
   | { readonly kind: "preemptible" }
+  /** It does not keep apart in these ways, and is of none of these sets any more. */
+  | { readonly kind: "dropApart"; readonly terms: readonly ApartTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
   /** Of an elastic gang: fewer at the least. */
   | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
@@ -57,6 +60,20 @@ export type Change =
     }
   /** Of every budget that is used up and keeps it from starting, the least whole GPU-hours or dollars that are more than was used. */
   | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
+  /** These nodes, which are drained, take work again. */
+  | { readonly kind: "resumeNodes"; readonly nodes: readonly NodeId[] }
+  /** The window begins so much later, in whole minutes, and lasts as long. */
+  | {
+      readonly kind: "laterWindow";
+      readonly name: string;
+      readonly window: "maintenance" | "reservation";
+      readonly fromMs: number;
+      readonly toMs: number;
+    }
+  /** Fewer nodes of the pool are kept as spares. */
+  | { readonly kind: "fewerSpares"; readonly pool: PoolName; readonly from: number; readonly to: number }
+  /** Work under the rule that its data are under may run in these pools as well. */
+  | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
   /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
   | {
       readonly kind: "afterEnds";
@@ -66,6 +83,9 @@ export type Change =
     }
   /** Nodes like this one have joined. */
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
+
+/** `alone`: nobody else is on its nodes. `of`: it belongs to the set. Else whom it keeps away from, and where. */
+export type ApartTerm = { readonly alone: true } | { readonly of: string } | ApartFrom;
 
 /** A budget of a team; money in micro-dollars. */
 export interface LargerBudget {
@@ -87,6 +107,7 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "widerFabric",
   "widerSpread",
   "preemptible",
+  "dropApart",
   "shorterWalltime",
   "fewerWorkers",
   "fewerAccelerators",
@@ -96,6 +117,10 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "largerGuarantee",
   "largerLimit",
   "largerBudget",
+  "resumeNodes",
+  "laterWindow",
+  "fewerSpares",
+  "admitData",
   "afterEnds",
   "moreNodes",
 ];

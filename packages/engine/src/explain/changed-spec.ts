@@ -1,8 +1,10 @@
 /** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
+import type { ApartSpec } from "../model/apart.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../model/gang.ts";
 import type { FabricSpec, GangGroup, GangSpec, OffPeakCondition, WorkloadSpec } from "../model/workload.ts";
+import { canonicalJson } from "../state/canonical.ts";
 import { unreachable } from "../state/unreachable.ts";
-import type { Change } from "./change.ts";
+import type { ApartTerm, Change } from "./change.ts";
 
 export type OwnChange = Extract<
   Change,
@@ -16,6 +18,7 @@ export type OwnChange = Extract<
       | "widerFabric"
       | "widerSpread"
       | "preemptible"
+      | "dropApart"
       | "shorterWalltime"
       | "fewerWorkers"
       | "fewerAccelerators"
@@ -67,6 +70,8 @@ function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
       return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
     case "preemptible":
       return { ...spec, preemptible: true };
+    case "dropApart":
+      return lessApart(spec, change.terms);
     case "shorterWalltime":
       return { ...spec, walltimeMs: change.toMs };
     case "fewerWorkers": {
@@ -90,6 +95,27 @@ const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec 
   ...spec,
   gang: { ...spec.gang, ...changes },
 });
+
+/** The terms of work that keeps apart, or from which others do. */
+export const apartTerms = ({ sets = [], from = [], alone }: ApartSpec): readonly ApartTerm[] => [
+  ...(alone === undefined ? [] : [{ alone }]),
+  ...from,
+  ...sets.map((of) => ({ of })),
+];
+
+function lessApart(spec: WorkloadSpec, dropped: readonly ApartTerm[]): WorkloadSpec {
+  const { apart = {}, ...gang } = spec.gang;
+  const gone = new Set(dropped.map((term) => canonicalJson(term)));
+  const kept = apartTerms(apart).filter((term) => !gone.has(canonicalJson(term)));
+  const sets = kept.flatMap((term) => ("of" in term ? [term.of] : []));
+  const from = kept.flatMap((term) => ("set" in term ? [term] : []));
+  const left: ApartSpec = {
+    ...(sets.length === 0 ? {} : { sets }),
+    ...(from.length === 0 ? {} : { from }),
+    ...(kept.some((term) => "alone" in term) ? { alone: true } : {}),
+  };
+  return { ...spec, gang: kept.length === 0 ? gang : { ...gang, apart: left } };
+}
 
 /** Where no condition is left it does not wait for power at all. */
 function withoutConditions(spec: WorkloadSpec, conditions: readonly OffPeakCondition[]): WorkloadSpec {

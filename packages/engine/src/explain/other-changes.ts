@@ -25,7 +25,17 @@ import type { Values } from "./values.ts";
 
 export type OtherChange = Extract<
   Change,
-  { readonly kind: "largerGuarantee" | "largerLimit" | "afterEnds" | "moreNodes" }
+  {
+    readonly kind:
+      | "largerGuarantee"
+      | "largerLimit"
+      | "resumeNodes"
+      | "laterWindow"
+      | "fewerSpares"
+      | "admitData"
+      | "afterEnds"
+      | "moreNodes";
+  }
 >;
 
 /** Values of one kind, what happens when one of them comes about, and how they are looked at before any is tried. */

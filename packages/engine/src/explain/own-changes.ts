@@ -7,6 +7,7 @@ import { longestDurationMs, roundedDownMs } from "../schedule/backfill/planned-d
 import { NODE_LEVEL } from "../state/fabric-index.ts";
 import { compareText } from "../state/canonical.ts";
 import type { World } from "../state/world.ts";
+import { apartTerms } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
@@ -24,6 +25,7 @@ export function ownChanges(world: World, { spec, runs }: Asking, nowMs: number):
     fewerLabels(spec),
     widerSpread(spec),
     preemptible(world, spec),
+    lessApart(spec),
     shorterWalltime(world, spec, nowMs),
     // A priority is that of the whole workload: what waits of an array does not pass what runs of it.
     ...(runs ? [] : [higherPriority(world, spec)]),
@@ -57,13 +59,13 @@ function otherTypes({ capacity }: World, { acceleratorTypes, gang }: WorkloadSpe
   return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
 }
 
-/** More labels than this are not taken apart in every way. */
-const LABELS_TAKEN_APART = 6;
+/** More labels, or ways of keeping apart, than this are not taken apart in every way. */
+const TAKEN_APART_MAX = 6;
 
 /** Every set of labels, those of fewer labels first. */
 function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
   const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
-  if (labels.length > LABELS_TAKEN_APART) return listed([{ kind: "dropSelector", labels }]);
+  if (labels.length > TAKEN_APART_MAX) return listed([{ kind: "dropSelector", labels }]);
   return listed(everySet(labels).map((set) => ({ kind: "dropSelector", labels: set })));
 }
 
@@ -97,14 +99,23 @@ function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
 const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
   listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
 
+/** Every set of the ways in which it keeps apart, those of fewer first. */
+function lessApart({ gang: { apart = {} } }: WorkloadSpec): Values<OwnChange> {
+  const terms = apartTerms(apart);
+  const sets = terms.length > TAKEN_APART_MAX ? [terms] : everySet(terms);
+  return listed(sets.map((set) => ({ kind: "dropApart", terms: set })));
+}
+
 /**
- * What a shorter walltime brings: it ends before a protected start, or, where the shortest goes first, it goes before others.
+ * What a shorter walltime brings: it ends before a protected start or before a window of the calendar, or, where the shortest goes first, it goes before others.
  * In each case the longest that does is the one to try.
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
   const durationMs = longestDurationMs(world.rules, spec);
   const thresholds = new Set(world.reservations.map(({ startMs }) => roundedDownMs(startMs - nowMs)));
+  for (const { window } of world.calendar.windows)
+    thresholds.add(roundedDownMs(window.startMs - nowMs - spec.graceTimeoutMs));
   if (world.rules.order.includes("walltime"))
     for (const { walltimeMs } of waitingSpecs(world)) {
       // Whoever states one goes before all who state none.

@@ -13,6 +13,7 @@ import { CHANGE_KINDS } from "./change.ts";
 import type { Change, StartingChange, WouldStart } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
+import { admittedData, fewerSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
 import { afterEnds, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import type { OtherHope } from "./other-hope.ts";
@@ -148,6 +149,10 @@ function findOther(question: Question): readonly StartingChange[] {
   const lines = [
     ...largerGuarantees(world, found),
     ...largerLimits(world, found),
+    ...resumedNodes(world, found),
+    ...laterWindows(world, found),
+    ...fewerSpares(world, found),
+    ...admittedData(world, found),
     afterEnds(world, trials.nowMs),
     ...moreNodes(world, found),
   ];
@@ -185,6 +190,9 @@ function onePerKind(changes: readonly StartingChange[]): readonly StartingChange
 
 function stepOf(change: Change): number {
   if (change.kind === "largerLimit" || change.kind === "largerGuarantee") return change.to - (change.from ?? 0);
+  if (change.kind === "resumeNodes") return change.nodes.length;
+  if (change.kind === "laterWindow") return change.toMs - change.fromMs;
+  if (change.kind === "fewerSpares") return change.from - change.to;
   return change.kind === "moreNodes" ? change.count : 0;
 }
 

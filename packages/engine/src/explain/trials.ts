@@ -25,6 +25,8 @@ import { couldStart } from "./probe.ts";
 /** A fork with the work in question in it. */
 export interface Stage {
   readonly engine: Engine;
+  /** Whose work it is. */
+  readonly actor: string;
   /** The work in question; `null` while it is not submitted, or was refused. */
   target: WorkloadId | null;
   /** Whether more was recorded than is taken back or stated anew by the next trial: then the stage is of no more use. */
@@ -37,10 +39,13 @@ type Body = Command extends infer Each
     : never
   : never;
 
+/** Whoever tries something; what is submitted in place of other work is of whoever submitted that. */
+const TRIAL = "trial";
+
 /** A command of somebody who tries something. */
 export const trialCommand = (body: Body): Command => ({
   commandId: commandId("trial"),
-  actor: "trial",
+  actor: TRIAL,
   idempotencyKey: null,
   ...body,
 });
@@ -67,7 +72,8 @@ export class Trials {
 
   /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet, or as of this spec, without a round. */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
-    const stage: Stage = { engine: forkEngine(this.#live), target, isUsed: false };
+    const { actor = TRIAL } = target === null ? {} : (this.#live.state.workloads.get(target) ?? {});
+    const stage: Stage = { engine: forkEngine(this.#live), actor, target, isUsed: false };
     if (target === null && spec !== null) this.#takeIn(stage, this.#inPlaceOf(stage, spec));
     return stage;
   }
@@ -124,9 +130,9 @@ export class Trials {
   }
 
   /** What runs of an array goes on: only what waits of it gives way. */
-  #inPlaceOf({ engine, target }: Stage, spec: WorkloadSpec): readonly Input[] {
-    const submission = trialCommand({ kind: "submitWorkload", spec });
+  #inPlaceOf({ engine, target, actor }: Stage, spec: WorkloadSpec): readonly Input[] {
     const replaced = target === null ? undefined : engine.state.workloads.get(target);
+    const submission = { ...trialCommand({ kind: "submitWorkload", spec }), actor };
     if (replaced === undefined || replaced.endedAtMs !== null) return [submission];
     const kind = replaced.activeAttempts.length > 0 ? "holdWorkload" : "stopWorkload";
     return [trialCommand({ kind, workloadId: replaced.id }), submission];

@@ -4,12 +4,16 @@
  */
 import { nodeId, restoreEngine } from "../../src/index.ts";
 import type {
+  ApartFrom,
+  ApartSpec,
+  ApartTerm,
   Attempt,
   Change,
   Engine,
   GangSpec,
   Input,
   LargerBudget,
+  Pool,
   Ready,
   Team,
   Workload,
@@ -86,6 +90,8 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
       return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
     case "preemptible":
       return { ...spec, preemptible: true };
+    case "dropApart":
+      return { ...spec, gang: { ...spec.gang, apart: withoutTerms(spec.gang.apart ?? {}, change.terms) } };
     case "shorterWalltime":
       return { ...spec, walltimeMs: change.toMs };
     case "fewerWorkers":
@@ -106,6 +112,17 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
 function withOffPeak({ offPeak = {}, ...spec }: WorkloadSpec, dropped: readonly string[]): WorkloadSpec {
   const kept = Object.fromEntries(Object.entries(offPeak).filter(([field]) => !dropped.includes(field)));
   return Object.keys(kept).length === 0 ? spec : { ...spec, offPeak: kept };
+}
+
+function withoutTerms({ alone, from = [], sets = [] }: ApartSpec, terms: readonly ApartTerm[]): ApartSpec {
+  const isAlone = alone === true && !terms.some((term) => "alone" in term);
+  const isKept = (rule: ApartFrom): boolean =>
+    !terms.some((term) => "set" in term && JSON.stringify(term) === JSON.stringify(rule));
+  return {
+    ...(isAlone ? { alone: true } : {}),
+    from: from.filter(isKept),
+    sets: sets.filter((set) => !terms.some((term) => "of" in term && term.of === set)),
+  };
 }
 
 function raised(known: Team, { resource, to }: LargerBudget): Team {
@@ -129,6 +146,20 @@ function others(engine: Engine, workloadId: WorkloadId, change: Change): readonl
       const known = state.teams.get(change.team) as Team;
       const field = change.kind === "largerGuarantee" ? "guarantee" : change.user === undefined ? "limit" : "userLimit";
       return [applied({ teams: [{ ...known, [field]: { ...known[field], [change.resource]: change.to } }] })];
+    }
+    case "resumeNodes":
+      return change.nodes.map((nodeId) => command({ kind: "resumeNode", nodeId }));
+    case "laterWindow": {
+      const entry = state.calendar.get(change.name)?.entry;
+      if (entry === undefined || entry.kind === "tariff") throw new Error(`no window ${change.name}`);
+      const endMs = change.toMs + entry.endMs - entry.startMs;
+      return [applied({ calendar: [{ ...entry, startMs: change.toMs, endMs }] })];
+    }
+    case "fewerSpares":
+      return [applied({ pools: [{ ...(state.pools.get(change.pool) as Pool), spares: change.to }] })];
+    case "admitData": {
+      const pools = change.pools.map((name) => state.pools.get(name) as Pool);
+      return [applied({ pools: pools.map((known) => ({ ...known, data: { rules: [change.rule] } })) })];
     }
     case "afterEnds":
       return firstToEnd(engine, change.count).map(({ id }) => ({

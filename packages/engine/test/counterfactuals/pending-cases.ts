@@ -67,7 +67,11 @@ function nodesOf(dice: Dice): NodeSpec[] {
   });
 }
 
-const poolOf = (type: string): Pool => ({ ...pool(type), priceMicroUsdPerHour: 2 * MICRO_USD });
+const poolOf = (type: string, changes: Partial<Pool> = {}): Pool => ({
+  ...pool(type),
+  priceMicroUsdPerHour: 2 * MICRO_USD,
+  ...changes,
+});
 
 function teamsOf(dice: Dice, { guarantees = 3, limits = 6, ...of }: Situation): Team[] {
   const { guarantee = (each) => each.between(1, 6), limit = (each) => each.between(2, 8), budget } = of;
@@ -104,6 +108,7 @@ function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): Workl
   });
 }
 
+/** Dealt in turn, so that some hundred cases have each of them as often as its weight says; the worlds are drawn. */
 const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
 
 function waitingSpec(dice: Dice, name: string, wish: Changes): WorkloadSpec {
@@ -121,19 +126,23 @@ function waitingSpec(dice: Dice, name: string, wish: Changes): WorkloadSpec {
 export function pendingCase(seed: number): PendingCase | null {
   const dice = new Dice(seed);
   const life = new Life();
-  const situation = dice.pick(weighted);
+  const situation = weighted[seed % weighted.length] as Situation;
   const nodes = nodesOf(dice);
+  const pools = situation.pools?.(dice) ?? {};
   const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
   life.receive(
     applied({
       sites: [site],
-      pools: [poolOf("H100"), poolOf("A100")],
+      pools: ["H100", "A100"].map((type) => poolOf(type, pools[type])),
       teams: teamsOf(dice, situation),
       calendar: situation.calendar?.(dice) ?? [],
     }),
     command({ kind: "setPolicy", policy: policyOf(dice, situation.policies) }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
+  const drained = situation.drained?.(dice) ?? 0;
+  for (let count = 0; count < drained; count++)
+    life.receive(command({ kind: "drainNode", nodeId: dice.pick(nodes).id, running: "wait" }));
   const running = dice.between(situation.running >> 1, situation.running);
   for (let index = 0; index < running; index++)
     submit(life, runningSpec(dice, index, situation.fill), dice.roll(40) * 60_000);
@@ -147,7 +156,8 @@ export function pendingCase(seed: number): PendingCase | null {
   const pending = [...state.workloads.values()].filter(
     (workload) => workload.endedAtMs === null && waitingTaskCount(workload) > 0,
   );
-  const target = pending.find((workload) => workload.spec.name === "target") ?? pending[0];
+  const last = pending.find((workload) => workload.spec.name === "target");
+  const target = situation.asksFirst === true ? pending[0] : (last ?? pending[0]);
   return target === undefined ? null : { seed, engine: life.engine, nowMs: life.nowMs, workloadId: target.id };
 }
 

@@ -2,7 +2,8 @@
  * Ways of asking for more than there is, each with the world in which that is likely to be what keeps work waiting. What comes
  * of it is drawn: a situation may as well leave nothing waiting, or something for quite another reason.
  */
-import type { CalendarEntry, NodeSpec, Team } from "../../src/index.ts";
+import { poolName } from "../../src/index.ts";
+import type { CalendarEntry, NodeSpec, Pool, Team } from "../../src/index.ts";
 import type { spec } from "../lab/make.ts";
 import type { Dice } from "./dice.ts";
 
@@ -28,6 +29,12 @@ export interface Situation {
   readonly budget?: (dice: Dice) => Budget;
   /** What is planned. */
   readonly calendar?: (dice: Dice) => readonly CalendarEntry[];
+  /** So many nodes are drained, before anything runs. */
+  readonly drained?: (dice: Dice) => number;
+  /** It is the first of what waits that is asked about, not the last. */
+  readonly asksFirst?: true;
+  /** What the pool of each type says. */
+  readonly pools?: (dice: Dice) => Readonly<Record<string, Partial<Pool>>>;
   /** What each piece of running work is like. */
   readonly fill?: (dice: Dice) => Changes;
   /** Who waits already. */
@@ -42,6 +49,8 @@ const powerAt = (
 ): CalendarEntry => ({ kind: "tariff", name, when: { kind: "once", startMs, endMs }, ...figures });
 
 const any = ["default", "default", "default", "easy", "conservative", "fifo", "sjf"];
+/** Nobody who waits already is in the way. */
+const skipping = ["default", "fifo-skip", "fifo-skip"];
 const unbounded = { guarantees: 0, limits: 0 };
 
 /** More than is free. */
@@ -52,16 +61,16 @@ const shortfalls: readonly Situation[] = [
     running: 10,
     target: (dice) => ({ gang: { workers: dice.between(2, 6), accelerators: dice.pick([1, 2, 4]) } }),
   },
-  { weight: 1, policies: any, running: 12, target: (dice) => ({ gang: { accelerators: dice.pick([2, 3, 4]) } }) },
+  { weight: 2, policies: any, running: 12, target: (dice) => ({ gang: { accelerators: dice.pick([2, 3, 4]) } }) },
   {
-    weight: 1,
+    weight: 2,
     policies: any,
     running: 10,
     target: (dice) => ({ gang: { workers: dice.between(3, 5), minWorkers: dice.between(2, 3) } }),
   },
   {
-    weight: 12,
-    policies: any,
+    weight: 13,
+    policies: skipping,
     running: 8,
     ...unbounded,
     fill: (dice) => ({
@@ -84,18 +93,18 @@ const shortfalls: readonly Situation[] = [
 /** Wishes that what is free does not meet. */
 const wishes: readonly Situation[] = [
   {
-    weight: 12,
-    policies: any,
-    running: 3,
+    weight: 17,
+    policies: skipping,
+    running: 2,
     ...unbounded,
     target: (dice) => ({
-      acceleratorTypes: dice.pick([["A100"], ["A100"], ["H100"]]),
+      acceleratorTypes: dice.pick([["A100"], ["H100"], ["H100"]]),
       nodeSelector: { zone: dice.pick(["a", "b"]), disk: dice.pick(["ssd", "hdd"]) },
       gang: { accelerators: dice.pick([1, 2]) },
     }),
   },
   {
-    weight: 6,
+    weight: 10,
     policies: any,
     running: 3,
     ...unbounded,
@@ -111,7 +120,7 @@ const wishes: readonly Situation[] = [
     }),
   },
   {
-    weight: 6,
+    weight: 9,
     policies: any,
     running: 2,
     ...unbounded,
@@ -122,10 +131,74 @@ const wishes: readonly Situation[] = [
   },
 ];
 
+/** Where work may be, whoever is there. */
+const places: readonly Situation[] = [
+  {
+    weight: 12,
+    policies: skipping,
+    running: 9,
+    ...unbounded,
+    fill: () => ({ gang: { workers: 1, accelerators: 3, apart: { sets: ["noisy"] } } }),
+    target: (dice) => ({
+      acceleratorTypes: [],
+      gang: {
+        accelerators: dice.pick([0, 1]),
+        apart: dice.pick<NonNullable<NonNullable<Changes["gang"]>["apart"]>>([
+          { alone: true },
+          { from: [{ set: "noisy", within: "node" }] },
+          { alone: true, sets: ["quiet"] },
+          { sets: ["quiet"], from: [{ set: "noisy", within: "leaf" }] },
+        ]),
+      },
+    }),
+  },
+  {
+    weight: 12,
+    policies: any,
+    running: 2,
+    ...unbounded,
+    pools: (dice) =>
+      dice.pick([{}, {}, { H100: { data: { rules: ["secret"] } } }, { A100: { data: { rules: ["secret"] } } }]),
+    target: (dice) => ({ data: { rule: "secret" }, acceleratorTypes: dice.pick([["H100"], ["H100"], []]) }),
+  },
+  {
+    weight: 12,
+    policies: any,
+    running: 3,
+    ...unbounded,
+    calendar: (dice) => {
+      const startMs = dice.pick([0, 8, 8, 16]) * HOUR_MS;
+      return dice.pick([["H100"], ["H100", "A100"]]).map((type) => ({
+        kind: "maintenance" as const,
+        name: `work on ${type}`,
+        pool: poolName(type),
+        startMs,
+        endMs: startMs + 30 * HOUR_MS,
+      }));
+    },
+    target: (dice) => ({ acceleratorTypes: ["H100"], walltimeMs: dice.pick([null, 20 * HOUR_MS, 40 * HOUR_MS]) }),
+  },
+];
+
+/** Nodes that are there and take no work. */
+const unused: readonly Situation[] = [
+  {
+    weight: 16,
+    policies: any,
+    running: 8,
+    ...unbounded,
+    asksFirst: true,
+    drained: (dice) => dice.between(1, 2),
+    pools: (dice) => ({ H100: { spares: dice.between(1, 2) } }),
+    fill: () => ({ gang: { workers: 1, accelerators: 4 } }),
+    target: (dice) => ({ gang: { accelerators: dice.pick([1, 2, 4]) } }),
+  },
+];
+
 /** What somebody else has, or has a right to. */
 const rights: readonly Situation[] = [
   {
-    weight: 6,
+    weight: 7,
     policies: ["default"],
     running: 10,
     ...unbounded,
@@ -138,7 +211,7 @@ const rights: readonly Situation[] = [
     target: (dice) => ({ team: "t1", gang: { accelerators: dice.pick([1, 2, 4]) } }),
   },
   {
-    weight: 15,
+    weight: 1,
     policies: ["default", "easy", "conservative"],
     running: 5,
     before: (nodes) => ({
@@ -150,7 +223,7 @@ const rights: readonly Situation[] = [
     target: (dice) => ({ priority: -1, acceleratorTypes: ["H100"], walltimeMs: dice.pick([5, 20, 60]) * HOUR_MS }),
   },
   {
-    weight: 6,
+    weight: 11,
     policies: ["default"],
     running: 4,
     guarantees: 1,
@@ -163,9 +236,9 @@ const rights: readonly Situation[] = [
     }),
   },
   {
-    weight: 7,
+    weight: 11,
     policies: any,
-    running: 5,
+    running: 3,
     guarantees: 0,
     limits: 1,
     limit: (dice) => dice.between(1, 3),
@@ -180,16 +253,16 @@ const rights: readonly Situation[] = [
 
 /** It is not its time, or its team's money has run out. */
 const times: readonly Situation[] = [
-  { weight: 5, policies: any, running: 3, ...unbounded, target: () => ({ hold: true }) },
+  { weight: 9, policies: any, running: 3, ...unbounded, target: () => ({ hold: true }) },
   {
-    weight: 5,
+    weight: 8,
     policies: any,
     running: 3,
     ...unbounded,
     target: (dice) => ({ notBeforeMs: dice.between(100, 200) * HOUR_MS, gang: { workers: dice.pick([1, 2]) } }),
   },
   {
-    weight: 6,
+    weight: 9,
     policies: any,
     running: 3,
     ...unbounded,
@@ -208,7 +281,7 @@ const times: readonly Situation[] = [
     }),
   },
   {
-    weight: 7,
+    weight: 11,
     policies: any,
     running: 5,
     ...unbounded,
@@ -225,4 +298,4 @@ const times: readonly Situation[] = [
   },
 ];
 
-export const situations: readonly Situation[] = [...shortfalls, ...wishes, ...rights, ...times];
+export const situations: readonly Situation[] = [...shortfalls, ...wishes, ...places, ...unused, ...rights, ...times];

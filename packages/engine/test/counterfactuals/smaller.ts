@@ -1,6 +1,15 @@
 /** Every change of a kind that is smaller than a stated one, or, where none is stated, every one there is: by counting them up. */
 import { minWorkersOf } from "../../src/index.ts";
-import type { Change, Engine, LargerBudget, OffPeakCondition, Team, WorkloadSpec } from "../../src/index.ts";
+import type {
+  ApartTerm,
+  Change,
+  Engine,
+  LargerBudget,
+  NodeId,
+  OffPeakCondition,
+  Team,
+  WorkloadSpec,
+} from "../../src/index.ts";
 
 /** Whole numbers from one to the other, without either. */
 const between = (low: number, high: number): readonly number[] =>
@@ -8,7 +17,15 @@ const between = (low: number, high: number): readonly number[] =>
 
 const GIB_MIB = 1024;
 const MICRO_USD = 1_000_000;
+const FAR_MS = 2000 * 3_600_000;
 const SAMPLES = 12;
+
+/** Every set of some of these but none. */
+const setsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
+  all.reduce<readonly (readonly Of[])[]>((sets, each) => [...sets, [each], ...sets.map((set) => [...set, each])], []);
+
+const drainedOf = ({ nodes }: Engine["state"]): readonly NodeId[] =>
+  [...nodes.values()].filter(({ draining }) => draining).map(({ id }) => id);
 
 /** None at all, and every whole GPU-hour or dollar below. */
 const raises = (from: number, to: number, resource: LargerBudget["resource"]): readonly number[] => {
@@ -19,6 +36,7 @@ const raises = (from: number, to: number, resource: LargerBudget["resource"]): r
 export function smallerThan({ state }: Engine, change: Change): readonly Change[] {
   switch (change.kind) {
     case "fewerWorkers":
+    case "fewerSpares":
     case "fewerAccelerators":
       return between(change.to, change.from).map((to) => ({ ...change, to }));
     case "fewerCores":
@@ -55,6 +73,22 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
           budgets: change.budgets.with(index, { ...(change.budgets[index] as LargerBudget), to: less }),
         })),
       );
+    case "dropApart":
+      return setsOf(change.terms)
+        .filter((terms) => terms.length < change.terms.length)
+        .map((terms) => ({ ...change, terms }));
+    case "resumeNodes":
+      return setsOf(drainedOf(state))
+        .filter((nodes) => nodes.length < change.nodes.length)
+        .map((nodes) => ({ ...change, nodes }));
+    case "admitData":
+      return setsOf(change.pools)
+        .filter((pools) => pools.length < change.pools.length)
+        .map((pools) => ({ ...change, pools }));
+    case "laterWindow":
+      return [change.fromMs + 60_000, (change.fromMs + change.toMs) / 2, change.toMs - 60_000]
+        .filter((toMs) => toMs > change.fromMs && toMs <= change.toMs - 60_000)
+        .map((toMs) => ({ ...change, toMs: Math.floor(toMs) }));
     case "dropOffPeak":
       return change.conditions.map((condition) => ({
         ...change,
@@ -103,6 +137,24 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
     changes.push({ kind: "dropOffPeak", conditions: Object.keys(conditions) as OffPeakCondition[] });
   const budgets = lineOf(state, spec.team).filter(isUsedUp(state)).flatMap(manyTimes);
   if (budgets.length > 0) changes.push({ kind: "largerBudget", budgets });
+  for (const nodes of setsOf(drainedOf(state))) changes.push({ kind: "resumeNodes", nodes });
+  for (const { name: of, spares = 0 } of state.pools.values())
+    for (const to of between(-1, spares)) changes.push({ kind: "fewerSpares", pool: of, from: spares, to });
+  const { rule } = spec.data ?? {};
+  if (rule !== undefined)
+    for (const pools of setsOf([...state.pools.keys()])) changes.push({ kind: "admitData", rule, pools });
+  const { alone, from = [], sets = [] } = gang.apart ?? {};
+  for (const terms of setsOf<ApartTerm>([
+    ...(alone === undefined ? [] : [{ alone }]),
+    ...from,
+    ...sets.map((of) => ({ of })),
+  ]))
+    changes.push({ kind: "dropApart", terms });
+  for (const { entry } of state.calendar.values())
+    if (entry.kind !== "tariff") {
+      const { name, kind: window, startMs: fromMs } = entry;
+      changes.push({ kind: "laterWindow", name, window, fromMs, toMs: fromMs + FAR_MS });
+    }
   for (const to of between(0, workers)) changes.push({ kind: "fewerWorkers", from: workers, to });
   for (const to of between(0, gang.accelerators))
     changes.push({ kind: "fewerAccelerators", from: gang.accelerators, to });

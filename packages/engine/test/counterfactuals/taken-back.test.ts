@@ -6,7 +6,7 @@ import { Findings } from "../../src/verify/findings.ts";
 import { checkIndexes } from "../../src/verify/index-checks.ts";
 import { pendingCase } from "./pending-cases.ts";
 
-const SEEDS = 400;
+const SEEDS = 600;
 
 const exitsOf = ({ state }: Engine, count: number): readonly Input[] =>
   [...state.attempts.values()].slice(0, count).map(({ id, workers }) => ({
