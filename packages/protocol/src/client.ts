@@ -8,6 +8,7 @@ import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
+import type { WorkloadHistory } from "./history.ts";
 import type {
   StartEstimate,
   StartingChanges,
@@ -94,6 +95,12 @@ export interface HeadroomClient {
   startReplay(question: ReplayQuestionInput, options?: CommandOptions): Promise<ReplayAccepted>;
   replay(id: string, options?: CallOptions): Promise<Replay>;
   cancelReplay(id: string, options?: CommandOptions): Promise<ReplayAccepted>;
+  /** What happened to it, from the events; of one attempt where its id is given. */
+  workloadHistory(
+    id: string,
+    query?: { readonly attempt?: string | undefined },
+    options?: CallOptions,
+  ): Promise<WorkloadHistory>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
   queue(query?: QueueQuery, options?: CallOptions): Promise<QueuePage>;
   /** `forecast`, with `dryRun`: what would become of the first workloads that it would create. */

@@ -34,6 +34,27 @@ const nodeSpec = z
 
 const evictionReason = z.enum(["preempted", "reclaimed", "moved", "incomplete"]);
 
+/** By what right somebody's place is taken for another, and how both sides stand without and with it. */
+export const evictionPlan = z
+  .object({
+    workloadId: z.string(),
+    task: count,
+    reason: evictionReason,
+    victims: z.array(
+      z.object({
+        attemptId: z.string(),
+        keeps: count,
+        team: z.string(),
+        teamShareBeforeMilli: count,
+        teamShareAfterMilli: count,
+        right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
+      }),
+    ),
+    beneficiary: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
+    pairsGathered: count.optional(),
+  })
+  .meta({ id: "EvictionPlan" });
+
 const promisedPlace = z
   .object({
     attemptId: z.string(),
@@ -166,23 +187,7 @@ export const event = z
     fact("placePromised", { promise: promisedPlace }),
     fact("promiseWithdrawn", { attemptId: z.string(), reason: z.string() }),
     fact("loanRelabelled", { attemptId: z.string(), workloadId: z.string() }),
-    fact("evictionPlanned", {
-      workloadId: z.string(),
-      task: count,
-      reason: evictionReason,
-      victims: z.array(
-        z.object({
-          attemptId: z.string(),
-          keeps: count,
-          team: z.string(),
-          teamShareBeforeMilli: count,
-          teamShareAfterMilli: count,
-          right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
-        }),
-      ),
-      beneficiary: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
-      pairsGathered: count.optional(),
-    }),
+    fact("evictionPlanned", evictionPlan.shape),
     fact("progressRecorded", {
       attemptId: z.string(),
       step: count,
@@ -208,3 +213,4 @@ export const eventEnvelope = z
 
 export type Event = z.output<typeof event>;
 export type EventEnvelope = z.output<typeof eventEnvelope>;
+export type EvictionPlan = z.output<typeof evictionPlan>;

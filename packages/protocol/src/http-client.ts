@@ -180,6 +180,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     startReplay: (body, options) => http.call(o.startReplay, { body, options }),
     replay: (id, options) => http.call(o.replay, { params: { id }, options }),
     cancelReplay: (id, options) => http.call(o.cancelReplay, { params: { id }, options }),
+    workloadHistory: (id, query, options) =>
+      http.call(o.workloadHistory, { params: { id }, query: { ...query }, options }),
     queue: (query, options) => http.call(o.queue, { query: { ...query }, options }),
     apply: (body, options) =>
       http.call(o.apply, { body, query: { dryRun: options?.dryRun, forecast: options?.forecast }, options }),

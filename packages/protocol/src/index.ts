@@ -11,6 +11,7 @@ export * from "./documents/index.ts";
 export * from "./event.ts";
 export * from "./event-search.ts";
 export * from "./fleet.ts";
+export * from "./history.ts";
 export * from "./http-client.ts";
 export * from "./limits.ts";
 export * from "./names.ts";

@@ -8,6 +8,7 @@ import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
+import { workloadHistory } from "./history.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
 import { startEstimate, startingChanges, submissionForecast, whatIfAnswer, whatIfQuestion } from "./outlook.ts";
@@ -185,6 +186,16 @@ export const operations = {
     params: byId,
     problems: ["unknownWorkload"],
   }),
+  workloadHistory: operation(
+    "GET /v1/workloads/{id}/history",
+    "What happened to it, and by what right; of one attempt alone",
+    workloadHistory,
+    {
+      params: byId,
+      query: z.strictObject({ attempt: names.opaqueId.optional() }),
+      problems: ["unknownWorkload", "unknownAttempt"],
+    },
+  ),
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
     query: queueQuery,
     problems: ["invalidCursor"],

@@ -1,8 +1,8 @@
 /** By what right somebody's work is taken for another's, in words: the same in every list, page and event. */
-import type { Event, StopReason } from "@headroom/protocol";
+import type { Event, EvictionPlan, StopReason } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
-type Planned = Extract<Event, { readonly kind: "evictionPlanned" }>;
+type Planned = EvictionPlan;
 type WaitEnded = Extract<Event, { readonly kind: "checkpointWaitEnded" }>;
 type PlannedVictim = Planned["victims"][number];
 
@@ -101,3 +101,33 @@ const standingText = (team: string, beforeMilli: number, after: string): string 
   beforeMilli > SHARE_SHOWN_MILLI_MAX
     ? `Team ${team} holds what it has no claim to.`
     : `Team ${team} goes from ${shareText(beforeMilli)} to ${after} of its claim.`;
+
+export interface Standing {
+  readonly side: "gives" | "gets";
+  readonly team: string;
+  /** Whose place is taken, or who gets it. */
+  readonly who: string;
+  readonly right: string;
+  /** Parts of what the team may claim, without the plan and with it. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Both sides of a plan, a row for everybody who gives and one for who gets; nobody gets what is only gathered. */
+export function standingsOf({ workloadId, reason, victims, beneficiary }: EvictionPlan): Standing[] {
+  const gives = victims.map(({ attemptId, keeps, right, ...stands }): Standing => ({
+    side: "gives",
+    team: stands.team,
+    who: keeps === 0 ? attemptId : `${attemptId}, keeps ${plural(keeps, "worker")}`,
+    right: right === undefined ? "" : victimRights[right],
+    before: claimText(stands.teamShareBeforeMilli),
+    after: claimText(stands.teamShareAfterMilli),
+  }));
+  if (beneficiary === undefined) return gives;
+  const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
+  const [before, after] = [claimText(shareBeforeMilli), claimText(shareAfterMilli)];
+  return [...gives, { side: "gets", team, who: workloadId, right: planRights[reason], before, after }];
+}
+
+const claimText = (shareMilli: number): string =>
+  shareMilli > SHARE_SHOWN_MILLI_MAX ? "no claim" : shareText(shareMilli);

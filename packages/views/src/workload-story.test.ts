@@ -1,9 +1,11 @@
 import { defaultPolicy, rulesOf } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
+import { standingsOf } from "./eviction-text.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { verdictView } from "./verdict-view.ts";
 import { eventEnvelope } from "./wire-forms.ts";
+import { readHistory } from "./workload-history.ts";
 import { Story } from "./workload-story.ts";
 import { workloadView } from "./workload-view.ts";
 
@@ -53,6 +55,45 @@ describe("the story of a workload", () => {
       "A place for 1 worker on n0 is kept for it until those who hold it have left.",
       "Attempt 1 was placed: 1 worker on n0.",
     ]);
+  });
+
+  it("is read from the events, of one attempt too, with the plans and the standing of both sides", async () => {
+    const fleet = sharedFleet(1, 8);
+    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    const [attemptId] = fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [];
+    if (attemptId === undefined) throw new Error("the loan does not run");
+    fleet.receive({ kind: "attemptRunning", attemptId });
+    const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
+    fleet.receive({ kind: "attemptExited", attemptId, exits: [] });
+    const client = {
+      async *events({ from = 1 }: { readonly from?: number | "next" } = {}) {
+        for (let at = Number(from); at <= fleet.events.length; at++) {
+          const event = fleet.events[at - 1];
+          if (event !== undefined) yield eventEnvelope(at, event);
+        }
+      },
+    };
+    const past = { submittedAtMs: 1_000, attempts: [], head: fleet.events.length };
+    const given = await readHistory(client, { ...past, workloadId: loan, attemptId });
+    const [plan] = given.items.flatMap((item) => item.plan ?? []);
+    expect(plan).toMatchObject({ workloadId: own, victims: [{ attemptId, team: "guest" }] });
+    expect(plan === undefined ? [] : standingsOf(plan)).toMatchObject([
+      { side: "gives", team: "guest", who: attemptId },
+      { side: "gets", team: "owner", who: own, before: "0%", after: "100%" },
+    ]);
+    expect(given.items.map(({ sentence }) => sentence)).toEqual(storyOf(fleet, loan).slice(1));
+
+    const taken = await readHistory(client, { ...past, workloadId: own });
+    expect(taken.items.map(({ attemptIds, plan: mine }) => [attemptIds, mine !== undefined])).toEqual([
+      [[], false],
+      [[`${own}.1`], true],
+      [[`${own}.1`], false],
+      [[`${own}.1`], false],
+    ]);
+    expect(taken).toMatchObject({ isCut: false, attempts: [{ id: `${own}.1`, task: 0, number: 1 }] });
+    await expect(readHistory(client, { ...past, workloadId: own, attemptId })).rejects.toMatchObject({
+      code: "unknownAttempt",
+    });
   });
 
   it("tells how an elastic gang grows and shrinks", () => {

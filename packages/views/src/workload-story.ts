@@ -2,7 +2,7 @@
  * What happened to one workload, told from its own side: when it was placed and why it was stopped, by what right somebody took
  * its place or it took somebody's, what was promised to it, how it grew and shrank. Reports of progress are not part of it.
  */
-import type { Event, EventEnvelope } from "@headroom/protocol";
+import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
@@ -12,6 +12,10 @@ export interface StoryLine {
   readonly sequence: number;
   readonly atMs: number;
   readonly sentence: string;
+  /** Those of its attempts that it is about; none: the workload, or an attempt that is yet to come. */
+  readonly attemptIds: readonly string[];
+  /** Whose place is taken for whom, by what right; absent: nobody's. */
+  readonly plan?: EvictionPlan;
 }
 
 type OfKind<Kind extends Event["kind"]> = Extract<Event, { readonly kind: Kind }>;
@@ -19,8 +23,7 @@ type OfKind<Kind extends Event["kind"]> = Extract<Event, { readonly kind: Kind }
 /** Fed with the events in their order; it learns of attempts from their placements and promises. */
 export class Story {
   readonly #workloadId: string;
-  /** How each attempt is called: `attempt 2`, `task 7, attempt 1`. */
-  readonly #attempts = new Map<string, string>();
+  readonly #attempts = new Map<string, { readonly task: number; readonly number: number }>();
 
   constructor(workloadId: string) {
     this.#workloadId = workloadId;
@@ -28,7 +31,22 @@ export class Story {
 
   /** For a story whose beginning is not read. */
   learn({ id, task, number }: { readonly id: string; readonly task: number; readonly number: number }): void {
-    this.#attempts.set(id, task === 0 ? `attempt ${number}` : `task ${task}, attempt ${number}`);
+    this.#attempts.set(id, { task, number });
+  }
+
+  attempts(): { readonly id: string; readonly task: number; readonly number: number }[] {
+    return [...this.#attempts].map(([id, attempt]) => ({ id, ...attempt }));
+  }
+
+  taskOf(attemptId: string): number | null {
+    return this.#attempts.get(attemptId)?.task ?? null;
+  }
+
+  /** `Attempt 2`, `Task 7, attempt 1`; `null`: none of this workload's. */
+  #nameOf(attemptId: string): string | null {
+    const known = this.#attempts.get(attemptId);
+    if (known === undefined) return null;
+    return known.task === 0 ? `Attempt ${known.number}` : `Task ${known.task}, attempt ${known.number}`;
   }
 
   knows(attemptId: string): boolean {
@@ -38,16 +56,37 @@ export class Story {
   /** `null`: the event is none of this story. */
   tell({ sequence, event }: EventEnvelope): StoryLine | null {
     const sentence = this.#sentence(event);
-    return sentence === null ? null : { sequence, atMs: event.atMs, sentence };
+    if (sentence === null) return null;
+    const line = { sequence, atMs: event.atMs, sentence, attemptIds: this.#about(event) };
+    if (event.kind !== "evictionPlanned") return line;
+    const { kind: _kind, version: _version, atMs: _atMs, ...plan } = event;
+    return { ...line, plan };
+  }
+
+  #about(event: Event): readonly string[] {
+    if (event.kind === "evictionPlanned")
+      return event.victims.flatMap(({ attemptId }) => (this.knows(attemptId) ? [attemptId] : []));
+    if (event.kind === "placePromised") return [event.promise.attemptId];
+    return "attemptId" in event && this.knows(event.attemptId) ? [event.attemptId] : [];
   }
 
   #sentence(event: Event): string | null {
     if (event.kind === "evictionPlanned") return this.#planSentence(event);
     if (event.kind === "placePromised") return this.#promiseSentence(event);
+    if (event.kind === "loanRelabelled") return this.#loanSentence(event);
     if ("workloadId" in event) return event.workloadId === this.#workloadId ? this.#ownSentence(event) : null;
     if (!("attemptId" in event)) return null;
-    const name = this.#attempts.get(event.attemptId);
-    return name === undefined ? null : attemptSentence(event, capitalised(name));
+    const name = this.#nameOf(event.attemptId);
+    return name === null ? null : attemptSentence(event, name);
+  }
+
+  /** Of both sides: who goes on with what is idle, and who gets the place of its team. */
+  #loanSentence({ attemptId, workloadId }: OfKind<"loanRelabelled">): string | null {
+    const name = this.#nameOf(attemptId);
+    if (name !== null) return `${name} goes on with what is idle: its team's place is given to workload ${workloadId}.`;
+    return workloadId === this.#workloadId
+      ? `It is given the place of its team that attempt ${attemptId} held, which goes on with what is idle.`
+      : null;
   }
 
   #planSentence(event: OfKind<"evictionPlanned">): string | null {
@@ -68,14 +107,17 @@ export class Story {
     switch (event.kind) {
       case "workloadSubmitted":
         return `${event.actor} submitted it.`;
+      case "workloadHeld":
+        return `${event.actor} held it: nothing more of it starts.`;
+      case "workloadReleased":
+        return `${event.actor} released it.`;
       case "workloadStopRequested":
         return `${event.actor} asked to stop it.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.`;
       case "gangPlaced": {
         this.learn({ ...event, id: event.attemptId });
-        const name = capitalised(this.#attempts.get(event.attemptId) ?? "");
-        return `${name} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+        return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
       }
       case "spareReleased":
         return `The spare ${event.nodeId} was taken for it.`;
@@ -84,8 +126,6 @@ export class Story {
     }
   }
 }
-
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Of one of its attempts; `null` for reports of progress and checkpoints, which pages show by themselves. */
 function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, name: string): string | null {

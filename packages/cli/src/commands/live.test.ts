@@ -37,6 +37,8 @@ function follow(name: string, command: string, ...options: readonly string[]): P
   return headroom(["run", "--name", name, "--cores", "0", ...options, "--follow", "--", command]);
 }
 
+const idOf = async (name: string): Promise<string> => json<{ id: string }>(await headroom(["show", name, "--json"])).id;
+
 const json = <Value>({ stdout }: Said): Value => JSON.parse(stdout) as Value;
 
 describe("run --follow", () => {
@@ -255,6 +257,37 @@ describe("looking", () => {
     ])
       expect((await headroom(["nodes", "notice", "here", ...wrong])).code).toBe(2);
     expect((await headroom(["nodes", "notice", "nowhere", "--in", "2m"])).code).toBe(1);
+  });
+
+  it("says by what right a past attempt gave way, and how both sides stood", async () => {
+    const { stdout: before } = await headroom(["policy", "--json"]);
+    await headroom(["policy", "default"]);
+    const work = (team: string, extra: string): string =>
+      `---\nkind: train\nname: of-${team}\nteam: ${team}\nrun: exec sleep 600\ngang: { accelerators: 4, cores: 0 }\n${extra}`;
+    const teams = "kind: team\nname: owner\nguarantee: { slot: 4 }\n---\nkind: team\nname: guest\n";
+    const loan = teams + work("guest", "preemptible: true\ngrace: 1s\n");
+    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: loan })).code).toBe(0);
+    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000)))
+      if (event.kind === "attemptStarted" && event.attemptId === `${await idOf("of-guest")}.1`) break;
+    await headroom(["apply", "-f", "-", "--yes"], { stdin: work("owner", "") });
+    const why = await headroom(["why", "of-guest", "--attempt", "1"]);
+    expect(why.code).toBe(0);
+    expect(why.stdout).toMatch(
+      /Attempt 1 was placed: .*\n.*Attempt 1 started\.\n.*It is to make room for workload w\d+/,
+    );
+    expect(why.stdout).toMatch(
+      /SIDE +TEAM +WHO +BEFORE +AFTER +RIGHT\n +gives +guest +w\d+\.1 +.*\n +gets +owner +w\d+ +0% +100% +because/,
+    );
+    const other = json<{ items: { plan?: { beneficiary?: object } }[] }>(
+      await headroom(["why", "of-owner", "--attempt", `${await idOf("of-owner")}.1`, "--json"]),
+    );
+    expect(other.items[0]?.plan?.beneficiary).toEqual({ team: "owner", shareBeforeMilli: 0, shareAfterMilli: 1000 });
+    expect(await headroom(["why", "of-guest", "--attempt", "7"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/of-guest has no attempt 7: there are w\d+\.1/),
+    });
+    await headroom(["stop", "of-guest", "of-owner"]);
+    await headroom(["policy", json<{ name: string }>({ code: 0, stderr: "", stdout: before }).name]);
   });
 
   it("says what would be moved to gather idle accelerators, and moves nothing itself", async () => {

@@ -9,20 +9,33 @@ import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
 interface Options {
+  readonly attempt?: string;
   readonly json?: boolean;
 }
 
 export const whyCommand = defineCommand<Options>({
   name: "why",
-  summary: "Say why a workload waits, in numbers",
+  summary: "Say why a workload waits, in numbers; or what was decided about an attempt",
   details:
     "With the smallest changes that would start it now, each of them tried on a copy of the scheduler.\n" +
-    "Exit code 3: the fleet as it is could never hold it.",
+    "Exit code 3: the fleet as it is could never hold it.\n" +
+    "With --attempt: what was decided about that attempt and when; where its place was taken, or others' for it, by what right, and how\n" +
+    "every team on both sides stood, in parts of what it may claim, without that and with it.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
-  options: [jsonOption],
+  options: [
+    { flags: "--attempt <number or id>", description: "explain what was decided about this attempt" },
+    jsonOption,
+  ],
   async run(context, { args, options }) {
     const client = await context.connect();
     const workload = await resolveWorkload(client, args[0] ?? "");
+    if (options.attempt !== undefined) {
+      const { decisionsAbout, printDecisions } = await import("../why-attempt.ts");
+      const past = await decisionsAbout(client, workload, { text: options.attempt, context });
+      if (options.json === true) context.print(JSON.stringify(past, null, 2));
+      else await printDecisions(context, workload, past);
+      return exitCode.ok;
+    }
     const verdict = await client.explainWorkload(workload.id);
     const { isHopeless } = await import("@headroom/protocol");
     const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;

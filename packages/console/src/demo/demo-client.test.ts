@@ -66,6 +66,8 @@ describe("the demo's control plane", () => {
   it("takes commands, refuses what the engine refuses, and says what it cannot do", async () => {
     const spec = { kind: "train", name: "mine", run: "simulated", gang: { workers: 1, accelerators: 1 } } as const;
     const { workloadId } = checked("submitWorkload", await client.submitWorkload(spec));
+    const { items } = checked("workloadHistory", await client.workloadHistory(workloadId));
+    expect(items[0]?.sentence).toBe("you submitted it.");
     checked("holdWorkload", await client.holdWorkload(workloadId));
     checked("releaseWorkload", await client.releaseWorkload(workloadId));
     checked("stopWorkload", await client.stopWorkload(workloadId));

@@ -102,6 +102,7 @@ type Reading = Pick<
   | "estimateStart"
   | "forecastWorkload"
   | "whatIf"
+  | "workloadHistory"
   | "queue"
   | "defragmentation"
   | "waste"
@@ -162,6 +163,13 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
       return answer.forecast;
     },
     whatIf: async (question) => whatIfOf(engine, accepted(whatIfQuestion.safeParse(question))),
+    workloadHistory: async (id, query = {}) => {
+      const { submittedAtMs, attempts } = found(views.workloadView(state, id), unknownWorkload(id));
+      const past = { workloadId: id, submittedAtMs, attempts, head: world.log.lastSequence, attemptId: query.attempt };
+      const events = ({ from }: { readonly from?: number | "next" } = {}) =>
+        world.log.read(Number(from), stoppedBy(undefined));
+      return views.readHistory({ events }, past);
+    },
     queue: async (page = {}) => views.queueView(engine, page),
     waste: async (query = {}) => views.wasteView(engine, query.workload ?? null),
     defragmentation: async () => views.defragmentationView(engine),

@@ -17,6 +17,7 @@ import {
   policyView,
   presetsView,
   queueView,
+  readHistory,
   rejectionProblem,
   scheduleList,
   specsToApply,
@@ -192,6 +193,22 @@ export const handlers: Handlers = {
   cancelReplay: async ({ replays }, { params: { id } }) => {
     await replays.cancel(id);
     return { id };
+  },
+  workloadHistory: async (plane, { params: { id }, query }) => {
+    const { workload, head } = await found(
+      plane,
+      ({ state }) => {
+        const known = workloadView(state, id);
+        return known === null ? null : { workload: known, head: state.sequence };
+      },
+      noWorkload(id),
+    );
+    const { submittedAtMs, attempts } = workload;
+    const past = { workloadId: id, submittedAtMs, attempts, head, attemptId: query.attempt };
+    const { signal } = new AbortController();
+    const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
+      envelopes(plane.driver.events(Number(from), signal));
+    return readHistory({ events }, past);
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),

@@ -1,0 +1,60 @@
+/** `headroom why WORKLOAD --attempt N`: what was decided about one attempt, by what right, with the standing of both sides. */
+import type { HeadroomClient, WorkloadHistory, WorkloadSummary } from "@headroom/protocol";
+import { CliError, exitCode } from "./cli-error.ts";
+import type { CommandContext } from "./command.ts";
+import { instant } from "./output/amounts.ts";
+import { withProgress } from "./output/progress.ts";
+import { pairLines, tableLines } from "./output/table.ts";
+import { printable } from "./terminal.ts";
+
+const columns = [
+  { title: "SIDE" },
+  { title: "TEAM", minWidth: 6 },
+  { title: "WHO", minWidth: 6 },
+  { title: "BEFORE", align: "right" as const },
+  { title: "AFTER", align: "right" as const },
+  { title: "RIGHT", minWidth: 10 },
+];
+
+/** `text`: an attempt's id, or the number of one of task 0. */
+export async function decisionsAbout(
+  client: HeadroomClient,
+  { id, name }: Pick<WorkloadSummary, "id" | "name">,
+  { text, context }: { readonly text: string; readonly context: CommandContext },
+): Promise<WorkloadHistory> {
+  const past = await withProgress(context.terminal.stderr, "Reading the events", client.workloadHistory(id));
+  const meant = past.attempts.find(
+    (attempt) => attempt.id === text || (attempt.task === 0 && String(attempt.number) === text),
+  );
+  if (meant === undefined) {
+    const known = past.attempts.map((attempt) => attempt.id);
+    const some = known.length === 0 ? "it has had none" : `there are ${known.slice(-10).join(", ")}`;
+    throw new CliError(`${printable(name)} has no attempt ${printable(text)}: ${some}`, exitCode.failed);
+  }
+  const items = past.items.filter(({ attemptIds }) => attemptIds.includes(meant.id));
+  return { ...past, items, attempts: [meant] };
+}
+
+export async function printDecisions(
+  context: CommandContext,
+  { id, name }: Pick<WorkloadSummary, "id" | "name">,
+  { items, attempts, isCut }: WorkloadHistory,
+): Promise<void> {
+  const { standingsOf } = await import("@headroom/views");
+  const { paint, terminal } = context;
+  context.print(`${paint("bold", name)} (${id}), attempt ${attempts[0]?.id ?? ""}:`);
+  for (const { atMs, sentence, plan } of items) {
+    context.print(...pairLines([[instant(atMs), sentence]], paint));
+    if (plan === undefined) continue;
+    const rows = standingsOf(plan).map(({ side, team, who, before, after, right }) => [
+      side,
+      team,
+      who,
+      before,
+      after,
+      right,
+    ]);
+    context.print(...tableLines(columns, rows, terminal.stdout, paint).map((line) => `    ${line}`));
+  }
+  if (isCut) context.note("Its beginning is too long ago to be read; this is the newest part.");
+}

@@ -1,0 +1,76 @@
+/** The history of a workload as a resource: read from the events since it was submitted, of one attempt alone where that is wanted. */
+import { firstSequenceToRead, refuse } from "@headroom/protocol";
+import type { EventEnvelope, HeadroomClient, HistoryItem, WorkloadHistory } from "@headroom/protocol";
+import { Story } from "./workload-story.ts";
+
+interface KnownAttempt {
+  readonly id: string;
+  readonly task: number;
+  readonly number: number;
+}
+
+interface Past {
+  readonly workloadId: string;
+  readonly submittedAtMs: number;
+  /** Attempts that are known already: of a history whose beginning is not read. */
+  readonly attempts: readonly KnownAttempt[];
+  /** The newest sequence that is read. */
+  readonly head: number;
+  /** Only what is about this attempt; absent: everything. */
+  readonly attemptId?: string | undefined;
+}
+
+export async function readHistory(
+  client: Pick<HeadroomClient, "events">,
+  { workloadId, submittedAtMs, attempts, head, attemptId }: Past,
+): Promise<WorkloadHistory> {
+  const { from, isCut } = await firstSequenceToRead(client, { submittedAtMs, head });
+  const book = new HistoryBook(workloadId, attempts);
+  if (from <= head)
+    for await (const envelope of client.events({ from })) {
+      book.take(envelope);
+      if (envelope.sequence >= head) break;
+    }
+  const { items, attempts: known } = book;
+  if (attemptId === undefined) return { items, attempts: known, isCut };
+  if (!known.some(({ id }) => id === attemptId))
+    throw refuse("unknownAttempt", `${workloadId} has no attempt ${attemptId}, or only the journal has it.`);
+  return { items: items.filter((item) => item.attemptIds.includes(attemptId)), attempts: known, isCut };
+}
+
+class HistoryBook {
+  readonly #story: Story;
+  readonly items: HistoryItem[] = [];
+  /** By task: where the plan stands by which room is made for its next attempt, or for more workers of this one. */
+  readonly #planned = new Map<number, number>();
+
+  constructor(workloadId: string, attempts: readonly KnownAttempt[]) {
+    this.#story = new Story(workloadId);
+    for (const attempt of attempts) this.#story.learn(attempt);
+  }
+
+  get attempts(): KnownAttempt[] {
+    return this.#story.attempts();
+  }
+
+  take(envelope: EventEnvelope): void {
+    const line = this.#story.tell(envelope);
+    if (line === null) return;
+    const { plan, attemptIds, ...said } = line;
+    if (plan !== undefined && attemptIds.length === 0) this.#planned.set(plan.task, this.items.length);
+    else this.#settle(envelope, attemptIds);
+    this.items.push({ ...said, attemptIds: [...attemptIds], ...(plan === undefined ? {} : { plan }) });
+  }
+
+  /** The attempt that gets what a plan made room for is known when it is promised or given it. */
+  #settle({ event }: EventEnvelope, attemptIds: readonly string[]): void {
+    if (event.kind !== "gangPlaced" && event.kind !== "placePromised" && event.kind !== "gangGrown") return;
+    const task = this.#story.taskOf(attemptIds[0] ?? "");
+    if (task === null) return;
+    const at = this.#planned.get(task);
+    const item = at === undefined ? undefined : this.items[at];
+    if (at === undefined || item === undefined) return;
+    this.items[at] = { ...item, attemptIds: [...attemptIds] };
+    this.#planned.delete(task);
+  }
+}
