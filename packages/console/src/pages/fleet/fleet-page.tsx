@@ -1,7 +1,7 @@
 import type { Node } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, useMemo } from "react";
+import { Suspense, lazy, useMemo } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { fleetQuery, nodesQuery, statusQuery, teamsQuery } from "../../data/queries.ts";
@@ -16,11 +16,12 @@ import { categoryOfTeams } from "./cell-colours.ts";
 import { FleetMap } from "./fleet-map.tsx";
 import { FleetNumbers } from "./fleet-numbers.tsx";
 import { Legend } from "./legend.tsx";
-import { NodeTable } from "./node-table.tsx";
 import { NextPanel, RunningPanel } from "./work-panels.tsx";
 
 const route = getRouteApi("/");
 
+/** The map comes first. */
+const NodeTable = lazy(() => import("./node-table.tsx").then((module) => ({ default: module.NodeTable })));
 const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 
 export function FleetPage(): ReactElement {
@@ -66,7 +67,9 @@ export function FleetPage(): ReactElement {
           <Failure error={nodes.error} onRetry={() => void nodes.refetch()} />
         )
       ) : isTable ? (
-        <NodeTable nodes={nodes.data} onOpen={(node) => change({ node })} />
+        <Suspense fallback={<Loading label="Loading the table" />}>
+          <NodeTable nodes={nodes.data} onOpen={(node) => change({ node })} />
+        </Suspense>
       ) : (
         <div className="flex flex-col gap-4 px-4 pb-6 md:px-6">
           {fleet.data === undefined || status.data === undefined ? null : (
