@@ -46,8 +46,11 @@ function hasOverrun({ endings }: World, nowMs: number): boolean {
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
+/** Whether what is held decides who is next. */
+const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
+
 /**
- * False: all has to be looked at again. What started behind protected starts may have changed them, and a gang of groups, whose
+ * False: all has to be looked at again. By what was started somebody else may come first of all that wait and not be held up. What started behind protected starts may have changed them, and a gang of groups, whose
  * place is put together group by group, may find one beside it; and a spare that was taken is open to those asked before.
  */
 function startWhatFits(batch: Batch): boolean {
@@ -60,6 +63,8 @@ function startWhatFits(batch: Batch): boolean {
   const least = leastOf(world, asking);
   const order = roundOrder(world, asking);
   let isFinal = true;
+  let hasStarted = false;
+  let isBlocked = false;
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
     // Nobody could start, and nobody's start is left to be protected.
@@ -69,6 +74,7 @@ function startWhatFits(batch: Batch): boolean {
     batch.asked(head, started !== null);
     if (batch.isOver) break;
     if (started !== null) {
+      hasStarted = true;
       isFinal &&= !mayFindRoomYet && (reservations === null || reservations.list.length === 0);
       order.served(head);
       askForMore(world, order, started);
@@ -80,7 +86,10 @@ function startWhatFits(batch: Batch): boolean {
     // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
     const blocks = whenHeadBlocked === "stop" && !head.isGrowth;
     if ((blocks || mayReserve) && !isHeldByLimit(world, head)) {
-      if (blocks) break;
+      if (blocks) {
+        isBlocked = true;
+        break;
+      }
       reservations?.reserve(head);
       reservations?.releaseUse();
     }
@@ -88,6 +97,8 @@ function startWhatFits(batch: Batch): boolean {
   }
   reservations?.release();
   world.reservations = reservations?.list ?? NOTHING_RESERVED;
+  const isHeldUp = isBlocked || world.reservations.length > 0;
+  if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.spares.size === spareCount;
 }
 

@@ -1,5 +1,15 @@
 /** Planted bugs about what lies beyond one placement: protected starts, windows, budgets, moves, users, data, neighbours, spares. */
-import type { CalendarEntry, Event, Input, Policy, Ready, ReadonlyState, Team } from "@headroom/engine";
+import type {
+  AttemptId,
+  Effect,
+  CalendarEntry,
+  Event,
+  Input,
+  Policy,
+  Ready,
+  ReadonlyState,
+  Team,
+} from "@headroom/engine";
 import { view, withAll, withAttempts, withSpecs, withTeams, type PlantedBug } from "./bent-views.ts";
 
 const withCalendar = (state: ReadonlyState, bend: (entry: CalendarEntry) => CalendarEntry): ReadonlyState =>
@@ -15,6 +25,11 @@ const withMoves = (state: ReadonlyState, bend: Partial<NonNullable<Policy["defra
 const withEvents = (ready: Ready, bend: (event: Event) => readonly Event[]): Ready => ({
   ...ready,
   events: ready.events.flatMap(bend),
+});
+
+const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => ({
+  ...ready,
+  effects: ready.effects.map(bend),
 });
 
 /** The engine is told of another policy, or of other teams, than those who watch it. */
@@ -36,21 +51,46 @@ const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek:
 
 const hasSpares = ({ nodes }: ReadonlyState): boolean => [...nodes.values()].some(({ spare }) => spare === true);
 
-/** Lost workers get their new places where their gang did not ask to lie: in another domain than the others, or on other nodes. */
-function elsewhere(ready: Ready, state: ReadonlyState): Ready {
-  return withEvents(ready, (event) => {
-    if (event.kind !== "workersReplaced") return [event];
-    const attempt = state.attempts.get(event.attemptId);
-    const spec = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec;
-    const asked = Object.entries(spec?.nodeSelector ?? {});
-    const [first] = event.workers;
-    const own = first === undefined ? undefined : state.nodes.get(first.node);
-    const other = [...state.nodes.values()].find(
-      ({ fabric, labels }) => fabric[0] !== own?.fabric[0] || asked.some(([label, value]) => labels?.[label] !== value),
-    );
-    if (other === undefined) return [event];
-    return [{ ...event, workers: event.workers.map((worker) => ({ ...worker, node: other.id })) }];
+/** Lost workers get their new places on a node that was lost itself, or takes no new work. */
+function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
+  const closed = [...nodes.values()].find(({ health, draining }) => health === "lost" || draining);
+  if (closed === undefined) return ready;
+  const bent = withEvents(ready, (event) =>
+    event.kind === "workersReplaced"
+      ? [{ ...event, workers: event.workers.map((worker) => ({ ...worker, node: closed.id })) }]
+      : [event],
+  );
+  return withEffects(bent, (effect) =>
+    effect.kind === "replaceWorkers"
+      ? {
+          ...effect,
+          workers: effect.workers.map((each) => ({ ...each, worker: { ...each.worker, node: closed.id } })),
+        }
+      : effect,
+  );
+}
+
+/** Whoever shrinks is to keep one worker less than its gang needs. */
+function tooSmall(ready: Ready, state: ReadonlyState): Ready {
+  const keptBy = (id: AttemptId, keeps: number): number => {
+    const attempt = state.attempts.get(id);
+    const gang = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec.gang;
+    const least = gang?.minWorkers ?? 1;
+    return keeps === 0 || least === 1 ? keeps : least - 1;
+  };
+  const bent = withEvents(ready, (event) => {
+    if (event.kind === "gangShrinkRequested") return [{ ...event, workers: keptBy(event.attemptId, event.workers) }];
+    if (event.kind !== "evictionPlanned") return [event];
+    return [
+      {
+        ...event,
+        victims: event.victims.map((victim) => ({ ...victim, keeps: keptBy(victim.attemptId, victim.keeps) })),
+      },
+    ];
   });
+  return withEffects(bent, (effect) =>
+    effect.kind === "shrinkGang" ? { ...effect, workers: keptBy(effect.attemptId, effect.workers) } : effect,
+  );
 }
 
 export const plantedInBounds: readonly PlantedBug[] = [
@@ -215,9 +255,9 @@ export const plantedInBounds: readonly PlantedBug[] = [
     },
   },
   {
-    name: "lost workers come back in another domain",
-    found: /was not placed as it asked: ([\w-]+ lacks labels|it does not lie within one|slices of)/,
-    bendReady: elsewhere,
+    name: "lost workers come back where nothing may run",
+    found: /was placed on [\w-]+, which takes no work/,
+    bendReady: onLostNodes,
   },
   {
     name: "parts of one accelerator overlap",
@@ -233,10 +273,6 @@ export const plantedInBounds: readonly PlantedBug[] = [
   {
     name: "gangs shrink below their least",
     found: /keeps \d+ workers, it needs \d+/,
-    bendState: (state) =>
-      withSpecs(state, ({ gang, ...spec }) => ({
-        ...spec,
-        gang: gang.minWorkers === undefined ? gang : { ...gang, minWorkers: gang.minWorkers + 1 },
-      })),
+    bendReady: tooSmall,
   },
 ];
