@@ -1,11 +1,12 @@
 /** What would start work, for people: each change in one sentence, with the command where there is one. */
+import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { ApartTerm, Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 /** What is said depends on the work. */
-type Spec = Pick<WorkloadSpec, "name" | "team" | "offPeak">;
+type Spec = Pick<WorkloadSpec, "kind" | "name" | "team" | "offPeak" | "gang" | "walltimeMs">;
 
 /** A change to one group of a gang says which. */
 export function changeSentence(engine: Engine, spec: Spec, change: Change): string {
@@ -24,7 +25,7 @@ function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
     case "dropOffPeak":
       return dropOffPeakSentence(spec, change);
     case "largerBudget":
-      return `Raise ${change.budgets.map(budgetText).join(" and ")}.`;
+      return `Raise ${change.budgets.map(budgetText).join(" and ")}.${useText(spec)}`;
     case "otherType":
       return `Accept ${change.acceleratorType} as well.`;
     case "dropSelector":
@@ -81,6 +82,15 @@ function amountText(resource: string, amount: number): string {
   if (resource === "cores") return coresText(amount);
   if (resource === "memory") return `${memoryText(amount)} of memory`;
   return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** What of a budget the work takes at the most. */
+function useText({ kind, gang, walltimeMs }: Spec): string {
+  if (walltimeMs === null) return "";
+  const hours = (acceleratorsIn(wholeParts(gang)) * walltimeMs) / HOUR_MS;
+  return ` By its walltime ${kind === "batch" ? "each task" : "it"} uses up to ${spentText("gpuHours", hours)}.`;
 }
 
 function apartText(term: ApartTerm): string {

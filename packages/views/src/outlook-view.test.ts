@@ -56,9 +56,9 @@ describe("what keeps work from being asked at all", () => {
     const first = fleet.submit("first", { team: "nlp", gang: { accelerators: 4 } });
     fleet.nowMs += 2.6 * HOUR_MS;
     fleet.finish(first, 0);
-    const next = fleet.submit("next", { team: "nlp" });
+    const next = fleet.submit("next", { team: "nlp", gang: { accelerators: 2 }, walltimeMs: 8 * HOUR_MS });
     expect(sentences(fleet, next)).toEqual([
-      "Raise the budget of team nlp from 4 GPU-hours to 11 GPU-hours and the budget of team lab from 10 GPU-hours to 11 GPU-hours.",
+      "Raise the budget of team nlp from 4 GPU-hours to 11 GPU-hours and the budget of team lab from 10 GPU-hours to 11 GPU-hours. By its walltime it uses up to 16 GPU-hours.",
     ]);
   });
 });
@@ -84,6 +84,20 @@ describe("what others could do", () => {
     fleet.stop(gang);
     const wide = fleet.submit("wide", { gang: { workers: 3, accelerators: 4 }, walltimeMs: HOUR_MS });
     expect(sentences(fleet, wide)).toContain("Resume what is drained: headroom resume n1, headroom resume n2.");
+  });
+
+  it("is resuming a node that one group of a gang could use, however small it is", () => {
+    const fleet = SmallFleet.withNodes(1, 4);
+    const small = { pool: poolName("H100"), fabric: [], acceleratorCount: 1, coresMilli: 16_000, memoryMib: 65_536 };
+    fleet.receive({ kind: "nodeSeen", node: { id: nodeId("small"), ...small } });
+    fleet.command({ kind: "drainNode", nodeId: nodeId("small"), running: "wait" });
+    const shape = { workers: 1, coresMilli: 0, memoryMib: 0 };
+    const groups = [
+      { name: "large", accelerators: 4, ...shape },
+      { name: "small", accelerators: 1, ...shape },
+    ];
+    const both = fleet.submit("both", { gang: { workers: 2, accelerators: 4, groups } });
+    expect(sentences(fleet, both)).toContain("Resume what is drained: headroom resume small.");
   });
 
   it("is keeping fewer spares, admitting its data, or lying nearer", () => {

@@ -3,6 +3,7 @@ import type { Input } from "../inputs.ts";
 import type { TimeWindow } from "../model/calendar.ts";
 import { admitsRule } from "../model/data.ts";
 import type { Pool } from "../model/fleet.ts";
+import { specOfGroup } from "../model/gang.ts";
 import type { NodeId, PoolName } from "../model/ids.ts";
 import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
 import { dataPlaces } from "../schedule/data-places.ts";
@@ -47,32 +48,38 @@ function setLine({ values, inputs }: SetLine): OtherLine {
   return { values, inputs: (change) => inputs(change), firstHope };
 }
 
-/** A node on which it could lie if nothing ran there and it took work. */
+/** A node on which a worker of it could lie if nothing ran there and it took work. */
 function couldLie(world: World, { gang, spec }: Pick<PlacementClass, "gang" | "spec">): (slot: NodeSlot) => boolean {
   const data = dataPlaces(world, spec);
+  const gangs = gang.groups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
   return (slot) =>
-    emptyNodeWorkers(slot, gang) > 0 &&
+    gangs.some((each) => emptyNodeWorkers(slot, each) > 0) &&
     (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)) &&
     data.admits(slot);
 }
 
-/** Drained nodes that take work again; those beside each other with most free first. */
+/**
+ * Drained nodes that take work again; those beside each other with most free first. Where there are few, also those on which it
+ * could not lie itself: somebody ahead of it may.
+ */
 export function resumedNodes(world: World, found: PlacementClass): readonly OtherLine[] {
+  const types = new Set(world.capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
   const isUseful = couldLie(world, found);
-  return world.capacity.acceptable(found.acceleratorTypes).flatMap(({ slots }): readonly OtherLine[] => {
-    const drained = slots.filter((slot) => slot.node.draining && slot.node.health === "up" && isUseful(slot));
-    if (drained.length === 0) return [];
-    const all = inOrder(drained).map(({ node }) => node.id);
-    const inputs = (change: OtherChange | null): readonly Input[] => {
-      const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
-      return all.map((nodeId) =>
-        resumed.has(nodeId)
-          ? trialCommand({ kind: "resumeNode", nodeId })
-          : trialCommand({ kind: "drainNode", nodeId, running: "wait" }),
-      );
-    };
-    return [setLine({ values: setsOf(all, (nodes) => ({ kind: "resumeNodes", nodes })), inputs })];
-  });
+  const drained = [...world.state.nodes.values()]
+    .filter(({ draining, health }) => draining && health === "up")
+    .map(({ id }) => world.capacity.slot(id));
+  const useful = drained.filter((slot) => types.has(slot.node.acceleratorType) && isUseful(slot));
+  if (drained.length === 0) return [];
+  const all = inOrder(drained.length > TAKEN_APART_MAX ? useful : drained).map(({ node }) => node.id);
+  const inputs = (change: OtherChange | null): readonly Input[] => {
+    const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
+    return all.map((nodeId) =>
+      resumed.has(nodeId)
+        ? trialCommand({ kind: "resumeNode", nodeId })
+        : trialCommand({ kind: "drainNode", nodeId, running: "wait" }),
+    );
+  };
+  return [setLine({ values: setsOf(all, (nodes) => ({ kind: "resumeNodes", nodes })), inputs })];
 }
 
 function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
