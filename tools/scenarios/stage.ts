@@ -96,7 +96,7 @@ export class Stage {
       parent: parent === null ? null : teamName(parent),
       limit: limit ?? {},
     };
-    this.#fact({ kind: "teamDefined", version: 2, atMs: 0, team: defined });
+    this.#fact({ kind: "teamDefined", version: 3, atMs: 0, team: defined });
   }
 
   /** Returns the id that the workload gets. Work is submitted in the order of these calls. */

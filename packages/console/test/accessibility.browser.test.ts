@@ -17,6 +17,8 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/workloads": (page) => rowsOf(page, "Workloads"),
   "/workloads/new": (page) => page.getByLabel("Name"),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
+  "/calendar": (page) =>
+    page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),
   "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
   "/what-if": (page) => page.getByRole("button", { name: "Play" }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
@@ -188,6 +190,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         q: "Queue",
         w: "Workloads",
         t: "Teams",
+        c: "Calendar",
         p: "Policy",
         i: "What if",
         u: "Unused",

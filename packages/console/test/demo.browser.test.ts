@@ -143,6 +143,41 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await expectShown(page.getByText("Simulated work has no processes, so it writes no logs."));
   });
 
+  it("shows budgets in the tree of teams, when they will be used up, and a warning of one that is", async () => {
+    const page = await open("/teams");
+    await expectShown(
+      page.getByText(/^The budget of platform is used up: \$[\d,.]+ over\. Soft: past it nothing is held back\.$/),
+    );
+    const platform = page.getByRole("region", { name: "Budget of platform" });
+    await expectShown(platform.getByText("Used up", { exact: true }));
+    expect(await platform.getByText(/^At the pace/).count()).toBe(0);
+    const research = page.getByRole("region", { name: "Budget of research", exact: true });
+    await expectShown(research.getByText(/^[\d,.]+ of 300,000$/));
+    await expectShown(research.getByText(/^At the pace of what runs now, [\d,.]+ GPU-hours a day, /));
+    await expectShown(research.getByText(/^At the pace of the last \d* ?days?, [\d,.]+ GPU-hours a day, /));
+    expect(await page.getByRole("region", { name: "Budget of research/vision" }).count()).toBe(0);
+  });
+
+  it("shows who is drained for a window, how much of a reservation is used, and what schedules did and will do", async () => {
+    const page = await open("/calendar");
+    const windows = page.getByRole("region", { name: "Maintenance and reservations" });
+    const repair = windows.getByRole("listitem").filter({ hasText: "switch-repair" }).first();
+    await expectShown(repair.getByText("2 nodes (h100-41, h100-42), 16 accelerators"));
+    await expectShown(repair.getByText(/^\d+ attempts? (is|are) asked to stop for it:$/));
+    const kept = windows.getByRole("listitem").filter({ hasText: "search-launch" }).first();
+    await expectShown(kept.getByText(/^now, for \d+ h/));
+    await expectShown(kept.getByText(/^In use by its holder: \d+ of 16 \(\d+%\)$/));
+    const schedule = page
+      .getByRole("region", { name: "Schedules" })
+      .getByRole("listitem")
+      .filter({ hasText: "index-refresh" })
+      .first();
+    await expectShown(schedule.getByText("the last run has not ended").first());
+    await expectShown(schedule.getByText("Succeeded", { exact: true }).first());
+    await schedule.getByRole("link").first().click();
+    await expectShown(page.getByRole("heading", { level: 1, name: "index-refresh" }));
+  });
+
   it("changes the policy after a question, and the queue says so", async () => {
     const page = await open("/policy");
     await page.getByRole("button", { name: "Put fifo in force" }).click();

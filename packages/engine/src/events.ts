@@ -53,7 +53,7 @@ export type FleetEvent =
 export type SpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
-  | (Fact<"teamDefined", 2> & { readonly team: Team })
+  | (Fact<"teamDefined", 3> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
   | (Fact<"policySet", 2> & { readonly policy: Policy })
   /** So much of a team's budget of this period is used up. `spent` and `limit` of the resource of which the larger part is. */
@@ -65,7 +65,7 @@ export type GovernanceEvent =
       readonly spent: number;
       readonly periodStartMs: number;
     })
-  | (Fact<"budgetRenewed"> & { readonly team: TeamName })
+  | (Fact<"budgetRenewed", 2> & { readonly team: TeamName })
   /** Remembers the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
@@ -89,7 +89,7 @@ export type ScheduleEvent =
   | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
   /** It was due and submitted this; `null`: nothing, and `left` says why. */
-  | (Fact<"scheduleRan"> & {
+  | (Fact<"scheduleRan", 2> & {
       readonly name: string;
       readonly dueAtMs: number;
       readonly submittedId: WorkloadId | null;
@@ -236,11 +236,11 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   nodeResumed: 1,
   spareKept: 1,
   spareReleased: 1,
-  teamDefined: 2,
+  teamDefined: 3,
   teamRemoved: 1,
   policySet: 2,
   budgetCrossed: 1,
-  budgetRenewed: 1,
+  budgetRenewed: 2,
   commandAnswered: 1,
   calendarSet: 1,
   calendarRemoved: 1,
@@ -248,7 +248,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   windowEnded: 1,
   scheduleSet: 1,
   scheduleRemoved: 1,
-  scheduleRan: 1,
+  scheduleRan: 2,
   workloadSubmitted: 2,
   workloadHeld: 1,
   workloadReleased: 1,

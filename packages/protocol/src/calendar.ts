@@ -1,7 +1,7 @@
 /** The calendar: what is planned for certain times. Declared with `apply`, one name for each entry. */
 import { z } from "zod";
 import * as limits from "./limits.ts";
-import { integer } from "./limits.ts";
+import { count, instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { scheduleTimes } from "./schedule.ts";
 
@@ -115,11 +115,39 @@ export const calendarEntry = z
   .discriminatedUnion("kind", [maintenanceWindow, advanceReservation, tariff])
   .meta({ id: "CalendarEntry" });
 
+const drainedAttempt = z
+  .object({
+    attemptId: z.string(),
+    workloadId: z.string(),
+    name: z.string(),
+    team: z.string(),
+    accelerators: z.number().nonnegative().meta({ description: "That it holds on the window's nodes." }),
+    askedAtMs: instantMs.meta({
+      description: "When it is asked to stop, early enough for its checkpoint and its grace.",
+    }),
+    isStopping: z.boolean(),
+  })
+  .meta({ id: "DrainedAttempt" });
+
+const windowUse = z
+  .object({
+    nodeCount: count,
+    acceleratorCount: count,
+    heldFor: z.number().nonnegative().meta({ description: "Accelerators held by work for which it is kept." }),
+    drained: z
+      .array(drainedAttempt)
+      .meta({ description: "What is asked to stop for it, the next first; at most 20 of them." }),
+    drainedCount: count,
+    endingCount: count.meta({ description: "Other attempts on its nodes that are over before, by their walltimes." }),
+  })
+  .meta({ id: "WindowUse" });
+
 export const calendarItem = z
   .object({
     entry: calendarEntry,
     nodes: z.array(z.string()).optional().meta({ description: "Those chosen for a reservation by amount." }),
     begun: z.literal(true).optional().meta({ description: "Its time has come." }),
+    use: windowUse.optional().meta({ description: "Who is on the window's nodes now; absent of tariffs." }),
     sentence: z.string(),
   })
   .meta({ id: "CalendarItem" });
@@ -129,6 +157,7 @@ export const calendarRemoved = z.object({ name: z.string() }).meta({ id: "Calend
 
 export type Tariff = z.output<typeof tariff>;
 export type CalendarEntry = z.output<typeof calendarEntry>;
+export type WindowUse = z.output<typeof windowUse>;
 export type CalendarItem = z.output<typeof calendarItem>;
 export type CalendarList = z.output<typeof calendarList>;
 export type CalendarRemoved = z.output<typeof calendarRemoved>;

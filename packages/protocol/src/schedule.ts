@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
+import { workloadPhase } from "./workload.ts";
 import { workloadSpec } from "./workload-spec.ts";
 
 const ascending = (from: number, to: number) =>
@@ -37,12 +38,24 @@ export const schedule = z
   })
   .meta({ id: "Schedule" });
 
+const scheduleRun = z
+  .object({
+    dueAtMs: instantMs,
+    atMs: instantMs.meta({ description: "When it was seen to; later than due where nothing ran then." }),
+    workloadId: z.string().nullable().meta({ description: "What was submitted; null: nothing." }),
+    left: z.string().meta({ description: "Why nothing was submitted." }),
+    phase: workloadPhase.optional().meta({ description: "Of what was submitted; absent: it is not kept any more." }),
+  })
+  .meta({ id: "ScheduleRun" });
+
 export const scheduleItem = z
   .object({
     schedule,
     cron: z.string(),
     actor: z.string().meta({ description: "Who declared it: the runs are theirs." }),
     nextAtMs: instantMs.nullable(),
+    nextAtsMs: z.array(instantMs).meta({ description: "The next times at which it is due, at most five." }),
+    runs: z.array(scheduleRun).meta({ description: "The last times at which it was due, the newest first." }),
     lastWorkloadId: z.string().optional(),
   })
   .meta({ id: "ScheduleItem" });
@@ -51,6 +64,7 @@ export const scheduleList = z.object({ items: z.array(scheduleItem) }).meta({ id
 export const scheduleRemoved = z.object({ name: z.string() }).meta({ id: "ScheduleRemoved" });
 
 export type ScheduleTimes = z.output<typeof scheduleTimes>;
+export type ScheduleItem = z.output<typeof scheduleItem>;
 export type Schedule = z.output<typeof schedule>;
 export type ScheduleList = z.output<typeof scheduleList>;
 export type ScheduleRemoved = z.output<typeof scheduleRemoved>;

@@ -1,7 +1,7 @@
 /** Teams: nodes of the quota tree, with what they use. */
 import { z } from "zod";
 import * as limits from "./limits.ts";
-import { count, integer } from "./limits.ts";
+import { count, instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { pageOf } from "./page.ts";
 
@@ -97,6 +97,28 @@ export const teamSpec = z
   })
   .meta({ id: "TeamSpec" });
 
+const paceForecast = {
+  gpuHoursPerDay: z.number().nonnegative(),
+  microUsdPerDay: z.number().nonnegative(),
+  usedUpAtMs: instantMs.nullable().meta({
+    description:
+      "When the first bound of the budget is used up at this pace; null: not before it begins anew, or never.",
+  }),
+};
+
+const budgetForecast = z
+  .object({
+    now: z.object(paceForecast).meta({ description: "What runs goes on as it is; nothing else starts or ends." }),
+    lately: z
+      .object({ sinceMs: instantMs, ...paceForecast })
+      .nullable()
+      .meta({
+        description:
+          "At the mean since then: since the beginning of the day in UTC a week ago, or since it is counted; null: for less than an hour.",
+      }),
+  })
+  .meta({ id: "BudgetForecast", description: "When a budget will be used up, at two paces." });
+
 const held = z.record(z.string(), z.number().nonnegative());
 
 export const team = teamSpec
@@ -108,6 +130,8 @@ export const team = teamSpec
         periodStartMs: count,
         renewsAtMs: count.nullable(),
         isSpent: z.boolean().meta({ description: "It was recorded as used up." }),
+        atMs: instantMs.meta({ description: "All of this as of then." }),
+        forecast: budgetForecast.optional().meta({ description: "Absent: there is nothing left of it." }),
       })
       .optional()
       .meta({ description: "What is used up of its budget in this period." }),

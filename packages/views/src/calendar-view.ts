@@ -1,12 +1,13 @@
 /** The calendar for people: what is planned, when and for whom, the next first. */
+import { windowUse } from "@headroom/engine";
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
-import type { CalendarEntry, CalendarItem, Tariff } from "@headroom/protocol";
+import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
 import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { calendarEntryResource } from "./wire-forms.ts";
 
-export function calendarList({ state }: Engine): { items: CalendarItem[] } {
-  const items = [...state.calendar.values()].map(itemView);
+export function calendarList(engine: Engine): { items: CalendarItem[] } {
+  const items = [...engine.state.calendar.values()].map((item) => itemView(engine, item));
   return { items: items.toSorted((left, right) => startOf(left.entry) - startOf(right.entry)) };
 }
 
@@ -16,15 +17,55 @@ function startOf(entry: CalendarEntry): number {
   return entry.when.kind === "recurring" ? 0 : entry.when.startMs;
 }
 
-function itemView({ entry, nodes, begun }: EngineItem): CalendarItem {
+function itemView(engine: Engine, { entry, nodes, begun }: EngineItem): CalendarItem {
   const resource = calendarEntryResource(entry);
+  const use = useView(engine, entry.name);
   return {
     entry: resource,
     ...(nodes === undefined ? {} : { nodes: [...nodes] }),
     ...(begun === undefined ? {} : { begun }),
+    ...(use === null ? {} : { use }),
     sentence: `${calendarSentence(resource)}.`,
   };
 }
+
+const DRAINED_SHOWN = 20;
+
+function useView(engine: Engine, name: string): WindowUse | null {
+  const use = windowUse(engine, name);
+  if (use === null) return null;
+  const drained = use.drained.slice(0, DRAINED_SHOWN).map((each) => {
+    const spec = engine.state.workloads.get(each.workloadId)?.spec;
+    return { ...each, name: spec?.name ?? each.workloadId, team: spec?.team ?? "" };
+  });
+  return { ...use, drained, drainedCount: use.drained.length };
+}
+
+/** `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are asked to stop for it: a, b.`; empty for a tariff. */
+export function windowUseSentence({ entry, use }: CalendarItem): string {
+  if (use === undefined || entry.kind === "tariff") return "";
+  const { nodeCount, acceleratorCount, heldFor, drained, drainedCount, endingCount } = use;
+  const held =
+    entry.kind === "reservation"
+      ? `Its work holds ${grouped(heldFor)} of ${plural(acceleratorCount, "accelerator")}.`
+      : "";
+  const names = [...new Set(drained.map(({ name }) => name))];
+  const shown = names.slice(0, NAMES_SHOWN).join(", ");
+  const more = names.length > NAMES_SHOWN ? " and others" : "";
+  const asked = drainedCount === 1 ? "is asked" : "are asked";
+  const who =
+    drainedCount === 0
+      ? `Nothing on its ${plural(nodeCount, "node")} is asked to stop for it.`
+      : `${plural(drainedCount, "attempt")} on its ${plural(nodeCount, "node")} ${asked} to stop for it: ${shown}${more}.`;
+  const ending = endingCount === 0 ? "" : endingSentence(endingCount);
+  return [held, who, ending].filter((each) => each !== "").join(" ");
+}
+
+/** Of those who are gone before a window by themselves. */
+export const endingSentence = (count: number): string =>
+  `${plural(count, "attempt")} ${count === 1 ? "is" : "are"} over before, by walltime.`;
+
+const NAMES_SHOWN = 5;
 
 /** `reservation demo: 16 accelerators for team research, from … until …`, without the full stop. */
 export function calendarSentence(entry: CalendarEntry): string {

@@ -24,6 +24,7 @@ export * from "./prediction-text.ts";
 export * from "./rejection-view.ts";
 export * from "./spec-terms.ts";
 export * from "./status-view.ts";
+export * from "./team-budget.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";

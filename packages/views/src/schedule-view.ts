@@ -1,22 +1,37 @@
-/** Schedules, by when they are due next. */
+/** Schedules, by when they are due next: their next times, and what came of the last ones. */
 import { nextDueMs } from "@headroom/engine";
-import type { Engine } from "@headroom/engine";
-import type { ScheduleList } from "@headroom/protocol";
+import type { Engine, ScheduleTimes } from "@headroom/engine";
+import type { ScheduleItem, ScheduleList } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { scheduleResource } from "./wire-forms.ts";
 
+const NEXT_SHOWN = 5;
+
 export function scheduleList({ state }: Engine): ScheduleList {
-  const items = [...state.schedules.values()].map(({ schedule, actor, lookedAtMs, lastWorkloadId }) => {
+  const items = [...state.schedules.values()].map(({ schedule, actor, lookedAtMs, lastWorkloadId, runs = [] }) => {
     const resource = scheduleResource(schedule);
     const last = lastWorkloadId === undefined ? {} : { lastWorkloadId };
+    const nextAtsMs = nextTimes(schedule.times, lookedAtMs);
     return {
       schedule: resource,
       cron: writeCron(resource.times),
       actor,
-      nextAtMs: nextDueMs(schedule.times, lookedAtMs),
+      nextAtMs: nextAtsMs[0] ?? null,
+      nextAtsMs,
+      runs: runs.toReversed().map((run): ScheduleItem["runs"][number] => {
+        const phase = run.workloadId === null ? undefined : state.workloads.get(run.workloadId)?.phase;
+        return phase === undefined ? { ...run } : { ...run, phase };
+      }),
       ...last,
     };
   });
   const due = (atMs: number | null): number => atMs ?? Number.MAX_SAFE_INTEGER;
   return { items: items.toSorted((left, right) => due(left.nextAtMs) - due(right.nextAtMs)) };
+}
+
+function nextTimes(times: ScheduleTimes, afterMs: number): number[] {
+  const found: number[] = [];
+  for (let at = nextDueMs(times, afterMs); at !== null && found.length < NEXT_SHOWN; at = nextDueMs(times, at))
+    found.push(at);
+  return found;
 }

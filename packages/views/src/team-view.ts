@@ -1,6 +1,6 @@
 /** Teams by name, with what they and everything below them hold. */
 import { accountOf, pastUseOf, teamHolds, teamHoldsInAll } from "@headroom/engine";
-import type { Engine, Team as EngineTeam } from "@headroom/engine";
+import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";
@@ -26,7 +26,10 @@ function teamResource(engine: Engine, team: EngineTeam): Team {
     ...teamSpecResource(team),
     held,
     heldInAll: teamHoldsInAll(engine, team.name),
-    ...(account === null ? {} : { account }),
+    ...(account === null ? {} : { account: accountResource(account) }),
     ...(pastUse === null ? {} : { pastUse }),
   };
 }
+
+const accountResource = ({ forecast, ...account }: AccountView): NonNullable<Team["account"]> =>
+  forecast === null ? account : { ...account, forecast };

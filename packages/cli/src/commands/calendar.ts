@@ -30,8 +30,14 @@ export const calendarCommand = defineCommand<Options>({
     const { items } = await client.calendar();
     if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
     else if (items.length === 0) context.note("Nothing is planned.");
-    else
-      context.print(...items.map(({ sentence, begun }) => `${printable(sentence)}${begun === true ? " (now)" : ""}`));
+    else {
+      const { windowUseSentence } = await import("@headroom/views");
+      for (const item of items) {
+        context.print(`${printable(item.sentence)}${item.begun === true ? " (now)" : ""}`);
+        const use = windowUseSentence(item);
+        if (use !== "") context.print(`  ${printable(use)}`);
+      }
+    }
     return exitCode.ok;
   },
 });

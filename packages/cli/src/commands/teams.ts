@@ -35,7 +35,8 @@ export const teamsCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const { amountText, budgetSentence, pastUseSentence, resourceUses } = await import("@headroom/views");
+    const { amountText, pastUseSentence, resourceUses } = await import("@headroom/views");
+    const { budgetLines } = await import("../output/budget-text.ts");
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
@@ -52,8 +53,7 @@ export const teamsCommand = defineCommand<Options>({
     if (items.length === 0) context.note("No teams.");
     else context.print(...tableLines(teamColumns, rows, context.terminal.stdout, context.paint));
     for (const team of items) {
-      const sentence = budgetSentence(team);
-      if (sentence !== null) context.print(`budget of ${team.name}: ${sentence}`);
+      context.print(...budgetLines(team, context.paint));
       const past = pastUseSentence(team);
       if (past !== null) context.print(`past use of ${team.name}: ${past}`);
     }

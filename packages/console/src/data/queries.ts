@@ -60,6 +60,12 @@ export const teamsQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Team[]> => allPages((page) => client.teams(page, { signal })),
   });
 
+export const calendarQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["calendar"], queryFn: ({ signal }) => client.calendar({ signal }) });
+
+export const schedulesQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["schedules"], queryFn: ({ signal }) => client.schedules({ signal }) });
+
 export const policyQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["policy"], queryFn: ({ signal }) => client.policy({ signal }) });
 

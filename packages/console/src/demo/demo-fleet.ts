@@ -1,24 +1,34 @@
 /** The demo's fleet: 64 nodes of 8 accelerators in two sites, and the teams that share them. */
-import { nodeId, poolName, siteName, teamName, type NodeSpec, type Pool, type Site, type Team } from "@headroom/engine";
+import {
+  nodeId,
+  poolName,
+  siteName,
+  teamName,
+  type Budget,
+  type NodeSpec,
+  type Pool,
+  type Site,
+  type Team,
+} from "@headroom/engine";
 import type { FleetSpec } from "@headroom/sim";
 
 const frankfurt: Site = { name: siteName("frankfurt"), fabricLevels: ["spine", "leaf"] };
 const oslo: Site = { name: siteName("oslo"), fabricLevels: ["leaf"] };
 
-/** Prices of an hour of one node, in millionths of a dollar: eight times what clouds ask for one such accelerator. */
+/** Prices of an hour of one accelerator, in millionths of a dollar: what clouds ask for such ones. */
 const h100: Pool = {
   name: poolName("h100"),
   site: frankfurt.name,
   executor: "simulated",
   acceleratorType: "H100-SXM",
-  priceMicroUsdPerHour: 16_800_000,
+  priceMicroUsdPerHour: 2_100_000,
 };
 const h200: Pool = {
   name: poolName("h200"),
   site: oslo.name,
   executor: "simulated",
   acceleratorType: "H200-SXM",
-  priceMicroUsdPerHour: 24_400_000,
+  priceMicroUsdPerHour: 3_050_000,
 };
 
 const NODES_PER_LEAF = 8;
@@ -48,18 +58,22 @@ export const demoFleet: FleetSpec = {
   ),
 };
 
-const team = (name: string, limit: Record<string, number> = {}): Team => {
+const team = (name: string, limit: Record<string, number> = {}, budget?: Budget): Team => {
   const slash = name.lastIndexOf("/");
-  return { name: teamName(name), parent: slash < 0 ? null : teamName(name.slice(0, slash)), limit };
+  const parent = slash < 0 ? null : teamName(name.slice(0, slash));
+  return { name: teamName(name), parent, limit, ...(budget === undefined ? {} : { budget }) };
 };
 
+const DOLLAR = 1_000_000;
+
 export const demoTeams: readonly Team[] = [
-  team("research", { "H100-SXM": 336 }),
-  team("research/language"),
+  team("research", { "H100-SXM": 336 }, { gpuHours: 300_000, period: "month", over: "hold" }),
+  team("research/language", {}, { gpuHours: 60_000, period: "month", over: "warn" }),
   team("research/vision", { "H100-SXM": 144 }),
   team("research/safety", { "H100-SXM": 48, "H200-SXM": 32 }),
-  team("product", { "H100-SXM": 192, "H200-SXM": 96 }),
+  team("product", { "H100-SXM": 192, "H200-SXM": 96 }, { microUsd: 500_000 * DOLLAR, period: "month", over: "stop" }),
   team("product/search"),
   team("product/speech", { "H100-SXM": 96 }),
-  team("platform", { "H100-SXM": 32, "H200-SXM": 16 }),
+  // Small enough to be used up by the time at which the demo opens.
+  team("platform", { "H100-SXM": 32, "H200-SXM": 16 }, { microUsd: 250 * DOLLAR, period: "month", over: "warn" }),
 ];

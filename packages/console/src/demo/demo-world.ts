@@ -15,6 +15,7 @@ import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
 import { eventEnvelope, rejectionProblem } from "@headroom/views";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
+import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
 import { demoStream } from "./demo-stream.ts";
 import { EventLog } from "./event-log.ts";
@@ -27,7 +28,7 @@ export interface DemoOptions {
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
 /** Just below what the fleet can do, so that the day's queue drains in the night. */
-const LOAD_PERCENT = 97;
+const LOAD_PERCENT = 95;
 
 /** A node is lost once a month and repaired within hours; of a hundred attempts two fail by themselves. */
 const faultsOf = (seed: number): FaultOptions => ({
@@ -84,6 +85,7 @@ export class DemoWorld {
       nodeFaults: seededNodeFaults(faults),
       observer: recorder,
     });
+    this.#plan({ calendar: demoCalendar(startAtMs), schedules: demoSchedules });
   }
 
   get engine(): Engine {
@@ -108,6 +110,15 @@ export class DemoWorld {
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       if (signals.length > 0) this.#simulation.receive(signals);
     }
+  }
+
+  /** What somebody declares at short notice. */
+  planRepair(): void {
+    this.#plan({ calendar: [demoRepair(this.nowMs)] });
+  }
+
+  #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules">): void {
+    this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }
 
   /** Carries a command out at the current instant of the simulation. Throws what the engine refuses. */

@@ -47,6 +47,7 @@ class Pace {
 function start({ calls, control }: DemoPorts): void {
   const world = new DemoWorld({ seed: SEED, startAtMs: START_AT_MS });
   while (world.nowMs < START_AT_MS + FIRST_SHOWN_MS) world.advance(START_AT_MS + FIRST_SHOWN_MS, () => false);
+  world.planRepair();
   const pace = new Pace(world);
   serveWorkerClient(calls, createDemoClient(world, START_AT_MS));
   calls.start();

@@ -41,7 +41,16 @@ export const changesFleet = oneOf([...nodeKinds, ...holdingKinds, "siteDefined",
 export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "teamDefined", "policySet"]);
 export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds, "progressRecorded"]);
 export const changesStatus = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "policySet"]);
-export const changesTeams = oneOf([...holdingKinds, "teamDefined", "teamRemoved"]);
+export const changesTeams = oneOf([...holdingKinds, "teamDefined", "teamRemoved", "budgetCrossed", "budgetRenewed"]);
+const calendarKinds: readonly EventKind[] = ["calendarSet", "calendarRemoved", "windowBegan", "windowEnded"];
+export const changesCalendar = oneOf([...nodeKinds, ...holdingKinds, ...calendarKinds]);
+export const changesSchedules = oneOf([
+  ...holdingKinds,
+  ...workloadKinds,
+  "scheduleSet",
+  "scheduleRemoved",
+  "scheduleRan",
+]);
 export const changesWaste = oneOf(["utilizationRecorded", "progressRecorded", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 

@@ -48,6 +48,11 @@ const teams = createRoute({
   path: "/teams",
   component: lazyRouteComponent(() => import("../pages/teams/teams-page.tsx"), "TeamsPage"),
 });
+const calendar = createRoute({
+  getParentRoute: () => root,
+  path: "/calendar",
+  component: lazyRouteComponent(() => import("../pages/calendar/calendar-page.tsx"), "CalendarPage"),
+});
 const policy = createRoute({
   getParentRoute: () => root,
   path: "/policy",
@@ -101,6 +106,7 @@ export function createConsoleRouter(isDemo: boolean) {
       submit,
       workload,
       teams,
+      calendar,
       policy,
       whatIf,
       waste,

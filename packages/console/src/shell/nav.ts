@@ -1,7 +1,17 @@
 import type { IconName } from "../parts/icon.tsx";
 
 export interface Place {
-  readonly to: "/" | "/queue" | "/workloads" | "/teams" | "/policy" | "/what-if" | "/waste" | "/size" | "/events";
+  readonly to:
+    | "/"
+    | "/queue"
+    | "/workloads"
+    | "/teams"
+    | "/calendar"
+    | "/policy"
+    | "/what-if"
+    | "/waste"
+    | "/size"
+    | "/events";
   readonly label: string;
   readonly icon: IconName;
   /** Pressed after `g`. */
@@ -13,6 +23,7 @@ export const places: readonly Place[] = [
   { to: "/queue", label: "Queue", icon: "queue", key: "q" },
   { to: "/workloads", label: "Workloads", icon: "workloads", key: "w" },
   { to: "/teams", label: "Teams", icon: "teams", key: "t" },
+  { to: "/calendar", label: "Calendar", icon: "calendar", key: "c" },
   { to: "/policy", label: "Policy", icon: "policy", key: "p" },
   { to: "/what-if", label: "What if", icon: "whatIf", key: "i" },
   { to: "/waste", label: "Unused", icon: "waste", key: "u" },

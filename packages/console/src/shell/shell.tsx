@@ -156,7 +156,7 @@ function PhoneNav({ counts }: { readonly counts: PlaceCounts }): ReactElement {
   return (
     <nav
       aria-label="Main"
-      className="grid grid-cols-7 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="grid grid-cols-5 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       {places.map(({ to, label, icon }) => (
         <Link

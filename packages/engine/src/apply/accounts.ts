@@ -1,5 +1,6 @@
 /** Accounts of the teams that have a budget, as events change how fast it is used up. The only writers of `state.accounts`. */
 import { accrued, reachesMs, renewalMs } from "../budget/account.ts";
+import { daysFrom } from "../budget/days.ts";
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
@@ -36,6 +37,13 @@ export function openAccount({ state }: World, { name, budget }: Team, before: Te
     const { crossed: _crossed, ...rest } = known;
     state.accounts.set(name, rest);
   }
+}
+
+/** From now on what the team uses up is counted by day, too; no more than that where it is already, or there is no budget. */
+export function countDays({ state }: World, team: TeamName): void {
+  const account = state.accounts.get(team);
+  if (account !== undefined && account.days === undefined)
+    state.accounts.set(team, { ...account, days: daysFrom(state.nowMs) });
 }
 
 /** After teams or prices changed: rates are counted anew and the engine looks at every budget at once. */

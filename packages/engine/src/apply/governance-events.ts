@@ -4,13 +4,16 @@ import type { TeamName } from "../model/ids.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { invariant } from "../state/invariant.ts";
 import { recount, recountUsers } from "../state/holdings.ts";
-import { accrueAll, openAccount, recountAccounts } from "./accounts.ts";
+import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { waitForWindows, waitForWindowsAhead } from "../state/world.ts";
 import type { World } from "../state/world.ts";
+
+/** Since these versions budgets are counted by day: what was recorded before gives the state that it gave. */
+const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
 export function applyGovernanceEvent(world: World, event: GovernanceEvent): void {
   const { state, teamUse, queue } = world;
@@ -21,6 +24,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       recordAllPastUse(world);
       state.teams.set(event.team.name, event.team);
       openAccount(world, event.team, before);
+      if (event.version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, event.team.name);
       recountAccounts(world);
       recountPastUse(world);
       refreshTeams(world);
@@ -57,6 +61,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       accrueAll(world);
       const { crossed: _crossed, ...rest } = accountOf(world, event.team);
       state.accounts.set(event.team, rest);
+      if (event.version >= DAYS_COUNTED_FROM.budgetRenewed) countDays(world, event.team);
       teamUse.limitEpoch++;
       return;
     }

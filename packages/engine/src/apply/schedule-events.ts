@@ -1,16 +1,25 @@
 import type { ScheduleEvent } from "../events.ts";
+import { SCHEDULE_RUNS_KEPT } from "../model/schedule.ts";
+import type { ScheduleItem, ScheduleRun } from "../model/schedule.ts";
 import { invariant } from "../state/invariant.ts";
 import { unreachable } from "../state/unreachable.ts";
 import { waitForSchedule } from "../state/world.ts";
 import type { World } from "../state/world.ts";
+
+/** Since this version of `scheduleRan` the last runs are kept: what was recorded before gives the state that it gave. */
+const RUNS_KEPT_FROM = 2;
 
 export function applyScheduleEvent(world: World, event: ScheduleEvent): void {
   const { schedules } = world.state;
   switch (event.kind) {
     case "scheduleSet": {
       const { schedule, actor, atMs } = event;
-      const last = schedules.get(schedule.name)?.lastWorkloadId;
-      const item = { schedule, actor, lookedAtMs: atMs, ...(last === undefined ? {} : { lastWorkloadId: last }) };
+      const { lastWorkloadId, runs } = schedules.get(schedule.name) ?? {};
+      const past = {
+        ...(lastWorkloadId === undefined ? {} : { lastWorkloadId }),
+        ...(runs === undefined ? {} : { runs }),
+      };
+      const item = { schedule, actor, lookedAtMs: atMs, ...past };
       schedules.set(schedule.name, item);
       return waitForSchedule(world, item);
     }
@@ -21,11 +30,19 @@ export function applyScheduleEvent(world: World, event: ScheduleEvent): void {
       const item = schedules.get(event.name);
       invariant(item !== undefined, `there is no schedule ${event.name}`);
       const ran = event.submittedId === null ? {} : { lastWorkloadId: event.submittedId };
-      const next = { ...item, lookedAtMs: event.atMs, ...ran };
+      const runs = event.version >= RUNS_KEPT_FROM ? { runs: withRun(item, event) } : {};
+      const next = { ...item, lookedAtMs: event.atMs, ...ran, ...runs };
       schedules.set(event.name, next);
       return waitForSchedule(world, next);
     }
     default:
       unreachable(event);
   }
+}
+
+function withRun(
+  { runs = [] }: ScheduleItem,
+  { dueAtMs, atMs, submittedId, left }: ScheduleEvent & { readonly kind: "scheduleRan" },
+): readonly ScheduleRun[] {
+  return [...runs, { dueAtMs, atMs, workloadId: submittedId, left }].slice(-SCHEDULE_RUNS_KEPT);
 }

@@ -1,5 +1,6 @@
 /** Arithmetic of accounts: what has been used up at an instant, and when so much will have been. */
 import type { Account, Budget } from "../model/budget.ts";
+import { daysUntil } from "./days.ts";
 import { monthStartMs, nextMonthStartMs } from "./months.ts";
 
 /** What runs now uses up so much every ms. */
@@ -8,8 +9,8 @@ export interface Rate {
   readonly moneyMilli: number;
 }
 
-const HOUR_MS = 3_600_000;
-const WHOLE_MILLI = 1000;
+export const HOUR_MS = 3_600_000;
+export const WHOLE_MILLI = 1000;
 
 export const periodStartMs = ({ period }: Budget, nowMs: number): number =>
   period === "month" ? monthStartMs(nowMs) : 0;
@@ -18,7 +19,7 @@ export const periodStartMs = ({ period }: Budget, nowMs: number): number =>
 export const renewalMs = ({ period }: Budget, nowMs: number): number | null =>
   period === "month" ? nextMonthStartMs(nowMs) : null;
 
-/** The account as of a later instant. A new period begins with nothing used up. */
+/** The account as of a later instant. A new period begins with nothing used up; the days that are counted go on. */
 export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rate: Rate; nowMs: number }): Account {
   const startMs = periodStartMs(budget, nowMs);
   const isNew = startMs > account.atMs;
@@ -28,6 +29,7 @@ export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rat
     atMs: nowMs,
     milliMs: (isNew ? 0 : account.milliMs) + rate.milli * passedMs,
     moneyMilliMs: (isNew ? 0 : account.moneyMilliMs) + rate.moneyMilli * passedMs,
+    ...(account.days === undefined ? {} : { days: daysUntil(account.days, { rate, fromMs: account.atMs, nowMs }) }),
   };
 }
 

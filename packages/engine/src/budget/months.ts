@@ -1,5 +1,5 @@
 /** Calendar months in UTC, by arithmetic on days (proleptic Gregorian): a pure package has no clock to ask. */
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** From the first of March of the year 0 to 1970. */
 const DAYS_BEFORE_EPOCH = 719_468;
 const ERA_DAYS = 146_097;

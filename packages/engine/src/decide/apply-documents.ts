@@ -45,7 +45,7 @@ export function apply(batch: Batch, command: Apply): Decision {
     );
   for (const team of parentsFirst(state, command.teams))
     define("team", team, state.teams.get(team.name), () =>
-      batch.emit({ kind: "teamDefined", ...fact, version: 2, team }),
+      batch.emit({ kind: "teamDefined", ...fact, version: 3, team }),
     );
   for (const entry of command.calendar ?? [])
     define("calendar", entry, knownEntry(state, entry), () => recordEntry(batch, entry, command.actor));

@@ -21,6 +21,15 @@ export interface Account {
   readonly milliMs: number;
   /** The same at the price of an hour: micro-dollars, times thousandths, times ms. */
   readonly moneyMilliMs: number;
+  /** What was used up day by day lately, the oldest first, one day after the other; absent: not counted yet. */
+  readonly days?: readonly DayUse[];
   /** The period for which a part of the budget was recorded as used up, and which; absent: none. */
   readonly crossed?: { readonly percent: number; readonly periodStartMs: number };
+}
+
+/** What was used up in one day in UTC, or in the part of it from which on it was counted; in the units of `Account`. */
+export interface DayUse {
+  readonly fromMs: number;
+  readonly milliMs: number;
+  readonly moneyMilliMs: number;
 }

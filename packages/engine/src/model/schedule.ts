@@ -30,4 +30,20 @@ export interface ScheduleItem {
   /** What was due until then has been dealt with. */
   readonly lookedAtMs: number;
   readonly lastWorkloadId?: WorkloadId;
+  /** The newest times at which it was due, the oldest first, at most `SCHEDULE_RUNS_KEPT`; absent: none that was kept. */
+  readonly runs?: readonly ScheduleRun[];
 }
+
+/** What came of a time at which a schedule was due. */
+export interface ScheduleRun {
+  readonly dueAtMs: number;
+  /** When the engine saw to it; later than it was due where nothing ran then. */
+  readonly atMs: number;
+  /** What was submitted; `null`: nothing. */
+  readonly workloadId: WorkloadId | null;
+  /** Why nothing was submitted; `""` where something was. */
+  readonly left: string;
+}
+
+/** A working week and the weekend of a nightly run. */
+export const SCHEDULE_RUNS_KEPT = 7;

@@ -27,7 +27,7 @@ function keepBudget(batch: Batch, team: TeamName, budget: Budget): void {
   const startMs = periodStartMs(budget, atMs);
   const crossed = accounts.get(team)?.crossed;
   if (crossed !== undefined && crossed.periodStartMs !== startMs)
-    batch.emit({ kind: "budgetRenewed", version: 1, atMs, team });
+    batch.emit({ kind: "budgetRenewed", version: 2, atMs, team });
   const account = accounts.get(team);
   if (account === undefined) return;
   const now = accrued(account, budget, { rate: world.budgets.rate(team), nowMs: atMs });

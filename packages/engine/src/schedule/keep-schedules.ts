@@ -16,7 +16,7 @@ function run(batch: Batch, item: ScheduleItem, dueAtMs: number): void {
   const { name } = schedule;
   const last = item.lastWorkloadId === undefined ? undefined : batch.world.state.workloads.get(item.lastWorkloadId);
   const isRunning = last !== undefined && last.endedAtMs === null;
-  const fact = { kind: "scheduleRan", version: 1, atMs: batch.nowMs, name, dueAtMs } as const;
+  const fact = { kind: "scheduleRan", version: 2, atMs: batch.nowMs, name, dueAtMs } as const;
   if (isRunning && schedule.concurrency === "forbid")
     return batch.emit({ ...fact, submittedId: null, left: "the last run has not ended" });
   const objection = submissionObjection(batch.world, schedule.spec, batch.world.state.teams);

@@ -10,6 +10,7 @@ import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const PARENTS: Readonly<Record<string, string | null>> = { lab: null, "lab/a": "lab", "lab/b": "lab", other: null };
 const NAMES = Object.keys(PARENTS);
 /** Micro-dollars for an hour of an accelerator. */
@@ -50,6 +51,9 @@ class Books {
   readonly #specs = new Map<string, { readonly team: string; readonly gpus: number }>();
   readonly #periods = new Map<string, Budget["period"]>();
   readonly #spent = new Map<string, number>();
+  /** Accelerator-hours by team and day in UTC. */
+  readonly #days = new Map<string, Map<number, number>>();
+  readonly #sinceMs = new Map<string, number>();
   #nowMs = 0;
 
   take(event: Event): void {
@@ -63,24 +67,44 @@ class Books {
     } else if (event.kind === "attemptEnded") this.#running.delete(event.attemptId);
     else if (event.kind === "teamDefined" && event.team.budget !== undefined) {
       this.#periods.set(event.team.name, event.team.budget.period);
-      if (!this.#spent.has(event.team.name)) this.#spent.set(event.team.name, 0);
+      if (!this.#spent.has(event.team.name)) {
+        this.#spent.set(event.team.name, 0);
+        this.#days.set(event.team.name, new Map());
+        this.#sinceMs.set(event.team.name, event.atMs);
+      }
     }
   }
 
-  /** In steps that end where months do. */
+  /** In steps that end where days and months do. */
   passTo(untilMs: number): void {
     while (this.#nowMs < untilMs) {
       const at = new Date(this.#nowMs);
       const monthEndMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1);
-      const stepEndMs = Math.min(untilMs, monthEndMs);
+      const day = Math.floor(this.#nowMs / DAY_MS);
+      const stepEndMs = Math.min(untilMs, monthEndMs, (day + 1) * DAY_MS);
       for (const { team: of, gpus } of this.#running.values())
         for (let name: string | null = of; name !== null; name = PARENTS[name] ?? null)
-          if (this.#spent.has(name))
-            this.#spent.set(name, (this.#spent.get(name) ?? 0) + (gpus * (stepEndMs - this.#nowMs)) / HOUR_MS);
+          this.#use(name, day, (gpus * (stepEndMs - this.#nowMs)) / HOUR_MS);
       if (stepEndMs === monthEndMs)
         for (const [name, period] of this.#periods) if (period === "month") this.#spent.set(name, 0);
       this.#nowMs = stepEndMs;
     }
+  }
+
+  #use(name: string, day: number, hours: number): void {
+    const days = this.#days.get(name);
+    if (days === undefined) return;
+    this.#spent.set(name, (this.#spent.get(name) ?? 0) + hours);
+    days.set(day, (days.get(day) ?? 0) + hours);
+  }
+
+  /** The mean since the day a week ago began, or since the budget was declared; `null`: for less than an hour. */
+  perDay(name: string): number | null {
+    const firstDay = Math.floor(this.#nowMs / DAY_MS) - 7;
+    const sinceMs = Math.max(firstDay * DAY_MS, this.#sinceMs.get(name) ?? this.#nowMs);
+    if (this.#nowMs - sinceMs < HOUR_MS) return null;
+    const counted = [...(this.#days.get(name) ?? [])].filter(([day]) => day >= firstDay);
+    return (counted.reduce((sum, [, hours]) => sum + hours, 0) * DAY_MS) / (this.#nowMs - sinceMs);
   }
 
   gpuHours(name: string): number | undefined {
@@ -156,6 +180,10 @@ class Play {
     if (account === null || counted === undefined) return;
     expect(account.gpuHours).toBeCloseTo(counted, 6);
     expect(account.microUsd / PRICE).toBeCloseTo(counted, 6);
+    const perDay = this.books.perDay(name);
+    const lately = account.forecast?.lately ?? null;
+    if (account.forecast !== null) expect(lately === null).toBe(perDay === null);
+    if (lately !== null) expect(lately.gpuHoursPerDay).toBeCloseTo(perDay ?? Number.NaN, 6);
     const { gpuHours, microUsd } = engine.state.teams.get(teamName(name))?.budget ?? {};
     const isOver =
       counted >= (gpuHours ?? Number.POSITIVE_INFINITY) || counted * PRICE >= (microUsd ?? Number.POSITIVE_INFINITY);

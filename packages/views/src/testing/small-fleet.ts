@@ -66,7 +66,9 @@ export class SmallFleet {
   }
 
   apply(
-    documents: Partial<Pick<Command & { kind: "apply" }, "sites" | "pools" | "teams" | "workloads" | "calendar">>,
+    documents: Partial<
+      Pick<Command & { kind: "apply" }, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">
+    >,
   ): void {
     this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }

@@ -11,6 +11,7 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Page } from "../../parts/page.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
+import { BudgetNotice, TeamBudget } from "./team-budget.tsx";
 import { teamRows, type TeamRow } from "./team-tree.ts";
 
 export function TeamsPage(): ReactElement {
@@ -26,7 +27,7 @@ export function TeamsPage(): ReactElement {
     <Page
       title="Teams"
       layout="flow"
-      summary="What each team and everything below it holds, against what it was promised and may have at most"
+      summary="What each team and everything below it holds and uses up, against what it was promised and may have at most"
     >
       {data === undefined ? (
         error === null ? (
@@ -38,6 +39,7 @@ export function TeamsPage(): ReactElement {
         <>
           {error === null ? null : <StaleNotice error={error} />}
           <div className="px-4 pb-6 md:px-6">
+            <BudgetNotice teams={data} />
             <TeamTable rows={teamRows(data)} totals={totals} />
             {data.length > 1 ? null : (
               <p className="mt-3 text-ink-2">
@@ -71,14 +73,14 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
               Weight
             </th>
             <th scope="col" className="px-4 py-2 font-medium">
-              Holds
+              Holds and budget
             </th>
           </tr>
         </thead>
         <tbody className="divide-y divide-line">
           {rows.map(({ team, depth, label }) => (
             <tr key={team.name} className="align-top hover:bg-hover">
-              <th scope="row" className="w-2/5 py-2.5 pr-2 pl-4 font-medium">
+              <th scope="row" className="w-1/4 py-2.5 pr-2 pl-4 font-medium">
                 <span style={{ paddingLeft: `${depth * 1.25}rem` }}>
                   <Link to="/workloads" search={{ team: team.name }} className="hover:underline" aria-label={team.name}>
                     {label}
@@ -91,6 +93,7 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
               </td>
               <td className="px-4 py-2.5">
                 <ResourceUses uses={resourceUses(team)} totals={totals} />
+                <TeamBudget team={team} />
               </td>
             </tr>
           ))}
@@ -115,7 +118,10 @@ function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
   return (
     <ul className="flex flex-col gap-1.5">
       {uses.map((use) => (
-        <li key={use.resource} className="grid items-center gap-x-3 sm:grid-cols-[8rem_7rem_9rem_minmax(4rem,1fr)]">
+        <li
+          key={use.resource}
+          className="grid items-center gap-x-3 lg:grid-cols-[6rem_9rem_9rem_1fr] xl:grid-cols-[7rem_10rem_11rem_1fr]"
+        >
           <UseNumbers {...use} />
           <UseBar use={use} whole={totals.get(use.resource)} />
         </li>

@@ -1,0 +1,12 @@
+/** A team's budget below the table of teams: what is used up, when the rest will be, and a warning where nothing is left. */
+import type { Team } from "@headroom/protocol";
+import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views";
+import type { Paint } from "./style.ts";
+
+export function budgetLines(team: Team, paint: Paint): string[] {
+  const sentence = budgetSentence(team);
+  if (sentence === null) return [];
+  const what = `budget of ${team.name}`;
+  if (isUsedUp(team)) return [`${paint("yellow", `${what} is used up:`)} ${sentence}`];
+  return [`${what}: ${sentence}`, ...forecastSentences(team).map((each) => `  ${each}`)];
+}

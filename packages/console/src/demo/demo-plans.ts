@@ -1,0 +1,106 @@
+/** What is planned in the demo: windows of its calendar, a tariff of power, and work that comes by the clock. */
+import { nodeId, siteName, teamName } from "@headroom/engine";
+import type { CalendarEntry, Schedule, ScheduleTimes, WorkloadSpec } from "@headroom/engine";
+import { DURATION_VARIABLE } from "./demo-variable.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const all = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+const daily = (...hours: readonly number[]): ScheduleTimes => ({
+  minutes: [0],
+  hours,
+  daysOfMonth: all(1, 31),
+  months: all(1, 12),
+  daysOfWeek: all(0, 6),
+});
+
+/** The demo starts on a Monday at midnight and opens on its Tuesday afternoon. Few nodes: work without a walltime keeps off all of them. */
+export const demoCalendar = (startAtMs: number): readonly CalendarEntry[] => [
+  {
+    kind: "reservation",
+    name: "search-launch",
+    startMs: startAtMs + DAY_MS + 12 * HOUR_MS,
+    endMs: startAtMs + DAY_MS + 22 * HOUR_MS,
+    team: teamName("product/search"),
+    users: ["search-user"],
+    accelerators: 16,
+    acceleratorType: "H200-SXM",
+  },
+  {
+    kind: "reservation",
+    name: "safety-review",
+    startMs: startAtMs + 3 * DAY_MS + 8 * HOUR_MS,
+    endMs: startAtMs + 4 * DAY_MS + 20 * HOUR_MS,
+    team: teamName("research/safety"),
+    accelerators: 16,
+    acceleratorType: "H200-SXM",
+  },
+  {
+    kind: "maintenance",
+    name: "oslo-cooling",
+    startMs: startAtMs + 19 * DAY_MS,
+    endMs: startAtMs + 19 * DAY_MS + 12 * HOUR_MS,
+    nodes: [nodeId("h200-01"), nodeId("h200-02")],
+  },
+  {
+    kind: "tariff",
+    name: "frankfurt-night",
+    site: siteName("frankfurt"),
+    when: { kind: "recurring", times: daily(22), durationMs: 8 * HOUR_MS },
+    microUsdPerKwh: 90_000,
+    gramsPerKwh: 210,
+  },
+];
+
+/** Declared while people look on, with work on its nodes that has to be stopped for it. */
+export const demoRepair = (nowMs: number): CalendarEntry => ({
+  kind: "maintenance",
+  name: "switch-repair",
+  startMs: nowMs + 2 * HOUR_MS,
+  endMs: nowMs + 5 * HOUR_MS,
+  nodes: all(41, 42).map((ordinal) => nodeId(`h100-${ordinal}`)),
+});
+
+interface Planned {
+  readonly name: string;
+  readonly team: string;
+  readonly accelerators: number;
+  readonly minutes: number;
+  readonly run: string;
+}
+
+const spec = ({ name, team, accelerators, minutes, run }: Planned): WorkloadSpec => ({
+  kind: "train",
+  name,
+  team: teamName(team),
+  run,
+  dir: null,
+  env: { [DURATION_VARIABLE]: String(minutes * 60) },
+  gang: { workers: 1, accelerators, coresMilli: 48_000, memoryMib: 262_144 },
+  acceleratorTypes: ["H200-SXM", "H100-SXM"],
+  priority: 5,
+  walltimeMs: 2 * minutes * 60_000,
+  retries: { max: 3, backoffMs: 60_000, backoffMaxMs: 1_800_000 },
+  graceTimeoutMs: 60_000,
+  checkpointDir: null,
+});
+
+const retrain = spec({
+  name: "nightly-ranker",
+  team: "product/search",
+  accelerators: 4,
+  minutes: 150,
+  run: "torchrun ranker.py",
+});
+/** Longer than the time between two runs: every other one is left out. */
+const index = spec({ name: "index-refresh", team: "product/search", accelerators: 2, minutes: 170, run: "./refresh" });
+const audit = spec({ name: "weekly-audit", team: "research/safety", accelerators: 4, minutes: 90, run: "./audit" });
+
+export const demoSchedules: readonly Schedule[] = [
+  { name: "nightly-ranker", times: daily(1), spec: retrain, concurrency: "replace" },
+  { name: "index-refresh", times: daily(...all(0, 11).map((each) => each * 2)), spec: index, concurrency: "forbid" },
+  { name: "weekly-audit", times: { ...daily(6), daysOfWeek: [1] }, spec: audit, concurrency: "allow" },
+];

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import {
+  budgetAsOf,
+  budgetBounds,
+  budgetPaces,
+  budgetSentence,
+  forecastSentences,
+  isUsedUp,
+  leftText,
+} from "./team-budget.ts";
+import { teamList } from "./team-view.ts";
+import { SmallFleet } from "./testing/small-fleet.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+it("says when a budget is used up: by what runs now, and by the mean of the last days", () => {
+  const fleet = SmallFleet.withNodes(1, 8);
+  fleet.nowMs = 2 * DAY_MS;
+  fleet.define({ name: "lab", parent: null, limit: {}, budget: { gpuHours: 200, period: "month", over: "hold" } });
+  const lab = () => {
+    fleet.receive({ kind: "tick" });
+    const team = teamList(fleet.engine, {}).items.find(({ name }) => name === "lab");
+    if (team === undefined) throw new Error("no team");
+    return team;
+  };
+  expect(forecastSentences(lab())).toEqual([
+    "At the pace of what runs now, 0 GPU-hours a day, 0% of it is used up when it begins anew.",
+  ]);
+  const first = fleet.submit("a", { team: "lab", gang: { accelerators: 2 } });
+  fleet.nowMs += DAY_MS;
+  fleet.finish(first, 0);
+  fleet.submit("b", { team: "lab", gang: { accelerators: 4 } });
+  fleet.nowMs += DAY_MS / 2;
+  // 48 hours on the first day, 48 in the half of the second: 104 left for four accelerators, or for 64 hours a day.
+  expect(budgetSentence(lab())).toBe(
+    "96 GPU-hours of 200 GPU-hours (48%), 104 GPU-hours left; this month, anew at 1970-02-01T00:00:00Z; hard: past it nothing starts",
+  );
+  expect(forecastSentences(lab())).toEqual([
+    "At the pace of what runs now, 96 GPU-hours a day, it is used up at 1970-01-05T14:00:00Z.",
+    "At the pace of the last day, 64 GPU-hours a day, it is used up at 1970-01-06T03:00:00Z.",
+  ]);
+  const later = budgetAsOf(lab(), fleet.nowMs + 2 * HOUR_MS);
+  expect(budgetBounds(later).map(leftText)).toEqual(["96 GPU-hours left"]);
+  expect(budgetAsOf(lab(), fleet.nowMs - HOUR_MS)).toEqual(lab());
+  expect(budgetAsOf(lab(), fleet.nowMs + 99 * DAY_MS).account?.atMs).toBe(31 * DAY_MS);
+  fleet.nowMs += 30 * HOUR_MS;
+  const spent = lab();
+  expect([isUsedUp(spent), budgetBounds(spent).map(leftText), budgetPaces(spent)]).toEqual([
+    true,
+    ["16 GPU-hours over"],
+    [],
+  ]);
+});
+
+it("says how much will have been used up when the budget begins anew before that, and nothing of one that never does", () => {
+  const fleet = SmallFleet.withNodes(1, 8);
+  for (const [name, period] of [
+    ["a", "month"],
+    ["b", "total"],
+  ] as const)
+    fleet.define({
+      name,
+      parent: null,
+      limit: {},
+      budget: { gpuHours: 1488, microUsd: 1_000_000, period, over: "warn" },
+    });
+  fleet.submit("w", { team: "a", gang: { accelerators: 1 } });
+  const [a, b] = teamList(fleet.engine, {}).items;
+  if (a === undefined || b === undefined) throw new Error("no teams");
+  expect(budgetPaces(a)).toEqual([
+    { basis: "what runs now", pace: "24 GPU-hours and $0 a day", usedUpAtMs: null, percentAtRenewal: 49 },
+  ]);
+  expect(forecastSentences(b)).toEqual([
+    "At the pace of what runs now, 0 GPU-hours and $0 a day, it is never used up.",
+  ]);
+});

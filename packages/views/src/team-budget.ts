@@ -1,0 +1,128 @@
+/** A team's budget in words: how much of it is used up, and when the rest will be. */
+import { writeInstant } from "@headroom/protocol";
+import type { Team } from "@headroom/protocol";
+import { spentText } from "./budget-text.ts";
+import { plural } from "./plain-text.ts";
+
+export interface BudgetBound {
+  readonly resource: "gpuHours" | "money";
+  readonly spent: number;
+  readonly limit: number;
+}
+
+/** What of a budget is used up, bound by bound; empty for a team without one. */
+export function budgetBounds({ budget, account }: Team): readonly BudgetBound[] {
+  if (budget === undefined || account === undefined) return [];
+  const { gpuHours, microUsd } = budget;
+  return [
+    ...(gpuHours === undefined ? [] : [{ resource: "gpuHours" as const, spent: account.gpuHours, limit: gpuHours }]),
+    ...(microUsd === undefined ? [] : [{ resource: "money" as const, spent: account.microUsd, limit: microUsd }]),
+  ];
+}
+
+/** The team as it will be then if what runs goes on: no event tells that time passes. Within the present period. */
+export function budgetAsOf(team: Team, atMs: number): Team {
+  const { account } = team;
+  const now = account?.forecast?.now;
+  if (account === undefined || now === undefined) return team;
+  const untilMs = Math.max(account.atMs, Math.min(atMs, account.renewsAtMs ?? atMs));
+  const days = (untilMs - account.atMs) / DAY_MS;
+  return {
+    ...team,
+    account: {
+      ...account,
+      atMs: untilMs,
+      gpuHours: account.gpuHours + now.gpuHoursPerDay * days,
+      microUsd: account.microUsd + now.microUsdPerDay * days,
+    },
+  };
+}
+
+export const isUsedUp = (team: Team): boolean => budgetBounds(team).some(({ spent, limit }) => spent >= limit);
+
+/** `88 GPU-hours left`, `12.5 GPU-hours over`. */
+export function leftText({ resource, spent, limit }: BudgetBound): string {
+  return spent > limit ? `${spentText(resource, spent - limit)} over` : `${spentText(resource, limit - spent)} left`;
+}
+
+/** Soft or hard, and what that means. */
+export const whenOver: Readonly<Record<NonNullable<Team["budget"]>["over"], string>> = {
+  warn: "soft: past it nothing is held back",
+  hold: "hard: past it nothing starts",
+  stop: "hard: past it nothing starts and what runs is stopped",
+};
+
+export interface BudgetPace {
+  /** `what runs now`, `the last 7 days`. */
+  readonly basis: string;
+  /** `192 GPU-hours and $480 a day`. */
+  readonly pace: string;
+  readonly usedUpAtMs: number | null;
+  /** How much of it will have been used up when it begins anew, in percent; `null`: it will be used up before, or never begins anew. */
+  readonly percentAtRenewal: number | null;
+}
+
+/** When it is used up, by the pace of what runs and by that of the last days; none where nothing is left of it. */
+export function budgetPaces(team: Team): readonly BudgetPace[] {
+  const { account } = team;
+  if (account?.forecast === undefined) return [];
+  const { now, lately } = account.forecast;
+  return [
+    paceOf(team, "what runs now", now),
+    ...(lately === null ? [] : [paceOf(team, `the last ${wholeText(account.atMs - lately.sinceMs)}`, lately)]),
+  ];
+}
+
+type PaceForecast = NonNullable<NonNullable<Team["account"]>["forecast"]>["now"];
+
+function paceOf(team: Team, basis: string, { gpuHoursPerDay, microUsdPerDay, usedUpAtMs }: PaceForecast): BudgetPace {
+  const perDay = { gpuHours: gpuHoursPerDay, money: microUsdPerDay };
+  const bounds = budgetBounds(team);
+  const { atMs = 0, renewsAtMs = null } = team.account ?? {};
+  const parts = bounds.map(({ resource, spent, limit }) =>
+    renewsAtMs === null || limit === 0 ? 0 : (spent + (perDay[resource] * (renewsAtMs - atMs)) / DAY_MS) / limit,
+  );
+  const isRenewedBefore = usedUpAtMs === null && renewsAtMs !== null;
+  return {
+    basis,
+    pace: `${bounds.map(({ resource }) => spentText(resource, perDay[resource])).join(" and ")} a day`,
+    usedUpAtMs,
+    percentAtRenewal: isRenewedBefore ? Math.floor(Math.max(0, ...parts) * 100) : null,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+function wholeText(spanMs: number): string {
+  const [unitMs, unit] = spanMs < DAY_MS ? ([HOUR_MS, "hour"] as const) : ([DAY_MS, "day"] as const);
+  const count = Math.floor(spanMs / unitMs);
+  return count === 1 ? unit : plural(count, unit);
+}
+
+/** `12 of 100 GPU-hours (12%) this month, 88 GPU-hours left; hard: past it nothing starts`; `null` for a team without a budget. */
+export function budgetSentence(team: Team): string | null {
+  const { budget, account } = team;
+  if (budget === undefined || account === undefined) return null;
+  const bounds = budgetBounds(team).map((bound) => {
+    const { resource, spent, limit } = bound;
+    const part = limit === 0 ? "" : ` (${Math.floor((spent / limit) * 100)}%)`;
+    return `${spentText(resource, spent)} of ${spentText(resource, limit)}${part}, ${leftText(bound)}`;
+  });
+  const { renewsAtMs } = account;
+  const period = renewsAtMs === null ? "in all" : `this month, anew at ${writeInstant(renewsAtMs)}`;
+  return `${bounds.join("; ")}; ${period}; ${whenOver[budget.over]}`;
+}
+
+/** `At the pace of what runs now, 192 GPU-hours a day, it is used up at 2026-11-24T10:00:00Z.` */
+export function forecastSentences(team: Team): readonly string[] {
+  return budgetPaces(team).map(({ basis, pace, usedUpAtMs, percentAtRenewal }) => {
+    const end =
+      usedUpAtMs !== null
+        ? `it is used up at ${writeInstant(Math.ceil(usedUpAtMs / 1_000) * 1_000)}`
+        : percentAtRenewal === null
+          ? "it is never used up"
+          : `${percentAtRenewal}% of it is used up when it begins anew`;
+    return `At the pace of ${basis}, ${pace}, ${end}.`;
+  });
+}
