@@ -15,6 +15,7 @@ import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";
 import { Findings } from "./findings.ts";
 import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
+import { checkPredictions } from "./prediction-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
@@ -39,6 +40,7 @@ export function checkBatch(
   checkProtectedStarts(findings, state, batch);
   checkAlike(findings, state, batch);
   checkDefragmentation(findings, state, batch);
+  checkPredictions(findings, state, ready.events);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;

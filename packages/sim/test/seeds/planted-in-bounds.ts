@@ -243,6 +243,16 @@ export const plantedInBounds: readonly PlantedBug[] = [
     bendReady: (ready) => withEvents(ready, (event) => (event.kind === "workloadEnded" ? [] : [event])),
   },
   {
+    name: "work is predicted to run longer than such work took",
+    found: /is predicted to run \d+ ms, such work took/,
+    bendReady: (ready) =>
+      withEvents(ready, (event) =>
+        event.kind === "gangPlaced" && event.prediction !== undefined
+          ? [{ ...event, prediction: { ...event.prediction, durationMs: event.prediction.durationMs + 1 } }]
+          : [event],
+      ),
+  },
+  {
     name: "spares are given away",
     found: /is kept as a spare, and somebody has a place there/,
     bendState: (state) => {
