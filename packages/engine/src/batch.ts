@@ -89,11 +89,12 @@ export class Batch {
 }
 
 /**
- * Most rounds come to one or two of each. A list made with its first item has room for just that; pushing to an empty one
- * would make room for seventeen.
+ * Most rounds come to one or two of each. A list made with these has room for just them; pushing makes room for seventeen
+ * more.
  */
 function appended<T>(list: readonly T[], item: T): readonly T[] {
   if (list.length === 0) return [item];
+  if (list.length === 1) return [list[0] as T, item];
   (list as T[]).push(item);
   return list;
 }

@@ -133,7 +133,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
-  delete workload.lostWorkers;
+  if (workload.lostWorkers !== undefined) delete workload.lostWorkers;
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
   unsettle(world);
@@ -351,7 +351,8 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
       (workload.failureCounts.get(attempt.task) ?? 0) + 1,
     );
   }
-  countLost(world, workload, { attempt, isRetried: event.retryAtMs !== null });
+  if (event.retryAtMs !== null && world.sparesStated > 0 && workload.spec.kind === "train")
+    countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
     // The task goes on in the place that is kept for it.
   } else if (event.retryAtMs !== null) {
@@ -364,16 +365,10 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 
-interface Ended {
-  readonly attempt: AttemptEntity;
-  readonly isRetried: boolean;
-}
-
 /** A gang that starts again because its nodes were lost, drained or will be away may take spares in the place of what lay there. */
-function countLost(world: World, workload: WorkloadEntity, { attempt, isRetried }: Ended): void {
+function countLost(world: World, workload: WorkloadEntity, attempt: AttemptEntity): void {
   const { state, calendar, rules } = world;
   const { spec, actor } = workload;
-  if (!isRetried || spec.kind !== "train" || ![...state.pools.values()].some(({ spares = 0 }) => spares > 0)) return;
   const aheadMs = state.nowMs + spec.graceTimeoutMs + checkpointTimeoutOf(rules, spec);
   const away = calendar.windows.filter(
     ({ window }) => window.startMs <= aheadMs && !calendar.isFor(window, { team: spec.team, actor }),

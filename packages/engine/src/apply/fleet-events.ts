@@ -22,6 +22,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
       // Its price may be another.
       accrueAll(world);
       openOtherwise(world, event.pool);
+      world.sparesStated += (event.pool.spares ?? 0) - (state.pools.get(event.pool.name)?.spares ?? 0);
       state.pools.set(event.pool.name, event.pool);
       divideOtherwise(world, event.pool);
       recountAccounts(world);

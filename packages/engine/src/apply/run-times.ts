@@ -16,7 +16,10 @@ export function recordRunTime(
 ): void {
   if (!predictsRuns(world.rules) || event.retryAtMs !== null || attempt.startedAtMs === null) return;
   const isStopped = attempt.stop !== null && attempt.stop.reason !== "walltimeExceeded";
-  if (isStopped || event.outcome === "lost") return;
+  if (!isStopped && event.outcome !== "lost") rememberRun(world, workload, attempt);
+}
+
+function rememberRun(world: World, workload: Workload, attempt: Attempt): void {
   let tookMs = 0;
   for (const { task, startedAtMs, endedAtMs } of workload.endedAttempts)
     if (task === attempt.task && startedAtMs !== null) tookMs += endedAtMs - startedAtMs;

@@ -350,9 +350,8 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   if (state.policy.whenHeadBlocked !== "stop") return null;
   const head = blockingClass(world)?.waiting.first();
   if (head === undefined || head === workload) return null;
-  const mayBlock = (found: PlacementClass): boolean =>
-    found.waiting.length > 0 && couldEverFit(world, found) && !isHeldByLimit(world, found);
-  const waiting = queue.classes().filter(mayBlock);
+  const mayBlock = (found: PlacementClass): boolean => couldEverFit(world, found) && !isHeldByLimit(world, found);
+  const waiting = queue.waitingClasses().filter(mayBlock);
   const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
   return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
 }

@@ -129,7 +129,7 @@ function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Value
 }
 
 function* waitingSpecs({ queue }: World): Generator<WorkloadSpec> {
-  for (const { waiting } of queue.classes()) for (const { spec } of waiting.from(0)) yield spec;
+  for (const { waiting } of queue.waitingClasses()) for (const { spec } of waiting.from(0)) yield spec;
 }
 
 function fewerWorkers({ gang }: WorkloadSpec): Values<OwnChange> {

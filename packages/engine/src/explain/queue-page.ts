@@ -62,7 +62,7 @@ interface Head<Next> {
 }
 
 function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
-  return queue.classes().map((found) => {
+  return queue.waitingClasses().map((found) => {
     const { waiting } = found;
     const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === found ? 1 : 0);
     const rest = waiting.from(skipped);
@@ -80,7 +80,7 @@ export function waitingSummary(engine: Engine): {
   let workloads = 0;
   let tasks = 0;
   let accelerators = 0;
-  for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.classes()) {
+  for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.waitingClasses()) {
     let classTasks = waiting.length - waitingArrays.size;
     for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;

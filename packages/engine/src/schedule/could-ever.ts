@@ -19,13 +19,15 @@ import { domainBudget, matches, withinBudget } from "./place-wishes.ts";
 import type { Candidate } from "./place-wishes.ts";
 
 export function couldEverFit(world: World, found: PlacementClass): boolean {
-  const { capacity } = world;
-  if (found.fleetEpoch !== capacity.fleetEpoch) {
-    const fits = (): boolean => couldHold(world, found);
-    found.fitsFleet = fits() || choicesOfSpares(world, found).some((spares) => capacity.opened(spares, fits));
-    found.fleetEpoch = capacity.fleetEpoch;
-  }
+  if (found.fleetEpoch !== world.capacity.fleetEpoch) askFleet(world, found);
   return found.fitsFleet;
+}
+
+function askFleet(world: World, found: PlacementClass): void {
+  const { capacity } = world;
+  const fits = (): boolean => couldHold(world, found);
+  found.fitsFleet = fits() || choicesOfSpares(world, found).some((spares) => capacity.opened(spares, fits));
+  found.fleetEpoch = capacity.fleetEpoch;
 }
 
 const couldHold = (world: World, found: PlacementClass): boolean =>

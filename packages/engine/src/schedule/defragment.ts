@@ -72,10 +72,8 @@ export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): num
 }
 
 function someoneWaits(world: World): boolean {
-  for (const found of world.queue.classes()) {
-    if (found.waiting.length === 0) continue;
+  for (const found of world.queue.waitingClasses())
     if (acceptableTypes(world, found).some(({ type }) => quotaReached(world, found, type) === null)) return true;
-  }
   return false;
 }
 

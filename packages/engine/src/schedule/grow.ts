@@ -18,9 +18,8 @@ import { start } from "./start.ts";
 
 export function growLast(batch: Batch): void {
   const { world } = batch;
-  if (world.rules.elastic.grow !== "last") return;
+  if (world.rules.elastic.grow !== "last" || !world.queue.growsAny) return;
   const growing = classesInTurn(world, [...world.queue.growthClasses()]);
-  if (growing.length === 0) return;
   const order = roundOrder(world, growing, growthOrder(world));
   for (let found = order.first(); found !== null; found = order.first()) {
     const step = isClosed(world, found) ? null : placeStep(batch, found);

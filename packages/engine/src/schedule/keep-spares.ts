@@ -28,12 +28,8 @@ export function keepSpares(batch: Batch): void {
 const byOrdinal = (left: NodeSlot, right: NodeSlot): number => left.node.ordinal - right.node.ordinal;
 
 /** Whether any pool states spares, or any node still is one. */
-export function mayHaveSpares({ state, capacity }: World): boolean {
-  if (capacity.spares.size > 0) return true;
-  // Asked in every round.
-  for (const { spares = 0 } of state.pools.values()) if (spares > 0) return true;
-  return false;
-}
+export const mayHaveSpares = ({ sparesStated, capacity }: World): boolean =>
+  sparesStated > 0 || capacity.spares.size > 0;
 
 function keepOf(batch: Batch, { name, spares: wanted = 0 }: Pool, kept: readonly NodeSlot[]): void {
   const crowd = new Crowd(kept);

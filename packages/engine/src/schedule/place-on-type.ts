@@ -39,9 +39,16 @@ export function placeOnType(world: World, found: PlacementClass, where: Where): 
     return placeWithWishes(world, found, where);
   const { gang, workers: count } = found;
   const isPacking = world.rules.placement !== "spread";
-  if (count === 1) return placeOne(where.type, gang, isPacking);
+  return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, found, isPacking);
+}
+
+function placeSeveral(
+  type: TypeCapacity,
+  { gang, workers: count }: PlacementClass,
+  isPacking: boolean,
+): readonly WorkerAllocation[] | null {
   const workers: WorkerAllocation[] = [];
-  visitNodes(where.type, gang, isPacking, (slot) => {
+  visitNodes(type, gang, isPacking, (slot) => {
     const fits = slot.workersThatFit(gang, count - workers.length);
     for (let index = 0; index < fits; index++) workers.push(workerOn(slot, gang, index));
     return workers.length < count;
@@ -51,13 +58,18 @@ export function placeOnType(world: World, found: PlacementClass, where: Where): 
 
 /** The common case without a growing array: most work is one worker. */
 function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
-  let found: NodeSlot | null = null;
-  visitNodes(type, gang, isPacking, (slot) => {
-    if (slot.workersThatFit(gang, 1) === 0) return true;
-    found = slot;
-    return false;
-  });
-  return found === null ? null : [workerOn(found, gang, 0)];
+  for (
+    let free = firstCount(type, gang, isPacking);
+    free >= gang.accelerators;
+    free = nextCount(type, free, isPacking)
+  ) {
+    const nodes = type.byFree[free] as NodeSet;
+    for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
+      const slot = type.slots[position] as NodeSlot;
+      if (slot.workersThatFit(gang, 1) > 0) return [workerOn(slot, gang, 0)];
+    }
+  }
+  return null;
 }
 
 const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocation => ({
@@ -78,15 +90,24 @@ export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
 
 /** Usable nodes with enough free accelerators for one worker, fullest or emptiest first, while `visit` returns true. */
 function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visit: (slot: NodeSlot) => boolean): void {
-  const { freeCounts } = type;
-  let free = isPacking ? freeCounts.next(gang.accelerators) : freeCounts.previous(type.perNodeMax);
-  for (; free >= gang.accelerators; free = isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1)) {
+  for (
+    let free = firstCount(type, gang, isPacking);
+    free >= gang.accelerators;
+    free = nextCount(type, free, isPacking)
+  ) {
     const nodes = type.byFree[free] as NodeSet;
     for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
       if (!visit(type.slots[position] as NodeSlot)) return;
     }
   }
 }
+
+/** The counts of free accelerators that nodes have: fewest or most first, of those that a worker can have. */
+const firstCount = ({ freeCounts, perNodeMax }: TypeCapacity, { accelerators }: GangSpec, isPacking: boolean): number =>
+  isPacking ? freeCounts.next(accelerators) : freeCounts.previous(perNodeMax);
+
+const nextCount = ({ freeCounts }: TypeCapacity, free: number, isPacking: boolean): number =>
+  isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1);
 
 /** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
 export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {

@@ -137,36 +137,31 @@ export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId
 
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
 function classesToAsk(world: World): readonly PlacementClass[] {
-  const { queue, rules } = world;
-  const all = queue.openScratch;
+  const { rules } = world;
   // Whoever is asked first has to be known where it blocks the others or is reserved a start.
-  if (heedsHead(rules)) listClasses(world, all, "all");
+  if (heedsHead(rules)) return listClasses(world, "all");
+  const open = listClasses(world, "open");
   // So does what a team is seen with, where there are two to be compared.
-  else if (listClasses(world, all, "open") > 1 && comparesRequests(rules.teams.order)) listClasses(world, all, "all");
-  return all;
+  return open.length > 1 && comparesRequests(rules.teams.order) ? listClasses(world, "all") : open;
 }
 
-/** Fills the list with the classes and answers how many they are. */
-function listClasses(world: World, list: PlacementClass[], which: "all" | "open"): number {
+function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
   const { queue, rules } = world;
+  const isAnyAsked = which === "all";
+  // A copy has room for just these; filling an empty list would make room for many more.
+  const list = queue.waitingClasses().slice();
   let count = 0;
-  for (const found of queue.classes()) {
-    if (found.waiting.length === 0) continue;
-    if (which === "open" && isClosed(world, found)) continue;
-    if (couldEverFit(world, found)) list[count++] = found;
-  }
-  if (rules.elastic.grow === "in-order") {
-    for (const found of queue.growthClasses()) if (which === "all" || !isClosed(world, found)) list[count++] = found;
-  }
-  while (list.length > count) list.pop();
-  return count;
+  for (const found of list)
+    if ((isAnyAsked || !isClosed(world, found)) && couldEverFit(world, found)) list[count++] = found;
+  list.length = count;
+  if (rules.elastic.grow === "in-order")
+    for (const found of queue.growthClasses()) if (isAnyAsked || !isClosed(world, found)) list.push(found);
+  return list;
 }
 
 /** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
 export function blockingClass(world: World): PlacementClass | null {
-  const all: PlacementClass[] = [];
-  listClasses(world, all, "all");
-  const order = roundOrder(world, all);
+  const order = roundOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
     if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
     order.drop(head);

@@ -5,7 +5,7 @@ import type { PromisedPlace } from "../model/workload.ts";
 import { looksAround, lieApart } from "./apart.ts";
 import { admitsNode } from "./data-places.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
-import { predictionOf } from "./start.ts";
+import { recordPlace } from "./start.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { canKeepPromise } from "../state/holdings.ts";
 import { invariant } from "../state/invariant.ts";
@@ -82,20 +82,9 @@ export function withdraw(batch: Batch, { attemptId }: PromisedPlace, reason: str
 }
 
 function keepPromise(batch: Batch, promise: PromisedPlace): void {
-  const { attemptId, workloadId, task, number, acceleratorType, workers } = promise;
-  const fact = { version: 1, atMs: batch.nowMs, attemptId } as const;
-  if (promise.growth) batch.emit({ kind: "gangGrown", ...fact, workers });
-  else
-    batch.emit({
-      kind: "gangPlaced",
-      ...fact,
-      workloadId,
-      task,
-      number,
-      acceleratorType,
-      workers,
-      ...predictionOf(batch.world, workloadOf(batch.world, workloadId)),
-    });
+  const { attemptId, workers } = promise;
+  if (promise.growth) batch.emit({ kind: "gangGrown", version: 1, atMs: batch.nowMs, attemptId, workers });
+  else recordPlace(batch, promise, promise);
   const attempt = activeAttempt(batch.world, attemptId);
   invariant(attempt !== undefined, `attempt ${attemptId} was placed and is not there`);
   batch.ask(promise.growth ? growthOf(batch.world, attempt, workers) : launchOf(batch.world, attempt));

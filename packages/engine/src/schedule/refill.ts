@@ -34,7 +34,7 @@ import { start } from "./start.ts";
 export function refill(batch: Batch): void {
   if (!batch.changesAnything) return;
   const { world } = batch;
-  const waiting = world.queue.classes().filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
+  const waiting = world.queue.waitingClasses().filter((found) => couldEverFit(world, found));
   if (waiting.length === 0) return;
   const { served, evicted, isIdle } = filledAnew(batch, waiting);
   let victims = evicted.map((attempt) => ({ attempt, keeps: 0 }));

@@ -38,7 +38,10 @@ export function nodeHeld(world: World, found: PlacementClass): NodeId | undefine
 /** The types that may hold it, most preferred first; a gang that runs stays on its own. */
 export function acceptableTypes(world: World, found: PlacementClass): readonly TypeCapacity[] {
   const attempt = growingAttempt(world, found);
-  if (attempt === null) return world.capacity.acceptable(found.acceleratorTypes);
+  return attempt === null ? world.capacity.acceptable(found.acceleratorTypes) : typesToGrowOn(world, found, attempt);
+}
+
+function typesToGrowOn(world: World, found: PlacementClass, attempt: Attempt): readonly TypeCapacity[] {
   if (found.spec.gang.groups === undefined && found.group === null)
     return world.capacity.acceptable([attempt.acceleratorType]);
   const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers)[0];

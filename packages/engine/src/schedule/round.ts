@@ -33,7 +33,11 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
 /** Far more turns than a round takes; what goes on and on within one instant is left for the next. */
 const TURNS_MAX = 100;
 
-const NOTHING: readonly Event[] = [];
+/** Whether an event of this kind is among those from a position on. */
+function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): boolean {
+  for (let at = from; at < events.length; at++) if (events[at]?.kind === kind) return true;
+  return false;
+}
 
 /**
  * The phases take turns until none of them has anything to record any more: what one does may be what another waits for, and a
@@ -49,14 +53,13 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     const phase = turns[turn % turns.length] as Phase | "spares";
     if (phase === "spares") keepSpares(batch);
     else phases[phase](batch);
-    const recorded = batch.events.length > length ? batch.events.slice(length) : NOTHING;
     // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
-    if (recorded.some(({ kind }) => kind === "promiseWithdrawn")) keepPromises(batch);
-    if (recorded.length > 0) idleCount = 0;
+    if (isAmong(batch.events, length, "promiseWithdrawn")) keepPromises(batch);
+    if (batch.events.length > length) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
     else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
-    if (phase === "refill" && recorded.some(({ kind }) => kind === "evictionPlanned")) return;
+    if (phase === "refill" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 

@@ -18,16 +18,31 @@ import type { Placement } from "./request.ts";
 export function start(batch: Batch, found: PlacementClass, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, found, placement);
-  const { acceleratorType, workers } = placement;
   const growing = growingAttempt(world, found);
   if (growing !== null) {
+    const { workers } = placement;
     batch.emit({ kind: "gangGrown", version: 1, atMs, attemptId: growing.id, workers });
     batch.ask(growthOf(world, growing, workers));
     return growing.id;
   }
-  const { attemptId: id, workloadId, task, number } = nextAttempt(batch, found);
+  const next = nextAttempt(batch, found);
+  recordPlace(batch, next, placement);
+  const id = next.attemptId;
+  const attempt = activeAttempt(world, id);
+  if (attempt === undefined) throw new InvariantError(`attempt ${id} was placed and is not there`);
+  batch.ask(launchOf(world, attempt));
+  return id;
+}
+
+/** An attempt has its workers from now on. */
+export function recordPlace(
+  batch: Batch,
+  { attemptId: id, workloadId, task, number }: AttemptIdentity,
+  { acceleratorType, workers }: Placement,
+): void {
+  const { world, nowMs: atMs } = batch;
   // Field by field: one of the most frequent events.
-  batch.emit({
+  const placed = {
     kind: "gangPlaced",
     version: 1,
     atMs,
@@ -37,12 +52,9 @@ export function start(batch: Batch, found: PlacementClass, placement: Placement)
     number,
     acceleratorType,
     workers,
-    ...predictionOf(world, workloadOf(world, workloadId)),
-  });
-  const attempt = activeAttempt(world, id);
-  if (attempt === undefined) throw new InvariantError(`attempt ${id} was placed and is not there`);
-  batch.ask(launchOf(world, attempt));
-  return id;
+  } as const;
+  const predicted = predictionOf(world, workloadOf(world, workloadId));
+  batch.emit(predicted.prediction === undefined ? placed : { ...placed, ...predicted });
 }
 
 /** What is predicted of it, where the policy does: in plans it is taken to end by then. */

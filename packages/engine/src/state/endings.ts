@@ -43,8 +43,12 @@ export class Endings {
   /** Files an attempt by what is known of it now. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
     if (this.#rules.backfill.reserve === "none") return;
-    this.remove(attempt);
-    const ending: Ending = { attempt, gang: spec.gang, endMs: expectedEndMs(this.#rules, attempt, spec) };
+    const endMs = expectedEndMs(this.#rules, attempt, spec);
+    const known = this.#byAttempt.get(attempt.id);
+    // Most that start do so when they are placed: nothing else is known of their ends then.
+    if (known?.endMs === endMs && known.attempt === attempt) return;
+    if (known !== undefined) this.#list.remove(known);
+    const ending: Ending = { attempt, gang: spec.gang, endMs };
     this.#list.insert(ending);
     this.#byAttempt.set(attempt.id, ending);
   }

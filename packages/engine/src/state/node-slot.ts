@@ -270,31 +270,44 @@ export class NodeSlot {
 
   /** The `count` lowest whole accelerators after the first `skip`, those first that the layer takes first. */
   pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
+    if (layer === "idle") return this.#pickIdle(skip, count);
     const [first, second] = layer === "later" ? [this.coming, this.free] : [this.free, this.coming];
     const firstCount = layer === "later" ? this.comingCount : this.freeCount;
-    const indices = this.#lowest(first, skip, count);
-    if (layer !== "idle" && indices.length < count) {
-      indices.push(...this.#lowest(second, Math.max(0, skip - firstCount), count - indices.length));
+    const indices = lowestOf(first, skip, count);
+    if (indices.length < count) {
+      indices.push(...lowestOf(second, Math.max(0, skip - firstCount), count - indices.length));
       indices.sort((left, right) => left - right);
     }
-    if (indices.length !== count)
-      throw new InvariantError(
-        `node ${this.node.id} has ${Math.min(this.freeCount, skip) + indices.length} free accelerators, ${skip + count} were promised`,
-      );
+    if (indices.length !== count) throw this.#tooFew(Math.min(this.freeCount, skip) + indices.length, skip + count);
     return acceleratorSetOf(indices);
   }
 
-  #lowest(mask: Int32Array, skip: number, count: number): number[] {
-    const found: number[] = [];
+  /** Written down as they are found: done for every worker that starts. */
+  #pickIdle(skip: number, count: number): AcceleratorSet {
+    let set = "";
+    let first = -1;
+    let last = -1;
     let passed = 0;
-    for (let wordIndex = 0; wordIndex < mask.length && found.length < count; wordIndex++) {
-      let word = mask[wordIndex] as number;
-      while (word !== 0 && found.length < count) {
-        if (passed++ >= skip) found.push((wordIndex << 5) + lowestBit(word));
-        word &= word - 1;
+    for (let wordIndex = 0; wordIndex < this.free.length && passed < skip + count; wordIndex++) {
+      for (let word = this.free[wordIndex] as number; word !== 0 && passed < skip + count; word &= word - 1) {
+        if (passed++ < skip) continue;
+        const index = (wordIndex << 5) + lowestBit(word);
+        if (first < 0) first = index;
+        else if (index !== last + 1) {
+          set = withRange(set, first, last);
+          first = index;
+        }
+        last = index;
       }
     }
-    return found;
+    if (passed < skip + count) throw this.#tooFew(passed, skip + count);
+    return first < 0 ? set : withRange(set, first, last);
+  }
+
+  #tooFew(freeCount: number, promisedCount: number): InvariantError {
+    return new InvariantError(
+      `node ${this.node.id} has ${freeCount} free accelerators, ${promisedCount} were promised`,
+    );
   }
 
   /** How many workers of the gang fit on what is free, at most `max`. */
@@ -357,6 +370,25 @@ function flipBit(mask: Int32Array, index: number): void {
   mask[index >>> 5] = (mask[index >>> 5] as number) ^ (1 << (index & 31));
 }
 
+/** The `count` lowest bits of a mask after the first `skip`, or as many as there are. */
+function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
+  const found: number[] = [];
+  let passed = 0;
+  for (let wordIndex = 0; wordIndex < mask.length && found.length < count; wordIndex++) {
+    let word = mask[wordIndex] as number;
+    while (word !== 0 && found.length < count) {
+      if (passed++ >= skip) found.push((wordIndex << 5) + lowestBit(word));
+      word &= word - 1;
+    }
+  }
+  return found;
+}
+
+function withRange(set: AcceleratorSet, first: number, last: number): AcceleratorSet {
+  const range = first === last ? `${first}` : `${first}-${last}`;
+  return set === "" ? range : `${set},${range}`;
+}
+
 /** The text of ascending indices. */
 export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
   let set = "";
@@ -364,8 +396,7 @@ export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
     const first = indices[position] as number;
     let last = first;
     while (++position < indices.length && indices[position] === last + 1) last++;
-    const range = first === last ? `${first}` : `${first}-${last}`;
-    set = set === "" ? range : `${set},${range}`;
+    set = withRange(set, first, last);
   }
   return set;
 }

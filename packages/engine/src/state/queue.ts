@@ -66,6 +66,8 @@ export class PlacementClass {
   /** Workers of its gang that lay on lost nodes, and may have spares in their place; 0: it may take none. */
   readonly lostWorkers: number;
   readonly waiting: SortedList<WorkloadEntity>;
+  /** Its position among the classes in which somebody waits; -1: nobody does. */
+  waitingAt = -1;
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
@@ -146,11 +148,13 @@ function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calend
   return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data, gang.apart, gang.profile])}`;
 }
 
-const NOBODY_RECENT: readonly null[] = Array.from({ length: 64 }, () => null);
+const RECENT_COUNT = 1024;
+const NOBODY_RECENT: readonly null[] = Array.from({ length: RECENT_COUNT }, () => null);
 
-/** Where among the recent ones a class of such gangs is. */
-const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec): number =>
-  (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib) & 63;
+/** Where among the recent ones a class of such gangs is that may last so long. */
+const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec, longestMs: number): number =>
+  (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib + Math.floor(longestMs / 1000) * 31) &
+  (RECENT_COUNT - 1);
 
 /** The same gang, or one of the same amounts that says nothing else. */
 const asksAlike = (left: GangSpec, right: GangSpec): boolean =>
@@ -165,13 +169,17 @@ const asksAlike = (left: GangSpec, right: GangSpec): boolean =>
     left.groups === right.groups &&
     left.apart === right.apart);
 
-/** So few that looking at all of them in a round is nothing. */
-const CLASSES_KEPT = 64;
+/** As many as there are kinds and lengths of work; those in which nobody waits cost no round anything. */
+const CLASSES_KEPT = 4096;
+/** The same where durations are predicted: every end looks through the classes of its kind. */
+const PREDICTED_CLASSES_KEPT = 64;
+
+const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_CLASSES_KEPT : CLASSES_KEPT);
 
 export class Queue {
   #classes = new Map<string, PlacementClass>();
-  /** The same: every round looks through them. */
-  #listed: PlacementClass[] = [];
+  /** Those in which somebody waits, in no particular order: every round looks through them. */
+  #waiting: PlacementClass[] = [];
   #growth = new Map<AttemptId, PlacementClass>();
   /** By the kinds of which the past tells how long their workloads last; empty where nothing is predicted. */
   #byKind = new Map<string, Set<PlacementClass>>();
@@ -179,24 +187,23 @@ export class Queue {
   readonly #heeded: Heeded;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
-  /** Classes that were looked up lately, by the amounts that their gangs ask for. */
+  /** Classes that were looked up lately, by the amounts that their gangs ask for and how long they may last. */
   #recent: (PlacementClass | null)[] = NOBODY_RECENT.slice();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
   /** Those of them that are gangs of groups. */
   #groupedCount = 0;
-  /** Room for a round's list of classes, kept from round to round. */
-  readonly openScratch: PlacementClass[] = [];
   /** Grows whenever somebody joins or leaves the queue. */
   #changes = 0;
   #settledChanges = -1;
   #settledOpening = -1;
   #settledAtMs = -1;
   /** Empty classes are looked for once there are more classes than this. */
-  #classesBeforeDrop = CLASSES_KEPT;
+  #classesBeforeDrop: number;
 
   constructor(rules: Rules, heeded: Heeded) {
     this.#rules = rules;
+    this.#classesBeforeDrop = classesKept(rules);
     this.#heeded = heeded;
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
@@ -226,9 +233,19 @@ export class Queue {
     return this.readyCount > 0 || this.#growth.size > 0;
   }
 
+  /** Whether any gang that runs asks for further workers. */
+  get growsAny(): boolean {
+    return this.#growth.size > 0;
+  }
+
   /** Classes of work that waits to start. */
-  classes(): readonly PlacementClass[] {
-    return this.#listed;
+  waitingClasses(): readonly PlacementClass[] {
+    return this.#waiting;
+  }
+
+  /** Those, and some in which nobody waits. */
+  classes(): Iterable<PlacementClass> {
+    return this.#classes.values();
   }
 
   /** Classes of running gangs that ask for further workers, one for each attempt. */
@@ -242,16 +259,25 @@ export class Queue {
   }
 
   classOf(workload: Workload): PlacementClass {
-    const at = recentAt(workload.spec.gang);
+    // Beside protected starts and windows it matters how long work lasts.
+    const longestMs = this.#isTimeless ? 0 : longestDurationMs(this.#rules, workload.spec);
+    const at = recentAt(workload.spec.gang, longestMs);
     const recent = this.#recent[at] as PlacementClass | null;
-    if (recent !== null && this.#isOf(recent, workload)) return recent;
+    if (recent !== null && this.#isOf(recent, workload, longestMs)) return recent;
     const found = this.#classFor(workload);
     this.#recent[at] = found;
     return found;
   }
 
-  /** Whether the work says all that `classKey` asks about in the very words of the class's own: then its key need not be written out. */
-  #isOf(found: PlacementClass, { spec, actor: whose, lostWorkers = 0 }: Workload): boolean {
+  get #isTimeless(): boolean {
+    return this.#rules.backfill.reserve === "none" && !this.#heeded.calendar.hasWindows;
+  }
+
+  /**
+   * Whether the work, which may last so long, says all else that `classKey` asks about in the very words of the class's own: then
+   * its key need not be written out.
+   */
+  #isOf(found: PlacementClass, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
     const { spec: known, actor } = found;
     if (known.team !== spec.team || actor !== whose || found.lostWorkers !== lostWorkers) return false;
     if (!asksAlike(known.gang, spec.gang)) return false;
@@ -263,9 +289,9 @@ export class Queue {
     if (known.priority !== spec.priority || known.preemptible !== spec.preemptible) return false;
     if (known.fabric !== spec.fabric || known.nodeSelector !== spec.nodeSelector) return false;
     if (known.spread !== spec.spread || known.data !== spec.data) return false;
-    const isTimeless = this.#rules.backfill.reserve === "none" && !this.#heeded.calendar.hasWindows;
     if (known.name !== spec.name && predictsRuns(this.#rules)) return false;
-    return isTimeless || (known.walltimeMs === spec.walltimeMs && known.graceTimeoutMs === spec.graceTimeoutMs);
+    if (known.graceTimeoutMs !== spec.graceTimeoutMs && this.#heeded.calendar.hasWindows) return false;
+    return this.#isTimeless || found.longestMs === longestMs;
   }
 
   #classFor(workload: Workload): PlacementClass {
@@ -278,7 +304,6 @@ export class Queue {
         new SortedList<WorkloadEntity>(this.#compare),
       );
       this.#classes.set(key, found);
-      this.#listed.push(found);
       this.#fileByKind(found);
     }
     return found;
@@ -308,6 +333,7 @@ export class Queue {
 
   add(workload: WorkloadEntity): void {
     const found = this.classOf(workload);
+    if (found.waitingAt < 0) found.waitingAt = this.#waiting.push(found) - 1;
     found.waiting.insert(workload);
     if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
     workload.placementClass = found;
@@ -321,13 +347,25 @@ export class Queue {
   }
 
   remove(workload: WorkloadEntity): void {
-    if (workload.placementClass === null) return;
-    workload.placementClass.waiting.remove(workload);
-    if (workload.spec.kind === "batch") workload.placementClass.waitingArrays.delete(workload);
+    const found = workload.placementClass;
+    if (found === null) return;
+    found.waiting.remove(workload);
+    if (found.waiting.length === 0) this.#unlist(found);
+    if (workload.spec.kind === "batch") found.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
     if (workload.spec.gang.groups !== undefined) this.#groupedCount--;
     this.#changes++;
+  }
+
+  /** Nobody waits in the class any more: the last one takes its place. */
+  #unlist(found: PlacementClass): void {
+    const last = this.#waiting.pop();
+    if (last !== undefined && last !== found) {
+      this.#waiting[found.waitingAt] = last;
+      last.waitingAt = found.waitingAt;
+    }
+    found.waitingAt = -1;
   }
 
   /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
@@ -387,9 +425,8 @@ export class Queue {
       this.#classes.delete(key);
       if (this.#byKind.size > 0) this.#dropByKind(found);
     }
-    this.#listed = [...this.#classes.values()];
     this.#recent = NOBODY_RECENT.slice();
-    this.#classesBeforeDrop = Math.max(CLASSES_KEPT, 2 * this.#classes.size);
+    this.#classesBeforeDrop = Math.max(classesKept(this.#rules), 2 * this.#classes.size);
   }
 
   #dropByKind(found: PlacementClass): void {
@@ -401,13 +438,14 @@ export class Queue {
 
   /** Starts over under other rules. */
   reorder(rules: Rules): void {
-    const workloads = this.#listed.flatMap((found) => [...found.waiting.from(0)]);
+    const workloads = this.#waiting.flatMap((found) => [...found.waiting.from(0)]);
     const growing = [...this.#growth];
     this.#rules = rules;
+    this.#classesBeforeDrop = classesKept(rules);
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
     this.#classes = new Map();
-    this.#listed = [];
+    this.#waiting = [];
     this.#byKind = new Map();
     this.#recent = NOBODY_RECENT.slice();
     this.#growth = new Map();

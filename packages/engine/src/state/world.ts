@@ -123,6 +123,8 @@ export interface World {
   queueEventCount: number;
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
+  /** How many nodes the pools state as spares, in all. */
+  sparesStated: number;
   /** Who waits for the end of a workload that has not ended. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
   /** Ended workloads that are still kept, oldest end first. */
@@ -198,11 +200,13 @@ export function indexState(state: State): World {
     lookedFor: [],
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
+    sparesStated: 0,
     dependents: new Map(),
     endedKept: [],
     endedDropped: 0,
     answerKeys: new Fifo(state.answers.keys()),
   };
+  for (const { spares = 0 } of state.pools.values()) world.sparesStated += spares;
   for (const node of state.nodes.values()) capacity.join(node);
   for (const attempt of state.attempts.values()) {
     holdAttempt(world, attempt);

@@ -38,7 +38,9 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkDigest(findings, world);
 }
 
-function checkCapacity(findings: Findings, { state, capacity }: World): void {
+function checkCapacity(findings: Findings, { state, capacity, sparesStated }: World): void {
+  const spares = [...state.pools.values()].reduce((sum, pool) => sum + (pool.spares ?? 0), 0);
+  findings.expect(spares === sparesStated, () => `${spares} spares are stated, ${sparesStated} are filed`);
   const held = heldByNode(state);
   const slotsByType = new Map<string, NodeSlot[]>();
   for (const node of state.nodes.values()) {
@@ -235,6 +237,12 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
     count += length;
   }
   findings.expect(count === filed.size, () => "a workload waits twice");
+  const inUse = [...queue.classes()].filter(({ waiting }) => waiting.length > 0);
+  const listed = queue.waitingClasses();
+  findings.expect(
+    listed.length === inUse.length && inUse.every((found) => listed[found.waitingAt] === found),
+    () => `work waits in ${inUse.length} classes, ${listed.length} are listed, or others`,
+  );
   findings.expect(count === queue.readyCount, () => `${count} workloads wait, the queue says ${queue.readyCount}`);
   for (const workload of state.workloads.values()) {
     const shouldWait = hasReadyTask(workload, nowMs);

@@ -97,6 +97,11 @@ interface SimulatedAttempt {
   checkpoints: { next: number; awaits: number; readonly all: readonly PlannedCheckpoint[] } | null;
 }
 
+/** What an attempt runs with, how, and how its pace goes with its workers. */
+interface Launched extends Pick<SimulatedAttempt, "workers" | "curve"> {
+  readonly plan: RunPlan;
+}
+
 export class SimulatedExecutor {
   readonly #options: SimulatedExecutorOptions;
   readonly #queue: EventQueue;
@@ -231,10 +236,9 @@ export class SimulatedExecutor {
 
   #launch(launch: LaunchGang, nowMs: number): void {
     if (this.#slotByAttempt.has(launch.attemptId)) return;
-    const { slot, attempt } = this.#add(launch.attemptId, launch.workers, {
-      throughputMilli: launch.spec.gang.throughputMilli,
-      ...this.#options.plan(launch),
-    });
+    const plan = this.#options.plan(launch);
+    const curve = plan.throughputMilli ?? launch.spec.gang.throughputMilli;
+    const { slot, attempt } = this.#add(launch.attemptId, { workers: launch.workers, plan, curve });
     attempt.produces = launch.spec.produces;
     if (this.#downNodes.size > 0 && launch.workers.some(({ node }) => this.#downNodes.has(node))) {
       attempt.exit = "lost";
@@ -247,8 +251,7 @@ export class SimulatedExecutor {
 
   #add(
     attemptId: AttemptId,
-    workers: LaunchGang["workers"],
-    { durationMs, exitCode, checkpointMs, checkpoints, throughputMilli: curve }: RunPlan,
+    { workers, plan: { durationMs, exitCode, checkpointMs, checkpoints }, curve }: Launched,
   ): { readonly slot: number; readonly attempt: SimulatedAttempt } {
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
     const attempt: SimulatedAttempt = {
@@ -280,7 +283,7 @@ export class SimulatedExecutor {
     { attempt: { id, workers, startedAtMs, stop, leaving, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
     nowMs: number,
   ): void {
-    const { slot, attempt } = this.#add(id, workers, plan);
+    const { slot, attempt } = this.#add(id, { workers, plan, curve: plan.throughputMilli });
     const leavesAfterMs = Math.min(this.#options.stopMs, graceTimeoutMs);
     if (leaving !== undefined)
       attempt.awaitsLeaving = this.#queue.push(

@@ -15,19 +15,21 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** From each duration on its step, longest first; each step divides the duration from which the next one holds. At most 9% are added. */
-const STEPS: readonly (readonly [fromMs: number, stepMs: number])[] = [
-  [32 * DAY_MS, 2 * DAY_MS],
-  [8 * DAY_MS, 12 * HOUR_MS],
-  [2 * DAY_MS, 3 * HOUR_MS],
-  [12 * HOUR_MS, HOUR_MS],
-  [3 * HOUR_MS, 15 * MINUTE_MS],
-  [HOUR_MS, 5 * MINUTE_MS],
-  [12 * MINUTE_MS, MINUTE_MS],
-  [MINUTE_MS, 5 * SECOND_MS],
-  [0, 1],
+const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [
+  { fromMs: 32 * DAY_MS, stepMs: 2 * DAY_MS },
+  { fromMs: 8 * DAY_MS, stepMs: 12 * HOUR_MS },
+  { fromMs: 2 * DAY_MS, stepMs: 3 * HOUR_MS },
+  { fromMs: 12 * HOUR_MS, stepMs: HOUR_MS },
+  { fromMs: 3 * HOUR_MS, stepMs: 15 * MINUTE_MS },
+  { fromMs: HOUR_MS, stepMs: 5 * MINUTE_MS },
+  { fromMs: 12 * MINUTE_MS, stepMs: MINUTE_MS },
+  { fromMs: MINUTE_MS, stepMs: 5 * SECOND_MS },
 ];
 
-const stepOf = (durationMs: number): number => (STEPS.find(([fromMs]) => durationMs > fromMs) ?? [0, 1])[1];
+function stepOf(durationMs: number): number {
+  for (const { fromMs, stepMs } of STEPS) if (durationMs > fromMs) return stepMs;
+  return 1;
+}
 
 /** The least planned duration that is not shorter. */
 export const roundedUpMs = (durationMs: number): number => {

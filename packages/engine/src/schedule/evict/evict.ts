@@ -20,7 +20,11 @@ import { mayFind, searches } from "./searches.ts";
 export function evictFor(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // Where nobody may be evicted and nothing is promised there is nothing to take.
-  if (world.evictable.size === 0 && world.state.promises.size === 0) return;
+  if (world.evictable.size > 0 || world.state.promises.size > 0) lookForPlans(batch, reason);
+}
+
+function lookForPlans(batch: Batch, reason: EvictionReason): void {
+  const { world } = batch;
   const waiting = classesToHelp(world);
   if (!waiting.some((found) => mayFind(batch, found, reason))) return;
   byStandingsOfNow(world, () => planFor(batch, waiting, reason));
@@ -53,6 +57,6 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
 
 /** Everybody who waits: whoever could start without a plan was started by the phase before. */
 function classesToHelp(world: World): PlacementClass[] {
-  const waiting = world.queue.classes().filter((found) => found.waiting.length > 0 && couldEverFit(world, found));
+  const waiting = world.queue.waitingClasses().filter((found) => couldEverFit(world, found));
   return world.rules.elastic.grow === "in-order" ? [...waiting, ...world.queue.growthClasses()] : waiting;
 }

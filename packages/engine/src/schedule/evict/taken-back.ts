@@ -25,8 +25,8 @@ export function wouldBeTakenBack(batch: Batch, standings: Standings, plan: Plan)
   const { team } = plan.beneficiary;
   const passed = positionsPassed(world, standings, plan);
   if (passed.size === 0) return false;
-  return world.queue.classes().some((found) => {
-    if (found.waiting.length === 0 || found.team === team) return false;
+  return world.queue.waitingClasses().some((found) => {
+    if (found.team === team) return false;
     const side = sideOf(world, found.team, team);
     const positions = side === null ? [] : (passed.get(side) ?? []);
     const asked = amountClaimed(world, found);

@@ -38,7 +38,13 @@ export function roundOrder(
   classes: readonly PlacementClass[],
   compareHeads: CompareClasses = headOrder(world),
 ): RoundOrder {
-  return world.rules.teams.order.length === 0
-    ? new FlatOrder(classes, compareHeads)
+  return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
+    ? new FlatOrder(world.rules, classes, compareHeads)
     : new TeamOrder(world, classes, compareHeads);
+}
+
+/** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */
+function areOfOneTeam(classes: readonly PlacementClass[]): boolean {
+  for (const { team } of classes) if (team !== classes[0]?.team) return false;
+  return true;
 }

@@ -7,6 +7,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamOrderKey } from "../../policy/policy.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
+import { insertSorted } from "./flat-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 import { standingsOf } from "./standing.ts";
@@ -87,7 +88,7 @@ export class TeamOrder implements RoundOrder {
     remove(classes, found);
     this.#sortAgain(found);
     // It has another head now, and with it another place among the classes of its team.
-    if (found.waiting.length > 0 && !found.isGrowth) this.#insert(classes, found);
+    if (found.waiting.length > 0 && !found.isGrowth) insertSorted(classes, found, this.#compareHeads);
     this.#refresh(found);
   }
 
@@ -97,19 +98,8 @@ export class TeamOrder implements RoundOrder {
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
       const own = at.classes.filter((other) => other.actor === actor);
       for (const each of own) remove(at.classes, each);
-      for (const each of own) this.#insert(at.classes, each);
+      for (const each of own) insertSorted(at.classes, each, this.#compareHeads);
     }
-  }
-
-  #insert(classes: PlacementClass[], found: PlacementClass): void {
-    let low = 0;
-    let high = classes.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#compareHeads(classes[middle] as PlacementClass, found) > 0) low = middle + 1;
-      else high = middle;
-    }
-    classes.splice(low, 0, found);
   }
 
   drop(found: PlacementClass): void {
@@ -119,7 +109,7 @@ export class TeamOrder implements RoundOrder {
   }
 
   add(found: PlacementClass): void {
-    this.#insert(this.#entry(this.#world.teamUse.node(found.team)).classes, found);
+    insertSorted(this.#entry(this.#world.teamUse.node(found.team)).classes, found, this.#compareHeads);
     this.#refresh(found);
   }
 
