@@ -18,6 +18,8 @@ export interface Ending {
 export class Endings {
   #rules: Rules;
   #list: SortedList<Ending> = new SortedList(compareEndings);
+  /** Filed since anybody asked for the order: where there is room for all, most work ends before anybody does. */
+  readonly #unsorted = new Set<Ending>();
   readonly #byAttempt = new Map<AttemptId, Ending>();
 
   constructor(rules: Rules) {
@@ -26,18 +28,27 @@ export class Endings {
 
   /** The next first. */
   inOrder(): Iterator<Ending, void> {
-    return this.#list.from(0);
+    return this.#sorted().from(0);
   }
 
   /** The first end that is expected, whether or not it is overdue; `null`: none. */
   first(): number | null {
-    return this.#list.first()?.endMs ?? null;
+    return this.#sorted().first()?.endMs ?? null;
   }
 
   /** The first end that is expected after an instant; `null`: none. */
   nextAfter(atMs: number): number | null {
-    if (this.#list.length === 0) return null;
-    return this.#list.at(this.#list.rank(justAfter(atMs)))?.endMs ?? null;
+    const list = this.#sorted();
+    if (list.length === 0) return null;
+    return list.at(list.rank(justAfter(atMs)))?.endMs ?? null;
+  }
+
+  #sorted(): SortedList<Ending> {
+    if (this.#unsorted.size > 0) {
+      for (const ending of this.#unsorted) this.#list.insert(ending);
+      this.#unsorted.clear();
+    }
+    return this.#list;
   }
 
   /** Files an attempt by what is known of it now. */
@@ -47,23 +58,28 @@ export class Endings {
     const known = this.#byAttempt.get(attempt.id);
     // Most that start do so when they are placed: nothing else is known of their ends then.
     if (known?.endMs === endMs && known.attempt === attempt) return;
-    if (known !== undefined) this.#list.remove(known);
+    if (known !== undefined) this.#unlist(known);
     const ending: Ending = { attempt, gang: spec.gang, endMs };
-    this.#list.insert(ending);
+    this.#unsorted.add(ending);
     this.#byAttempt.set(attempt.id, ending);
   }
 
   remove({ id }: Attempt): void {
     const known = this.#byAttempt.get(id);
     if (known === undefined) return;
-    this.#list.remove(known);
+    this.#unlist(known);
     this.#byAttempt.delete(id);
+  }
+
+  #unlist(ending: Ending): void {
+    if (!this.#unsorted.delete(ending)) this.#list.remove(ending);
   }
 
   /** Starts over, with nothing filed. */
   reset(rules: Rules): void {
     this.#rules = rules;
     this.#list = new SortedList(compareEndings);
+    this.#unsorted.clear();
     this.#byAttempt.clear();
   }
 }

@@ -1,6 +1,7 @@
 /** A set of small integers (positions of nodes, counts) as a two-level bit set: the next member from one on costs a few words. */
 export class NodeSet {
-  #words = new Int32Array(32);
+  /** Short at first: a pool of one large node has a set for each count of its free accelerators, most of them empty. */
+  #words = new Int32Array(1);
   #summary = new Int32Array(1);
 
   add(position: number): void {
