@@ -90,7 +90,7 @@ function movesOf({ events, world }: Batch, lossOf: ReadonlyMap<AttemptId, number
 }
 
 function idleBlocks({ capacity }: World): readonly IdleBlocks[] {
-  return capacity.acceptable([]).flatMap(({ type, slots }) => {
+  return capacity.allTypes.flatMap(({ type, slots }) => {
     const nodes = new Map<number, number>();
     for (const slot of slots) {
       const idle = slot.freeCount + slot.comingCount;

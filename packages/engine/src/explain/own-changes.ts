@@ -52,8 +52,7 @@ const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<Ow
 
 function otherTypes({ capacity }: World, { acceleratorTypes, gang }: WorkloadSpec): Values<OwnChange> {
   if (acceleratorTypes.length === 0 || gang.accelerators === 0) return listed([]);
-  const others = capacity
-    .acceptable([])
+  const others = capacity.allTypes
     .map(({ type }) => type)
     .filter((type) => type !== "" && !acceleratorTypes.includes(type));
   return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));

@@ -12,7 +12,7 @@ import { heedsHead } from "../policy/rules.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import type { Reservation } from "./backfill/reservations.ts";
 import { comparesRequests } from "./order/team-comparison.ts";
-import { isClosed, openingOf, roundOrder } from "./order/round-order.ts";
+import { isClosed, openingOf, queueOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
@@ -61,7 +61,7 @@ function startWhatFits(batch: Batch): boolean {
   const most = backfill.reserve === "head" ? 1 : backfill.depth;
   const asking = classesToAsk(world);
   const least = leastOf(world, asking);
-  const order = roundOrder(world, asking);
+  const order = queueOrder(world, asking);
   let isFinal = true;
   let hasStarted = false;
   let isBlocked = false;
@@ -126,7 +126,8 @@ function leastOf(world: World, classes: readonly PlacementClass[]): Least | null
 function isFull({ capacity }: World, reservations: Reservations | null, { accelerators, durationMs }: Least): boolean {
   if (accelerators === 0) return false;
   if (reservations !== null) return reservations.idleMost(durationMs) < accelerators;
-  return capacity.acceptable([]).every(({ freeCount }) => freeCount < accelerators);
+  for (const { freeCount } of capacity.allTypes) if (freeCount >= accelerators) return false;
+  return true;
 }
 
 /** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
@@ -136,7 +137,7 @@ export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId
 }
 
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
-function classesToAsk(world: World): readonly PlacementClass[] {
+function classesToAsk(world: World): PlacementClass[] {
   const { rules } = world;
   // Whoever is asked first has to be known where it blocks the others or is reserved a start.
   if (heedsHead(rules)) return listClasses(world, "all");
@@ -161,7 +162,7 @@ function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
 
 /** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
 export function blockingClass(world: World): PlacementClass | null {
-  const order = roundOrder(world, listClasses(world, "all"));
+  const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
     if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
     order.drop(head);

@@ -150,6 +150,11 @@ export class Capacity {
     return this.#types.get(name);
   }
 
+  /** In order of name. */
+  get allTypes(): readonly TypeCapacity[] {
+    return this.#sortedTypes;
+  }
+
   /** The types a gang may use, most preferred first; an empty preference means any type, in order of name. */
   acceptable(types: readonly string[]): readonly TypeCapacity[] {
     if (types.length === 0) return this.#sortedTypes;

@@ -40,7 +40,7 @@ export class FreeOverTime {
   constructor(world: World, ends: ExpectedEnds, reservations: readonly Reservation[]) {
     this.#world = world;
     this.#ends = ends;
-    for (const { type, freeCount, comingCount } of world.capacity.acceptable([]))
+    for (const { type, freeCount, comingCount } of world.capacity.allTypes)
       this.#types.set(type, {
         base: freeCount + comingCount,
         freed: { atMs: [], value: [] },

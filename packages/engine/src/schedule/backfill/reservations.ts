@@ -71,7 +71,7 @@ export class Reservations {
     const outlook = this.#look();
     if (outlook.idleMost?.durationMs !== durationMs || outlook.idleMost.beside !== this.#list.length) {
       outlook.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
-      const counts = this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount);
+      const counts = this.#world.capacity.allTypes.map(({ freeCount }) => freeCount);
       outlook.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
       outlook.indexes.restoreUse();
     }
@@ -177,7 +177,7 @@ export class Reservations {
     if (this.#outlook === null) {
       const world = this.#world;
       const ends = new ExpectedEnds(world, this.#nowMs);
-      const idle = new Map(world.capacity.acceptable([]).map(({ type, freeCount }) => [type, freeCount]));
+      const idle = new Map(world.capacity.allTypes.map(({ type, freeCount }) => [type, freeCount]));
       this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null, idleMost: null };
     }
     return this.#outlook;

@@ -70,7 +70,7 @@ function* growingCounts(workers: number): Generator<number> {
 /** Whether the fleet has as much idle in sum, parts of shared accelerators included. */
 function idleSuffices({ world }: Batch, beneficiary: PlacementClass): boolean {
   let idle = 0;
-  for (const { slots } of world.capacity.acceptable([])) {
+  for (const { slots } of world.capacity.allTypes) {
     for (const slot of slots) {
       if (!slot.usable) continue;
       for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.left(index, "idle"));

@@ -1,98 +1,44 @@
-/** All that waits in one queue, whoever it belongs to, or that is of one team. */
-import type { Rules } from "../../policy/rules.ts";
+/** All that waits in one queue, whoever it belongs to. */
 import type { PlacementClass } from "../../state/queue.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
-/** Most rounds end with the first class or the second: so many are found without bringing all of them in order. */
-const SOUGHT_MAX = 2;
-
 export class FlatOrder implements RoundOrder {
-  readonly #rules: Rules;
-  /** The best last, once it was looked for; all in order, once more than a few were dropped. */
   readonly #classes: PlacementClass[];
   readonly #compare: CompareClasses;
-  #isBestLast = false;
-  #isSorted = false;
-  #droppedCount = 0;
+  #firstAt = 0;
 
   /** Takes the list over. */
-  constructor(rules: Rules, classes: readonly PlacementClass[], compare: CompareClasses) {
-    this.#rules = rules;
+  constructor(classes: readonly PlacementClass[], compare: CompareClasses) {
     this.#classes = classes as PlacementClass[];
     this.#compare = compare;
   }
 
   first(): PlacementClass | null {
-    if (!this.#isBestLast) {
-      if (this.#droppedCount < SOUGHT_MAX) this.#bringBestLast();
-      else if (!this.#isSorted) this.#sort();
-      this.#isBestLast = true;
-    }
-    return this.#classes.at(-1) ?? null;
-  }
-
-  #bringBestLast(): void {
     const classes = this.#classes;
-    const lastAt = classes.length - 1;
-    let bestAt = lastAt;
-    for (let at = 0; at < lastAt; at++)
-      if (this.#compare(classes[at] as PlacementClass, classes[bestAt] as PlacementClass) < 0) bestAt = at;
-    if (bestAt === lastAt) return;
-    const best = classes[bestAt] as PlacementClass;
-    classes[bestAt] = classes[lastAt] as PlacementClass;
-    classes[lastAt] = best;
-  }
-
-  #sort(): void {
-    this.#classes.sort((left, right) => this.#compare(right, left));
-    this.#isSorted = true;
+    if (classes.length === 0) return null;
+    let best = 0;
+    for (let index = 1; index < classes.length; index++) {
+      if (this.#compare(classes[index] as PlacementClass, classes[best] as PlacementClass) < 0) best = index;
+    }
+    this.#firstAt = best;
+    return classes[best] as PlacementClass;
   }
 
   served(found: PlacementClass): void {
-    this.#remove(found);
-    // What its user holds has changed, and with it the place of everything else of that user.
-    if (this.#rules.order.includes("user")) this.#forgetOrder();
-    // It has another head now, and with it another place.
-    if (found.waiting.length > 0 && !found.isGrowth) this.add(found);
-  }
-
-  #forgetOrder(): void {
-    this.#isSorted = false;
-    this.#droppedCount = 0;
+    if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
   }
 
   add(found: PlacementClass): void {
-    if (!this.#isSorted) this.#classes.push(found);
-    else insertSorted(this.#classes, found, this.#compare);
-    this.#isBestLast = false;
+    this.#classes.push(found);
   }
 
+  /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
   drop(found: PlacementClass): void {
-    this.#remove(found);
-    this.#droppedCount++;
-  }
-
-  #remove(found: PlacementClass): void {
     const classes = this.#classes;
-    this.#isBestLast = false;
-    if (classes.at(-1) === found) {
-      classes.pop();
-      return;
-    }
-    const index = classes.indexOf(found);
-    if (index >= 0) classes.splice(index, 1);
+    const index = classes[this.#firstAt] === found ? this.#firstAt : classes.indexOf(found);
+    if (index < 0) return;
+    const last = classes.pop() as PlacementClass;
+    if (index < classes.length) classes[index] = last;
   }
-}
-
-/** Into a list in order, the best last. */
-export function insertSorted(classes: PlacementClass[], found: PlacementClass, compare: CompareClasses): void {
-  let low = 0;
-  let high = classes.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (compare(classes[middle] as PlacementClass, found) > 0) low = middle + 1;
-    else high = middle;
-  }
-  classes.splice(low, 0, found);
 }

@@ -4,6 +4,7 @@ import type { World } from "../../state/world.ts";
 import { FlatOrder } from "./flat-order.ts";
 import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
+import { QueueOrder } from "./queue-order.ts";
 import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
@@ -38,9 +39,16 @@ export function roundOrder(
   classes: readonly PlacementClass[],
   compareHeads: CompareClasses = headOrder(world),
 ): RoundOrder {
-  return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
-    ? new FlatOrder(world.rules, classes, compareHeads)
+  return world.rules.teams.order.length === 0
+    ? new FlatOrder(classes, compareHeads)
     : new TeamOrder(world, classes, compareHeads);
+}
+
+/** The same of classes of the queue alone, by the policy's order; takes the list over. */
+export function queueOrder(world: World, classes: PlacementClass[]): RoundOrder {
+  return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
+    ? new QueueOrder(world.rules, classes, headOrder(world))
+    : new TeamOrder(world, classes, headOrder(world));
 }
 
 /** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */

@@ -131,7 +131,7 @@ export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
   const total = [0, 0, 0];
   const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));
   for (const position of teamUse.compared) total[position] = 0;
-  for (const type of capacity.acceptable([])) {
+  for (const type of capacity.allTypes) {
     total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
     total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
     total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;

@@ -7,7 +7,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { TeamOrderKey } from "../../policy/policy.ts";
 import type { TeamNode } from "../../state/team-node.ts";
 import type { World } from "../../state/world.ts";
-import { insertSorted } from "./flat-order.ts";
+import { insertSorted } from "./queue-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 import { standingsOf } from "./standing.ts";

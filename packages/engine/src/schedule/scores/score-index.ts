@@ -153,7 +153,7 @@ export class ScoreIndex {
     this.#fleetEpoch = capacity.fleetEpoch;
     this.#sums = { milli: 0, untouchedMilli: new Map() };
     this.#types.clear();
-    for (const type of capacity.acceptable([]))
+    for (const type of capacity.allTypes)
       this.#types.set(type.type, new ScoredType(type, this.#sums, rules.placement === "balanced"));
     this.#score = this.#scoreFor(world);
     capacity.watch = ({ node, position }) => this.#types.get(node.acceleratorType)?.changed(position);
@@ -162,11 +162,11 @@ export class ScoreIndex {
   #scoreFor({ rules, capacity, state }: World): Score {
     if (rules.placement === "random") return randomScore(() => state.sequence);
     if (rules.placement === "fragmentation") return fragmentationScore(rules.typicalDemand ?? typicalOf(state.demand));
-    const largest = largestNode(capacity.acceptable([]));
+    const largest = largestNode(capacity.allTypes);
     if (rules.placement === "best-fit") return bestFitScore(largest);
     const values = new Map<string, RefillValue>();
     const sample = state.demand?.sample ?? [];
-    for (const { type } of capacity.acceptable([])) values.set(type, new RefillValue(sample, type));
+    for (const { type } of capacity.allTypes) values.set(type, new RefillValue(sample, type));
     return balancedScore((type) => values.get(type) as RefillValue, largest);
   }
 }
