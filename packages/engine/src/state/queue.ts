@@ -260,7 +260,7 @@ export class Queue {
 
   classOf(workload: Workload): PlacementClass {
     // Beside protected starts and windows it matters how long work lasts.
-    const longestMs = this.#isTimeless ? 0 : longestDurationMs(this.#rules, workload.spec);
+    const longestMs = this.#isTimeless ? 0 : windowDurationMs(this.#rules, workload.spec);
     const at = recentAt(workload.spec.gang, longestMs);
     const recent = this.#recent[at] as PlacementClass | null;
     if (recent !== null && this.#isOf(recent, workload, longestMs)) return recent;
@@ -291,7 +291,9 @@ export class Queue {
     if (known.spread !== spec.spread || known.data !== spec.data) return false;
     if (known.name !== spec.name && predictsRuns(this.#rules)) return false;
     if (known.graceTimeoutMs !== spec.graceTimeoutMs && this.#heeded.calendar.hasWindows) return false;
-    return this.#isTimeless || found.longestMs === longestMs;
+    // Work without a walltime is planned by the policy, and leaves by rules of its own.
+    const isPlannedAlike = (known.walltimeMs === null) === (spec.walltimeMs === null);
+    return this.#isTimeless || (isPlannedAlike && found.longestMs === longestMs);
   }
 
   #classFor(workload: Workload): PlacementClass {

@@ -104,7 +104,7 @@ function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPar
 
 function countWaiting(world: World, demands: Demands): void {
   const size = fullSize(world);
-  for (const { waiting, waitingArrays, gang } of world.queue.classes()) {
+  for (const { waiting, waitingArrays, gang } of world.queue.waitingClasses()) {
     const first = waiting.first();
     if (first === undefined) continue;
     const parts = size(gang);
