@@ -135,9 +135,7 @@ const isInTheWay = (world: World, found: PlacementClass, name: string): boolean 
 
 /** Who may keep others waiting: where the head blocks everybody, else those whose start is protected. */
 function inFront({ state, queue, reservations }: World): readonly PlacementClass[] {
-  return state.policy.whenHeadBlocked === "stop"
-    ? queue.classes().filter(({ waiting }) => waiting.length > 0)
-    : reservations.map(({ found }) => found);
+  return state.policy.whenHeadBlocked === "stop" ? queue.waitingClasses() : reservations.map(({ found }) => found);
 }
 
 /** Of each pool that keeps some, fewer and fewer. */

@@ -168,6 +168,8 @@ export function emptyState(): State {
 /** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
+const sparesOf = ({ pools }: State): number => [...pools.values()].reduce((sum, { spares = 0 }) => sum + spares, 0);
+
 /** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
 export function indexState(state: State): World {
   const rules = rulesOf(state.policy);
@@ -200,13 +202,12 @@ export function indexState(state: State): World {
     lookedFor: [],
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
-    sparesStated: 0,
+    sparesStated: sparesOf(state),
     dependents: new Map(),
     endedKept: [],
     endedDropped: 0,
     answerKeys: new Fifo(state.answers.keys()),
   };
-  for (const { spares = 0 } of state.pools.values()) world.sparesStated += spares;
   for (const node of state.nodes.values()) capacity.join(node);
   for (const attempt of state.attempts.values()) {
     holdAttempt(world, attempt);
@@ -219,7 +220,6 @@ export function indexState(state: State): World {
     waitForWindows(world, attempt);
   }
   waitForTheClock(world);
-  if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
   for (const promise of state.promises.values()) {
     holdPromise(world, promise, 1);
     waitForWindowsAhead(world, promise);
@@ -248,6 +248,7 @@ function waitForTheClock(world: World): void {
   for (const { window } of calendar.windows) waitForWindow(timers, window);
   for (const item of state.schedules.values()) waitForSchedule(world, item);
   for (const atMs of state.moved.values()) waitForRest(world, atMs);
+  if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 
 /** Files work under everything whose end it waits for. */
