@@ -121,7 +121,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     bendState: (state) =>
       withAttempts(state, (attempt) => {
         const all = [...state.attempts.values()];
-        const twin = all.find((other) => other !== attempt && other.workers[0]?.node === attempt.workers[0]?.node);
+        const before = all.slice(0, all.indexOf(attempt));
+        const twin = before.find((other) => other.workers[0]?.node === attempt.workers[0]?.node);
         const accelerators = twin?.workers[0]?.accelerators ?? "";
         if (accelerators === "" || attempt.workers.length > 1 || attempt.workers[0]?.accelerators === "")
           return attempt;
