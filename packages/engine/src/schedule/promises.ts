@@ -1,5 +1,6 @@
 /** Promised places: each becomes an attempt, or growth of one, as soon as those who were asked to leave have left. */
 import type { Batch } from "../batch.ts";
+import { spentBudget } from "../budget/gate.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { looksAround, lieApart } from "./apart.ts";
@@ -33,6 +34,8 @@ export function keepPromises(batch: Batch): void {
 /** `null`: it stands. */
 function whyWithdrawn(world: World, promise: PromisedPlace): string | null {
   if (world.rules.eviction.promises === "forgotten") return "the policy forgets promises after a round";
+  if (spentBudget(world.state, workloadOf(world, promise.workloadId).spec.team) !== null)
+    return "the budget of its team is used up";
   if (runsIntoWindow(world, promise)) return "it would run into a window of the calendar";
   if (!isStillThere(world, promise)) return "a node of the promised place is no longer usable";
   return isAdmitted(world, promise) ? null : "its data may not be worked on there any more";
