@@ -67,7 +67,7 @@ describe("a course", () => {
       { sequence: 3, event: { ...ended, attemptId: "b1" } },
     ];
     const history = extend(emptyHistory, batch, story());
-    expect(history.story).toEqual([{ sequence: 2, atMs: 7, sentence: "Attempt 1 ended: lost." }]);
+    expect(history.story).toEqual([{ sequence: 2, atMs: 7, sentence: "Attempt 1 ended: lost.", attemptIds: ["a1"] }]);
     expect(history.points).toHaveLength(1);
   });
 
