@@ -1,7 +1,7 @@
 /** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
 import { Batch } from "./batch.ts";
 import { applyEvent } from "./apply/apply.ts";
-import { RoundTakenBack } from "./apply/take-back.ts";
+import { TakenBack } from "./apply/take-back.ts";
 import { decideCommand } from "./decide/commands.ts";
 import { decideObservation } from "./decide/observations.ts";
 import { decideSignal } from "./decide/signals.ts";
@@ -15,6 +15,7 @@ import { defragmentsAtMs } from "./schedule/defragment.ts";
 import { findPlacement } from "./schedule/place.ts";
 import { isInGroups } from "./schedule/request.ts";
 import { runRound } from "./schedule/round.ts";
+import { placeGiven } from "./schedule/start.ts";
 import { copyLiveState } from "./state/copy.ts";
 import { learnOutcomes } from "./schedule/learn-outcomes.ts";
 import { stateDigest } from "./state/digest.ts";
@@ -258,6 +259,8 @@ export interface Tried {
   readonly events: readonly Event[];
   /** Takes back what the round recorded; false: more than can be taken back. */
   takeBack(): boolean;
+  /** Takes back what the inputs brought about, the round and all that came after it being taken back; false: more than can be. */
+  takeInputsBack(): boolean;
 }
 
 /**
@@ -267,19 +270,23 @@ export interface Tried {
 export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Tried {
   const world = worldOf(fork);
   let target = sought;
+  let lookedAt = 0;
   const batch: Batch = new Batch(world, nowMs, (found, started) => {
-    const last = started ? batch.events.at(-1) : undefined;
-    if (last?.kind === "gangPlaced" && last.workloadId === target) return true;
+    for (; lookedAt < batch.events.length; lookedAt++)
+      if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
     const own = target === null ? null : (world.state.workloads.get(target)?.placementClass ?? null);
     return own !== null && isOutOfReach(world, own, { found, started });
   });
+  const taking = new TakenBack(world);
+  batch.note = (event) => taking.note(event);
   for (const input of inputs) takeIn(batch, input);
   const taken = [...batch.events];
   target ??= taken.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
-  const round = new RoundTakenBack(world);
+  const round = new TakenBack(world);
   batch.note = (event) => round.note(event);
   runRound(batch);
-  return { taken, events: batch.events, takeBack: () => round.takeBack() };
+  const { events } = batch;
+  return { taken, events, takeBack: () => round.takeBack(), takeInputsBack: () => taking.takeBack() };
 }
 
 /**

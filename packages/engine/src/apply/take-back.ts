@@ -1,29 +1,44 @@
 /**
- * Takes back what a round recorded that was only tried, on a fork that goes on with the next trial: everything that was
- * written to leaves the indexes and comes back as it was, by the same steps by which indexes are built from the state. All of it
- * happens at one instant, so that nothing was used up in between.
+ * Takes back what was recorded that was only tried, on a fork that goes on with the next trial: what a round decided, and ends that
+ * came before it. Everything that was written to leaves the indexes and comes back as it was, by the same steps by which indexes are
+ * built from the state. All of it happens at one instant, so that nothing was used up in between.
  */
 import type { Event } from "../events.ts";
 import type { Account } from "../model/budget.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
-import type { Attempt, PromisedPlace } from "../model/workload.ts";
-import { activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
+import type { PromisedPlace } from "../model/workload.ts";
+import { predictsRuns } from "../past/run-times.ts";
+import type { DemandMix } from "../state/demand-mix.ts";
+import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../state/entities.ts";
 import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../state/holdings.ts";
 import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
 
-/** As it was before it was first written to; `null`: it was not there. */
-type Before<Entity> = Entity | null;
+/** What is written to, and what it said before that. */
+interface Known<Entity> {
+  readonly entity: Entity;
+  readonly before: Entity;
+}
 
-export class RoundTakenBack {
+export class TakenBack {
   readonly #world: World;
   readonly #sequence: number;
   readonly #queueEventCount: number;
-  readonly #attempts = new Map<AttemptId, Before<AttemptEntity>>();
+  readonly #submittedCount: number;
+  readonly #endedCount: number;
+  readonly #endedKeptCount: number;
+  readonly #endedDropped: number;
+  /** `null`: it was not there. */
+  readonly #attempts = new Map<AttemptId, Known<AttemptEntity> | null>();
+  /** All attempts in their order, once any of them ends. */
+  #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WorkloadEntity>();
   /** All promises in their order, once any of them is written to. */
   #promises: ReadonlyMap<AttemptId, PromisedPlace> | null = null;
   /** What was used up as of when it was last looked at; it is the same, looked at or not. */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
+  readonly #submitted = new Set<WorkloadId>();
+  /** What was asked for until anything was submitted. */
+  #demand: DemandMix | null = null;
   #isKnown = true;
 
   /** Of what is recorded from now on. */
@@ -33,6 +48,10 @@ export class RoundTakenBack {
     this.#queueEventCount = world.queueEventCount;
     const { accounts } = world.state;
     this.#accounts = accounts.size === 0 ? null : new Map(accounts);
+    this.#submittedCount = world.state.submittedCount;
+    this.#endedCount = world.state.endedCount;
+    this.#endedKeptCount = world.endedKept.length;
+    this.#endedDropped = world.endedDropped;
   }
 
   /** Told of every event before it is applied. */
@@ -47,11 +66,22 @@ export class RoundTakenBack {
         const withdrawn = this.#world.state.promises.get(event.attemptId);
         return withdrawn === undefined ? undefined : this.#notePromise(withdrawn);
       }
+      case "attemptStarted":
       case "attemptStopRequested":
       case "checkpointRequested":
       case "gangShrinkRequested":
       case "gangGrown":
         return this.#noteAttempt(event.attemptId);
+      case "attemptEnded":
+        return this.#noteEnd(event);
+      case "workloadSubmitted":
+        return this.#noteSubmission(event);
+      case "workloadStopRequested":
+      case "workloadHeld":
+        return this.#noteWorkload(event.workloadId);
+      case "workloadEnded":
+        this.#isKnown &&= isForItself(this.#world, event.workloadId);
+        return this.#noteWorkload(event.workloadId);
       case "evictionPlanned":
         // What was moved for others' sake rests, and that is remembered in an order.
         this.#isKnown &&= event.pairsGathered === undefined;
@@ -66,12 +96,26 @@ export class RoundTakenBack {
     if (state.promises.has(id)) this.#promises ??= new Map(state.promises);
     if (this.#attempts.has(id)) return;
     const attempt = activeAttempt(this.#world, id);
-    this.#attempts.set(id, attempt === undefined ? null : { ...attempt });
+    this.#attempts.set(id, attempt === undefined ? null : { entity: attempt, before: { ...attempt } });
     if (attempt !== undefined) this.#noteWorkload(attempt.workloadId);
   }
 
+  /** What such work takes is learned from an end where runs are predicted, and a retry has its own time. */
+  #noteEnd({ attemptId, outcome }: Event & { readonly kind: "attemptEnded" }): void {
+    const { state, rules } = this.#world;
+    this.#isKnown &&= outcome === "succeeded" && !predictsRuns(rules);
+    this.#order ??= [...state.attempts.keys()];
+    this.#noteAttempt(attemptId);
+  }
+
+  #noteSubmission({ workloadId, spec, waitsFor }: Event & { readonly kind: "workloadSubmitted" }): void {
+    this.#isKnown &&= spec.offPeak === undefined && waitsFor === undefined;
+    if (this.#submitted.size === 0) this.#demand = this.#world.state.demand?.copy() ?? null;
+    this.#submitted.add(workloadId);
+  }
+
   #noteWorkload(id: WorkloadId): void {
-    if (this.#workloads.has(id)) return;
+    if (this.#workloads.has(id) || this.#submitted.has(id)) return;
     const workload = workloadOf(this.#world, id);
     const { activeAttempts } = workload;
     const own = activeAttempts.length === 0 ? activeAttempts : [...activeAttempts];
@@ -87,9 +131,9 @@ export class RoundTakenBack {
 
   /** False: more was recorded than can be taken back, and nothing is. */
   takeBack(): boolean {
-    if (!this.#isKnown) return false;
     const world = this.#world;
     const { state, capacity, queue } = world;
+    if (!this.#isKnown || world.endedDropped !== this.#endedDropped) return false;
     if (state.sequence === this.#sequence) return true;
     const after = this.#promises === null ? [] : [...state.promises.values()];
     const before = this.#promises === null ? [] : [...this.#promises.values()];
@@ -100,10 +144,14 @@ export class RoundTakenBack {
       for (const promise of before) state.promises.set(promise.attemptId, promise);
     }
     for (const [team, account] of this.#accounts ?? []) state.accounts.set(team, account);
+    this.#takeSubmissionsBack();
+    this.#restoreAttempts();
     this.#restoreWorkloads();
     this.#holdAgain();
     for (const promise of before) holdPromise(world, promise, 1);
     state.sequence = this.#sequence;
+    state.endedCount = this.#endedCount;
+    world.endedKept.length = this.#endedKeptCount;
     world.queueEventCount = this.#queueEventCount;
     // What was remembered of a sequence is of another one now.
     world.standings = null;
@@ -117,14 +165,38 @@ export class RoundTakenBack {
 
   #release(): void {
     const world = this.#world;
-    for (const [id, before] of this.#attempts) {
+    for (const [id, known] of this.#attempts) {
       const attempt = activeAttempt(world, id);
       if (attempt === undefined) continue;
       releaseAttempt(world, attempt);
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), id, 0);
-      if (before === null) removeAttempt(world, id);
-      else restore(attempt, before);
+      if (known === null) removeAttempt(world, id);
     }
+  }
+
+  /** Those that have ended stand where they stood among the others. */
+  #restoreAttempts(): void {
+    const { attempts } = this.#world.state;
+    for (const known of this.#attempts.values()) if (known !== null) restore(known.entity, known.before);
+    if (this.#order === null) return;
+    const still = new Map(attempts);
+    attempts.clear();
+    for (const id of this.#order) {
+      const attempt = still.get(id) ?? this.#attempts.get(id)?.entity;
+      if (attempt !== undefined) attempts.set(id, attempt);
+    }
+  }
+
+  #takeSubmissionsBack(): void {
+    if (this.#submitted.size === 0) return;
+    const { state, queue, scores } = this.#world;
+    for (const id of this.#submitted) {
+      queue.remove(workloadOf(this.#world, id));
+      removeWorkload(this.#world, id);
+    }
+    state.submittedCount = this.#submittedCount;
+    if (state.demand?.renewals !== this.#demand?.renewals) scores.forgetDemand();
+    state.demand = this.#demand;
   }
 
   #restoreWorkloads(): void {
@@ -141,15 +213,19 @@ export class RoundTakenBack {
 
   #holdAgain(): void {
     const world = this.#world;
-    for (const [id, before] of this.#attempts) {
-      if (before === null) continue;
-      const attempt = activeAttempt(world, id) as Attempt;
+    for (const known of this.#attempts.values()) {
+      if (known === null) continue;
+      const attempt = known.entity;
       const workload = workloadOf(world, attempt.workloadId);
       holdAttempt(world, attempt);
-      world.queue.setGrowth(workload, id, growthOf(world, workload, attempt));
+      world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     }
   }
 }
+
+/** Whether nothing but itself changes when it ends: nobody waits for it, and it has no times of its own. */
+const isForItself = ({ dependents, state }: World, id: WorkloadId): boolean =>
+  !dependents.has(id) && state.workloads.get(id)?.spec.offPeak === undefined;
 
 /** What an entity says is what it said before, and nothing else. */
 function restore<Entity extends object>(entity: Entity, before: Entity): void {

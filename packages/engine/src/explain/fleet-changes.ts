@@ -45,7 +45,7 @@ function setLine({ values, inputs }: SetLine): OtherLine {
     hope.takeIn(inputs(null));
     return isThere ? 0 : count;
   };
-  return { values, inputs: (change) => inputs(change), firstHope };
+  return { values, inputs: (change) => inputs(change), before: null, firstHope };
 }
 
 /** A node on which a worker of it could lie if nothing ran there and it took work. */
@@ -118,7 +118,7 @@ export function laterWindows(world: World, found: PlacementClass): readonly Othe
     });
     const inputs = (change: OtherChange): readonly Input[] =>
       change.kind === "laterWindow" ? [apply({ calendar: [delayed(window, change.toMs)] })] : [];
-    return later.length === 0 ? [] : [{ values: growing(later.length, at), inputs, firstHope: () => 0 }];
+    return later.length === 0 ? [] : [{ values: growing(later.length, at), inputs, before: null, firstHope: () => 0 }];
   });
 }
 
@@ -156,7 +156,7 @@ export function fewerSpares(world: World, found: PlacementClass): readonly Other
     }));
     const inputs = (change: OtherChange): readonly Input[] =>
       change.kind === "fewerSpares" ? [apply({ pools: [{ ...pool, spares: change.to }] })] : [];
-    return [{ values, inputs, firstHope: () => 0 }];
+    return [{ values, inputs, before: null, firstHope: () => 0 }];
   });
 }
 

@@ -43,6 +43,8 @@ export interface OtherLine {
   readonly values: Values<OtherChange>;
   /** What leads to a value from another one that has come about (`null`: from none); `null`: nothing does. */
   inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
+  /** What states things as they were before any of them; `null`: they are taken back one by one. */
+  readonly before: readonly Input[] | null;
   /** The first that is not ruled out; their count: all are. */
   firstHope(hope: OtherHope): number;
 }
@@ -51,15 +53,16 @@ export interface OtherLine {
 function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
   const inputs = (change: OtherChange): readonly Input[] =>
     change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];
-  const before = world.state.teams.get(name) as Team;
+  const before = [asDefined(world.state.teams.get(name) as Team)];
   return {
     values,
     inputs,
+    before,
     firstHope: (hope) => {
       try {
         return hope.underTeam(values, inputs);
       } finally {
-        hope.takeIn([asDefined(before)]);
+        hope.takeIn(before);
       }
     },
   };
@@ -126,6 +129,7 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
   return {
     values: { count: ends.length, isMonotone: false, reach: ENDS_FOR_OTHERS_MAX, at },
     inputs: (change, from) => furtherOf(exits, change, from),
+    before: null,
     firstHope: (hope) => hope.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
   };
 }
@@ -239,6 +243,7 @@ export function moreNodes(world: World, found: PlacementClass): readonly OtherLi
       {
         values,
         inputs: (change, from) => furtherOf(joining, change, from),
+        before: null,
         firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1),
       },
     ];

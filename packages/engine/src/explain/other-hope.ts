@@ -41,6 +41,11 @@ export class OtherHope {
       for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
   }
 
+  /** Nothing more is asked: who counted as gone is there again. */
+  end(): void {
+    this.#ledger.rollback();
+  }
+
   /** Whether there is any, as things are. */
   isThere(): boolean {
     return couldEverFit(this.#world, this.#found) && findPlacement(this.#world, this.#found, "coming") !== null;

@@ -10,10 +10,11 @@ import type { Command, Input } from "../inputs.ts";
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import { commandId } from "../model/ids.ts";
 import type { WorkloadId } from "../model/ids.ts";
-import type { PromisedPlace, WorkloadSpec } from "../model/workload.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { evictionLoss } from "../schedule/evict/eviction-cost.ts";
+import { placeGiven } from "../schedule/start.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
@@ -21,6 +22,13 @@ import type { World } from "../state/world.ts";
 import type { Displaced, WouldStart } from "./change.ts";
 import { OtherHope } from "./other-hope.ts";
 import { couldStart } from "./probe.ts";
+
+/** One trial on a stage. */
+interface Step {
+  /** The work in question before it. */
+  readonly before: WorkloadId | null;
+  readonly tried: Tried;
+}
 
 /** A fork with the work in question in it. */
 export interface Stage {
@@ -31,6 +39,17 @@ export interface Stage {
   target: WorkloadId | null;
   /** Whether more was recorded than is taken back or stated anew by the next trial: then the stage is of no more use. */
   isUsed: boolean;
+  /** What the inputs of each trial brought about, to be taken back from the last one on. */
+  readonly steps: Step[];
+}
+
+export interface Question {
+  readonly trials: Trials;
+  /** Where it waits after a round in which nothing else happened. */
+  readonly undisturbed: Stage;
+  readonly spec: WorkloadSpec;
+  /** The work as it waits live; `null`: it is not submitted yet. */
+  readonly target: WorkloadId | null;
 }
 
 type Body = Command extends infer Each
@@ -50,18 +69,14 @@ export const trialCommand = (body: Body): Command => ({
   ...body,
 });
 
-/** Kinds of event that the next trial takes back, or states anew, where other work is submitted. */
-const STATED_ANEW: ReadonlySet<Event["kind"]> = new Set([
-  "workloadSubmitted",
-  "workloadStopRequested",
-  "workloadEnded",
-  "workloadHeld",
-  "teamDefined",
-]);
+/** A new fork is quicker than to take back more events than this. */
+const TAKEN_BACK_MAX = 512;
 
 export class Trials {
   readonly #live: Engine;
   readonly nowMs: number;
+  /** On which nothing has come about; `null`: there is none at hand. */
+  #spare: Stage | null = null;
   /** Rounds decided so far: what the answer cost. */
   count = 0;
 
@@ -72,15 +87,43 @@ export class Trials {
 
   /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet, or as of this spec, without a round. */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
-    const { actor = TRIAL } = target === null ? {} : (this.#live.state.workloads.get(target) ?? {});
-    const stage: Stage = { engine: forkEngine(this.#live), actor, target, isUsed: false };
-    if (target === null && spec !== null) this.#takeIn(stage, this.#inPlaceOf(stage, spec));
+    const spare = this.#spare;
+    this.#spare = null;
+    const stage = spare?.target === target ? spare : this.#forked(target);
+    if (target === null && spec !== null) this.takeIn(stage, this.#inPlaceOf(stage, spec));
     return stage;
+  }
+
+  #forked(target: WorkloadId | null): Stage {
+    const { actor = TRIAL } = target === null ? {} : (this.#live.state.workloads.get(target) ?? {});
+    return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
+  }
+
+  /**
+   * Nobody uses the stage any more: the next one who asks has it, with all taken back that came about on it, or stated as it was by
+   * `before`.
+   */
+  giveBack(stage: Stage, before: readonly Input[] | null = null): void {
+    if (before !== null) {
+      this.takeIn(stage, before);
+      stage.steps.length = 0;
+    }
+    const count = stage.steps.reduce((sum, { tried }) => sum + tried.taken.length, 0);
+    stage.isUsed ||= count > TAKEN_BACK_MAX;
+    while (stage.steps.length > 0 && !stage.isUsed) this.goBack(stage);
+    if (!stage.isUsed) this.#spare = stage;
+  }
+
+  /** To before the inputs of the last trial. */
+  goBack(stage: Stage): void {
+    const last = stage.steps.pop();
+    stage.isUsed ||= last?.tried.takeInputsBack() !== true;
+    stage.target = last?.before ?? null;
   }
 
   /** Whether other work in place of the work in question could start at all (`probe.ts`); no round is decided. */
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
-    const batch = this.#takeIn(stage, this.#inPlaceOf(stage, spec));
+    const batch = this.takeIn(stage, this.#inPlaceOf(stage, spec));
     const found = classOf(stage, batch);
     return found !== null && couldStart(batch, found, reservations);
   }
@@ -90,10 +133,11 @@ export class Trials {
     const found = classOf(stage, takeInOnly(stage.engine, [], this.nowMs));
     return found === null
       ? null
-      : new OtherHope(worldOf(stage.engine), found, (inputs) => void this.#takeIn(stage, inputs));
+      : new OtherHope(worldOf(stage.engine), found, (inputs) => void this.takeIn(stage, inputs));
   }
 
-  #takeIn(stage: Stage, inputs: readonly Input[]): Batch {
+  /** What stays, without a round. */
+  takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
     return batch;
@@ -104,21 +148,24 @@ export class Trials {
    * about stays: the next trial goes on from there.
    */
   run(stage: Stage, inputs: readonly Input[]): WouldStart | null {
-    const { events, takeBack } = this.#round(stage, stage.target, inputs);
-    const start = this.#startOf(stage, events);
-    stage.isUsed ||= !takeBack();
-    return start;
+    return this.#outcome(stage, this.#round(stage, stage.target, inputs), stage.target);
   }
 
   /**
    * Submits other work in place of the work in question, after these inputs, and tries whether that starts. What is submitted is
-   * learned from, so that a stage on which anything else came of it is not gone on with.
+   * learned from and stays; the next trial states it anew.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
-    const { taken, events } = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
-    stage.target = submittedIn(taken);
-    stage.isUsed ||= events.some(({ kind }) => !STATED_ANEW.has(kind));
-    return this.#startOf(stage, events);
+    const tried = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
+    return this.#outcome(stage, tried, submittedIn(tried.taken));
+  }
+
+  #outcome(stage: Stage, tried: Tried, target: WorkloadId | null): WouldStart | null {
+    stage.steps.push({ tried, before: stage.target });
+    stage.target = target;
+    const start = this.#startOf(stage, tried.events);
+    stage.isUsed ||= !tried.takeBack();
+    return start;
   }
 
   /** The same where nothing is different: a whole round, after which things are as they would be. */
@@ -126,6 +173,7 @@ export class Trials {
     const inputs = spec === null ? [] : this.#inPlaceOf(stage, spec);
     const { events } = tryInputs(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(events) ?? stage.target;
+    stage.isUsed ||= events.length > 0;
     return this.#startOf(stage, events);
   }
 
@@ -145,8 +193,8 @@ export class Trials {
 
   #startOf({ engine, target }: Stage, events: readonly Event[]): WouldStart | null {
     if (target === null) return null;
-    const place = events.find((event) => placed(event)?.workloadId === target);
-    const found = place === undefined ? null : placed(place);
+    const place = events.find((event) => placeGiven(event)?.workloadId === target);
+    const found = place === undefined ? null : placeGiven(place);
     if (found === null) return null;
     const plan = events.find((event) => event.kind === "evictionPlanned" && event.workloadId === target);
     const victims = plan?.kind === "evictionPlanned" ? plan.victims : [];
@@ -183,9 +231,3 @@ function classOf({ target }: Stage, { world }: Batch): PlacementClass | null {
 
 const submittedIn = (events: readonly Event[]): WorkloadId | null =>
   events.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
-
-/** The place that an event gives to a start; `null`: it gives none. */
-function placed(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
-  if (event.kind === "gangPlaced") return event;
-  return event.kind === "placePromised" && !event.promise.growth ? event.promise : null;
-}

@@ -58,19 +58,40 @@ export class RoomComing {
   }
 }
 
-/** Whether one type had enough whole accelerators, node by node, if so many more left each. */
-export function couldSuffice(world: World, beneficiary: PlacementClass, givenBy: ReadonlyMap<NodeId, number>): boolean {
-  const { gang, workers } = beneficiary;
+/**
+ * Whether one type had enough whole accelerators, node by node, if all of these left each; a share that leaves frees no more than
+ * the accelerator that it is of. Looks only at nodes that have room and at those that somebody would leave.
+ */
+export function couldSuffice(
+  world: World,
+  beneficiary: PlacementClass,
+  given: Iterable<ReadonlyMap<NodeId, number>>,
+): boolean {
   if (wholeNeeded(beneficiary) === 0) return true;
-  return acceptableTypes(world, beneficiary).some(({ slots }) => {
+  const { capacity } = world;
+  const { workers } = beneficiary;
+  const { accelerators } = beneficiary.gang;
+  const roomOf = ({ freeCount, comingCount, totalCount }: NodeSlot, more: number): number =>
+    Math.floor(Math.min(freeCount + comingCount + more, totalCount) / accelerators);
+  const rooms = new Map<string, number>();
+  for (const type of acceptableTypes(world, beneficiary)) {
     let room = 0;
-    for (const slot of slots) {
-      if (!slot.usable) continue;
-      // A share that leaves frees no more than the accelerator that it is of.
-      const count = slot.freeCount + slot.comingCount + (givenBy.get(slot.node.id) ?? 0);
-      room += Math.floor(Math.min(count, slot.totalCount) / gang.accelerators);
+    for (const slot of type.roomy(accelerators, "coming")) if (slot.usable) room += roomOf(slot, 0);
+    if (room >= workers) return true;
+    rooms.set(type.type, room);
+  }
+  const givenSoFar = new Map<NodeId, number>();
+  for (const byNode of given)
+    for (const [node, more] of byNode) {
+      const slot = capacity.slot(node);
+      const { acceleratorType } = slot.node;
+      const before = rooms.get(acceleratorType);
+      if (before === undefined || !slot.usable) continue;
+      const sofar = givenSoFar.get(node) ?? 0;
+      givenSoFar.set(node, sofar + more);
+      const room = before + roomOf(slot, sofar + more) - roomOf(slot, sofar);
       if (room >= workers) return true;
+      rooms.set(acceleratorType, room);
     }
-    return false;
-  });
+  return false;
 }

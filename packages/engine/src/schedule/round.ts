@@ -85,7 +85,10 @@ function isLike(left: Reservation, right: Reservation): boolean {
 
 /** Where promises are forgotten after a round, every phase has one turn; what is evicted stops counting for its team at once. */
 function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
-  for (const phase of named) phases[phase](batch);
+  for (const phase of named) {
+    phases[phase](batch);
+    if (batch.isOver) return;
+  }
   if (named.length === 1) return;
   if (named.includes("place")) placeWaiting(batch);
   if (named.includes("grow")) growLast(batch);

@@ -1,6 +1,7 @@
 /** Recording what a phase decided for the head of a class: a start, growth, or a place that is promised. */
 import type { Batch } from "../batch.ts";
 import { growthOf, launchOf } from "../decide/attempt-effects.ts";
+import type { Event } from "../events.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
 import type { Attempt, Prediction, PromisedPlace, Workload } from "../model/workload.ts";
@@ -93,6 +94,12 @@ export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, wo
     afterAttempt: id,
   };
   batch.emit({ kind: "placePromised", version: 1, atMs: batch.nowMs, promise: place });
+}
+
+/** The place that an event gives to a start, at once or when others have left it; `null`: it gives none. */
+export function placeGiven(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
+  if (event.kind === "gangPlaced") return event;
+  return event.kind === "placePromised" && !event.promise.growth ? event.promise : null;
 }
 
 interface AttemptIdentity {

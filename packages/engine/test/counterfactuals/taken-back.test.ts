@@ -1,9 +1,10 @@
 /** A round that was tried and taken back leaves nothing: indexes, state and what is decided next are as if it had not been. */
 import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine.ts";
-import type { Engine, Event, Input } from "../../src/index.ts";
+import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
 import { Findings } from "../../src/verify/findings.ts";
 import { checkIndexes } from "../../src/verify/index-checks.ts";
+import { command } from "../lab/make.ts";
 import { pendingCase } from "./pending-cases.ts";
 
 const SEEDS = 600;
@@ -19,6 +20,26 @@ function indexFindings(engine: Engine, nowMs: number): readonly string[] {
   const findings = new Findings();
   checkIndexes(findings, worldOf(engine), nowMs);
   return findings.list;
+}
+
+/** All that can be told of a state, in its order; its clock alone may have moved. */
+const contentOf = ({ state }: Engine): unknown => {
+  const { sequence, submittedCount, endedCount, demand, runTimes, promises, attempts, workloads } = state;
+  const told = (entities: ReadonlyMap<string, object>): unknown =>
+    [...entities].map(([id, entity]) => [id, { ...entity, placementClass: null }]);
+  return [
+    [sequence, submittedCount, endedCount, demand?.stored() ?? null, [...runTimes], [...promises]],
+    told(attempts),
+    told(workloads),
+  ];
+};
+
+/** The same work once more, in place of what waits. */
+function inPlaceOf({ state }: Engine, id: WorkloadId): readonly Input[] {
+  const workload = state.workloads.get(id);
+  if (workload === undefined) throw new Error(`no workload ${id}`);
+  const { after: _after, ...spec } = workload.spec;
+  return [command({ kind: "stopWorkload", workloadId: id }), command({ kind: "submitWorkload", spec })];
 }
 
 describe("a round that was tried", () => {
@@ -45,5 +66,31 @@ describe("a round that was tried", () => {
     expect(count).toBeGreaterThan(SEEDS / 2);
     for (const kind of ["gangPlaced", "placePromised", "attemptStopRequested", "evictionPlanned"] as const)
       expect(kinds).toContain(kind);
+  });
+
+  it("is taken back with the ends and the submission that came before it", () => {
+    const kinds = new Set<Event["kind"]>();
+    let count = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const found = pendingCase(seed);
+      if (found === null) continue;
+      const { engine, workloadId, nowMs } = found;
+      const ends = exitsOf(engine, 1 + (seed % 3));
+      const isSubmitted = seed % 2 === 0;
+      const inputs = isSubmitted ? [...ends, ...inPlaceOf(engine, workloadId)] : ends;
+      const [tried, other] = [forkEngine(engine), forkEngine(engine)];
+      const first = tryFor(isSubmitted ? null : workloadId, tried, inputs, nowMs);
+      if (!first.takeBack()) continue;
+      // One after the other, the last first.
+      const second = tryFor(null, tried, exitsOf(tried, 1), nowMs);
+      if (!second.takeBack() || !second.takeInputsBack() || !first.takeInputsBack()) continue;
+      count++;
+      for (const { kind } of first.taken) kinds.add(kind);
+      expect(indexFindings(tried, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
+      expect(contentOf(tried), `seed ${seed}`).toEqual(contentOf(other));
+      expect(tryInputs(tried, inputs, nowMs).events, `seed ${seed}`).toEqual(tryInputs(other, inputs, nowMs).events);
+    }
+    expect(count).toBeGreaterThan(SEEDS / 4);
+    for (const kind of ["attemptEnded", "workloadEnded", "workloadSubmitted"] as const) expect(kinds).toContain(kind);
   });
 });

@@ -6,6 +6,7 @@ import type { Batch } from "../../batch.ts";
 import type { NodeId, TeamName } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
+import type { EvictableWork } from "../../state/evictable-work.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
@@ -85,9 +86,12 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
     return mayHaveWhatComes(batch, { beneficiary, reason, reach })
       ? { beneficiary, placement: coming, victims: [] }
       : null;
-  const isOver = (team: TeamName): boolean => holdsAboveClaim(world, { beneficiary, standings, reach }, team);
-  const { steady, cheapest, givenBy } = leaversFor(batch, { beneficiary, reason, isOver });
-  if (steady.length === 0 || !couldSuffice(world, beneficiary, givenBy)) return null;
+  const givers = giversTo(world, { beneficiary, reason, reach }, standings);
+  const held = givers.map((team) => (world.evictable.get(team) as EvictableWork).byNode);
+  // Most who have no hope are told by what there is in all, before anybody is put in order.
+  if (!couldSuffice(world, beneficiary, held)) return null;
+  const { steady, cheapest, givenBy } = leaversFor(batch, { beneficiary, reason, givers });
+  if (steady.length === 0 || !couldSuffice(world, beneficiary, [givenBy])) return null;
   const ledger = new Ledger(world);
   const searchAmong = (leavers: readonly Leaver[]): Plan | null =>
     findAmong(batch, { beneficiary, reason, standings, leavers, takings: new Takings(ledger) });
@@ -103,11 +107,18 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   }
 }
 
+/** Teams of whose work some may be asked to leave. */
+function giversTo(world: World, { beneficiary, reason, reach }: Claim, standings: Standings): readonly TeamName[] {
+  if (reason === "preempted") return world.evictable.has(beneficiary.team) ? [beneficiary.team] : [];
+  const isOver = (team: TeamName): boolean => holdsAboveClaim(world, { beneficiary, standings, reach }, team);
+  return [...world.evictable.keys()].filter((team) => team !== beneficiary.team && isOver(team));
+}
+
 /**
  * Whether what others are leaving is kept for the beneficiary: where it could evict for itself whoever took it. Otherwise those
  * who just left might start there again, ahead of it in the queue, and be evicted a second time.
  */
-function mayHaveWhatComes({ world }: Batch, { beneficiary, reason, reach }: Coming): boolean {
+function mayHaveWhatComes({ world }: Batch, { beneficiary, reason, reach }: Claim): boolean {
   const head = beneficiary.waiting.first() as Workload;
   for (const { workloadId } of world.leaving) {
     const leaving = workloadOf(world, workloadId);
@@ -118,7 +129,7 @@ function mayHaveWhatComes({ world }: Batch, { beneficiary, reason, reach }: Comi
   return false;
 }
 
-interface Coming {
+interface Claim {
   readonly beneficiary: PlacementClass;
   readonly reason: EvictionReason;
   readonly reach: Reach;

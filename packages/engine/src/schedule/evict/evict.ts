@@ -45,6 +45,8 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
     }
     verifyPlan(world, plan, reason);
     carryOut(batch, plan, reason);
+    batch.asked(found, true);
+    if (batch.isOver) return;
     order.served(found);
     // Who moves may have been the last of a class that was still to be asked: its task has its place now.
     for (const { attempt } of plan.moves ?? []) {

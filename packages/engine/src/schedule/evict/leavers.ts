@@ -24,8 +24,8 @@ export interface Leaver extends VictimUnit {
 interface Asked {
   readonly beneficiary: PlacementClass;
   readonly reason: EvictionReason;
-  /** Whether a team holds more than it may claim, so that something may be reclaimed from it. */
-  isOver(team: TeamName): boolean;
+  /** Teams whose work may be asked to leave. */
+  readonly givers: readonly TeamName[];
 }
 
 /** What is asked of whom: alike for all who may ask the same work to leave. */
@@ -48,17 +48,12 @@ export function leaversFor(batch: Batch, asked: Asked): Leavers {
   return found;
 }
 
-function groupOf(world: World, { beneficiary, reason, isOver }: Asked): Group {
-  const isWithin = reason === "preempted";
-  const mayGive = (team: TeamName): boolean =>
-    (team === beneficiary.team) === isWithin && (reason !== "reclaimed" || isOver(team));
-  return {
-    reason,
-    teams: [...world.evictable.keys()].filter(mayGive),
-    types: acceptableTypes(world, beneficiary).map(({ type }) => type),
-    priority: isWithin ? (beneficiary.waiting.first() as Workload).spec.priority : 0,
-  };
-}
+const groupOf = (world: World, { beneficiary, reason, givers }: Asked): Group => ({
+  reason,
+  teams: givers,
+  types: acceptableTypes(world, beneficiary).map(({ type }) => type),
+  priority: reason === "preempted" ? (beneficiary.waiting.first() as Workload).spec.priority : 0,
+});
 
 const isSameGroup = (left: Group, right: Group): boolean =>
   left.reason === right.reason &&

@@ -124,6 +124,11 @@ export class ScoreIndex {
     return untouched * demand.countedMilli < RESERVE_TIMES * asked * this.#sums.milli;
   }
 
+  /** Another demand may have as many renewals behind it as the one that was seen last. */
+  forgetDemand(): void {
+    this.#renewals = -1;
+  }
+
   /** Brings everything up to date with the state. */
   #settled(world: World): Score {
     const { capacity, rules, state } = world;

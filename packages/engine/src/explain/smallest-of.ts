@@ -1,0 +1,86 @@
+/**
+ * Of the values of one kind of change the smallest that starts the work. They are tried from the smallest change up; where there are
+ * many, ever larger steps find one that works and halving finds the smallest before it.
+ */
+import type { Change, StartingChange, WouldStart } from "./change.ts";
+import type { Values } from "./values.ts";
+
+/** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
+const TRIED_ONE_BY_ONE = 8;
+/** So many are looked at one by one for hope, which costs less than to try them. */
+const LOOKED_AT_ONE_BY_ONE = 32;
+/** Beyond those that are tried one by one each step is so many times as long as the one before. */
+const STEPS_GROW = 4;
+
+/** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
+export interface Looks<Of> {
+  /** The first value that is not ruled out; their count: all are. */
+  firstHope(values: Values<Of>): number;
+  /** Asked where one value says nothing of another. */
+  couldStart(change: Of): boolean;
+  starts(change: Of): WouldStart | null;
+}
+
+/** The first value that starts it. */
+export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
+  const { isMonotone } = values;
+  const tried = (index: number): StartingChange | null => {
+    const change = values.at(index);
+    if (!isMonotone && !looks.couldStart(change)) return null;
+    const start = looks.starts(change);
+    return start === null ? null : { change, start };
+  };
+  const first = looks.firstHope(values);
+  const count = Math.min(values.count, first + values.reach);
+  let failed = first - 1;
+  for (let step = 1; failed + 1 < count;) {
+    const index = Math.min(count - 1, failed + step);
+    const found = tried(index);
+    if (found !== null) return between({ failed, index, found }, tried);
+    if (isMonotone && index === first && index < count - 1 && tried(count - 1) === null) return null;
+    failed = index;
+    if (failed + 1 >= TRIED_ONE_BY_ONE) step *= STEPS_GROW;
+  }
+  return null;
+}
+
+interface Bracket {
+  readonly failed: number;
+  readonly index: number;
+  readonly found: StartingChange;
+}
+
+/** Halves what lies between a value that does not start it and one that does. */
+function between(bracket: Bracket, tried: (index: number) => StartingChange | null): StartingChange {
+  let { failed, index, found } = bracket;
+  while (index - failed > 1) {
+    const middle = (failed + index) >> 1;
+    const other = tried(middle);
+    if (other === null) failed = middle;
+    else {
+      index = middle;
+      found = other;
+    }
+  }
+  return found;
+}
+
+/**
+ * The first of ever larger changes with which there is hope. Beyond those that are looked at one by one there is with a smaller one
+ * only if there is with the largest; asking for less may also lessen what a team may claim, so that of those nothing is concluded.
+ */
+export function firstHope<Of>(values: Values<Of>, couldStart: (change: Of) => boolean): number {
+  const { count, isMonotone } = values;
+  if (!isMonotone || count === 0) return 0;
+  for (let index = 0; index < Math.min(LOOKED_AT_ONE_BY_ONE, count); index++)
+    if (couldStart(values.at(index))) return index;
+  if (count <= LOOKED_AT_ONE_BY_ONE || !couldStart(values.at(count - 1))) return count;
+  let ruledOut = LOOKED_AT_ONE_BY_ONE - 1;
+  let first = count - 1;
+  while (first - ruledOut > 1) {
+    const middle = (ruledOut + first) >> 1;
+    if (couldStart(values.at(middle))) first = middle;
+    else ruledOut = middle;
+  }
+  return first;
+}
