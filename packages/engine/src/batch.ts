@@ -47,6 +47,11 @@ export class Batch {
     return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
   }
 
+  /** Whether it is tried for the sake of one workload: then only what is recorded counts. */
+  get isTrial(): boolean {
+    return this.#tells !== null;
+  }
+
   /** A class was asked whether its head starts. */
   asked(found: PlacementClass, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(found, started);

@@ -5,12 +5,14 @@
 import type { Batch } from "../batch.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { Workload } from "../model/workload.ts";
+import type { GangSpec, Workload } from "../model/workload.ts";
+import { mayEvict } from "../policy/rules.ts";
 import { Ledger } from "../state/ledger.ts";
 import { PlacementClass } from "../state/queue.ts";
+import type { World } from "../state/world.ts";
 import { expectedEndMs } from "./backfill/expected-duration.ts";
 import type { Placement } from "./request.ts";
-import { growingAttempt } from "./request.ts";
+import { growingAttempt, wholeNeeded } from "./request.ts";
 import { growthOrder } from "./order/growth-order.ts";
 import { classesInTurn, isClosed, openingOf, roundOrder } from "./order/round-order.ts";
 import { findPlacement } from "./place.ts";
@@ -33,6 +35,28 @@ export function growLast(batch: Batch): void {
     if (more !== undefined) order.add(more);
   }
 }
+
+/** Whether a gang might grow yet in this round, beside the starts that are protected: one that runs, or that may start at once in it. */
+export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
+  if (rules.elastic.grow !== "last") return false;
+  // Promises that make way for others may let those be kept.
+  if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "cheapest"))
+    return true;
+  for (const { workloadId } of state.promises.values()) {
+    const gang = state.workloads.get(workloadId)?.spec.gang;
+    if (gang === undefined || isElastic(gang)) return true;
+  }
+  return queue
+    .classes()
+    .some(
+      (found) =>
+        isElastic(found.gang) &&
+        found.waiting.length > 0 &&
+        capacity.acceptable(found.acceleratorTypes).some(({ freeCount }) => freeCount >= wholeNeeded(found)),
+    );
+}
+
+const isElastic = (gang: GangSpec): boolean => gang.groups !== undefined || minWorkersOf(gang) < gang.workers;
 
 interface PlacedStep {
   readonly found: PlacementClass;

@@ -15,6 +15,7 @@ import { comparesRequests } from "./order/team-comparison.ts";
 import { isClosed, openingOf, queueOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
+import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "./place.ts";
 import { placeOnSpares, takeSpares } from "./place-on-spares.ts";
 import type { PlacementOnSpares } from "./place-on-spares.ts";
@@ -57,8 +58,7 @@ function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
   const spareCount = world.capacity.spares.size;
   const { whenHeadBlocked, backfill } = world.rules;
-  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs);
-  const most = backfill.reserve === "head" ? 1 : backfill.depth;
+  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs, batch.isTrial);
   const asking = classesToAsk(world);
   const least = leastOf(world, asking);
   const order = queueOrder(world, asking);
@@ -68,7 +68,7 @@ function startWhatFits(batch: Batch): boolean {
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
     // Nobody could start, and nobody's start is left to be protected.
-    const isProtected = reservations === null || reservations.list.length >= most;
+    const isProtected = reservations?.isComplete ?? true;
     if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
     batch.asked(head, started !== null);
@@ -81,23 +81,23 @@ function startWhatFits(batch: Batch): boolean {
       continue;
     }
     mayFindRoomYet ||= !isSureToStayOut(head);
-    const mayReserve = reservations !== null && reservations.list.length < most && !head.isGrowth;
     reservations?.releaseUse();
     // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
-    const blocks = whenHeadBlocked === "stop" && !head.isGrowth;
-    if ((blocks || mayReserve) && !isHeldByLimit(world, head)) {
-      if (blocks) {
+    if (!head.isGrowth) {
+      if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head)) {
         isBlocked = true;
         break;
       }
-      reservations?.reserve(head);
+      reservations?.protect(head);
       reservations?.releaseUse();
     }
     order.drop(head);
   }
+  if (batch.isTrial && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
   world.reservations = reservations?.list ?? NOTHING_RESERVED;
-  const isHeldUp = isBlocked || world.reservations.length > 0;
+  // In a trial starts that are put off hold up others as well.
+  const isHeldUp = isBlocked || world.reservations.length > 0 || (batch.isTrial && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.spares.size === spareCount;
 }
@@ -196,6 +196,8 @@ function onSpares(world: World, found: PlacementClass, reservations: Reservation
     reservations?.release();
     reservations?.forget();
   };
+  forget();
+  reservations?.protectDue();
   forget();
   return placeOnSpares(world, found, () => {
     const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);

@@ -9,7 +9,8 @@ import type { PlacementClass } from "../../state/queue.ts";
 import { bookedSequenceOf } from "../../state/world.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes, wholeNeeded } from "../request.ts";
+import { isHeldByLimit } from "../could-ever.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing } from "../room-coming.ts";
 import { ExpectedEnds } from "./expected-ends.ts";
@@ -54,20 +55,34 @@ export class Reservations {
   #outlook: Outlook | null = null;
   /** By start. */
   readonly #list: Reservation[] = [];
+  readonly #most: number;
+  /** Whose starts are to be protected once there is somebody who could be in their way; `null`: at once. */
+  readonly #due: PlacementClass[] | null;
   /** How many starts were looked for. */
   #askedCount = 0;
 
-  constructor(world: World, nowMs: number) {
+  /** `isPutOff`: a start is protected no sooner than somebody could be in its way. */
+  constructor(world: World, nowMs: number, isPutOff: boolean) {
+    const { backfill } = world.rules;
     this.#world = world;
     this.#nowMs = nowMs;
+    this.#most = backfill.reserve === "head" ? 1 : backfill.depth;
+    this.#due = isPutOff ? [] : null;
   }
 
   get list(): readonly Reservation[] {
     return this.#list;
   }
 
+  /** Whether nobody's start is left to be protected, for now. */
+  get isComplete(): boolean {
+    return this.#due !== null || this.#list.length >= this.#most;
+  }
+
   /** Accelerators of one type, at most, that are idle and not kept from those who last so long, or longer. */
   idleMost(durationMs: number): number {
+    if (this.#list.length === 0)
+      return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
     const outlook = this.#look();
     if (outlook.idleMost?.durationMs !== durationMs || outlook.idleMost.beside !== this.#list.length) {
       outlook.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
@@ -80,6 +95,15 @@ export class Reservations {
 
   /** A place for the request among what nobody is promised who would need it before the request ends. */
   findPlacement(found: PlacementClass): Placement | null {
+    const placement = this.#findBeside(found);
+    if (this.#due === null || this.#due.length === 0) return placement;
+    // What finds no room finds none beside more protected starts either; what groups find is put together group by group.
+    if (placement === null && !isInGroups(found)) return null;
+    this.protectDue();
+    return this.#findBeside(found);
+  }
+
+  #findBeside(found: PlacementClass): Placement | null {
     const world = this.#world;
     if (this.#list.length === 0) return findPlacement(world, found);
     const { idle, indexes } = this.#look();
@@ -111,14 +135,30 @@ export class Reservations {
     this.#outlook = null;
   }
 
-  /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
-  reserve(found: PlacementClass): boolean {
+  /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
+  protect(found: PlacementClass): void {
+    if (this.#due !== null) this.#due.push(found);
+    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.#reserve(found);
+  }
+
+  /** Protects those that were put off; nothing was recorded since. */
+  protectDue(): void {
+    if (this.#due === null) return;
+    for (const found of this.#due.splice(0)) {
+      if (this.#list.length >= this.#most) return;
+      this.releaseUse();
+      if (!isHeldByLimit(this.#world, found)) this.#reserve(found);
+    }
+    this.releaseUse();
+  }
+
+  /** Nothing, if nothing that is expected to end lets it start. */
+  #reserve(found: PlacementClass): void {
     const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
-    if (reservation === null) return false;
+    if (reservation === null) return;
     const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
     this.#outlook?.free?.reserve(reservation);
-    return true;
   }
 
   #reservationFor(found: PlacementClass, head: Workload): Reservation | null {

@@ -162,13 +162,18 @@ function search(batch: Batch, asked: Search): Plan | null {
   const { world } = batch;
   const { beneficiary, leavers, takings } = asked;
   const room = new RoomComing(world, beneficiary);
-  for (const leaver of leavers) {
+  let isFirstLook = !isInGroups(beneficiary);
+  for (const [index, leaver] of leavers.entries()) {
     if (!hasRight(batch, asked, leaver)) continue;
     takings.take(leaver);
     room.changed(leaver.attempt.workers);
     if (!room.suffices) continue;
     const placement = findPlacement(world, beneficiary, "coming");
     if (placement !== null) return giveBack(batch, asked, placement);
+    // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.
+    const fits = (): boolean => findPlacement(world, beneficiary, "coming") !== null;
+    if (isFirstLook && !takings.wouldSuffice(leavers.slice(index + 1), fits)) break;
+    isFirstLook = false;
   }
   takings.giveAllBack();
   return null;

@@ -22,6 +22,21 @@ export class Takings {
     this.#taken.push({ ...leaver, upTo });
   }
 
+  /** Whether `suffices` would hold if all of these were taken as well. */
+  wouldSuffice(others: readonly Leaver[], suffices: () => boolean): boolean {
+    const mark = this.#ledger.mark();
+    const keeps = new Map(this.#keeps);
+    for (const { attempt, keeps: kept } of others) {
+      const upTo = keeps.get(attempt) ?? attempt.workers.length;
+      if (kept >= upTo) continue;
+      this.#ledger.vacateWorkers(attempt, kept, upTo);
+      keeps.set(attempt, kept);
+    }
+    const holds = suffices();
+    this.#ledger.rollback(mark);
+    return holds;
+  }
+
   giveAllBack(): void {
     this.#ledger.rollback();
     this.#taken = [];
