@@ -9,6 +9,7 @@ import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { couldEverFit } from "../schedule/could-ever.ts";
 import { mayFind, searches } from "../schedule/evict/searches.ts";
 import { findPlacement } from "../schedule/place.ts";
+import { isInGroups } from "../schedule/request.ts";
 import { Ledger } from "../state/ledger.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { WorkloadEntity } from "../state/world.ts";
@@ -33,6 +34,8 @@ export function couldStart(batch: Batch, found: PlacementClass, reservations: re
 
 /** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
 function fitsBeside({ world, nowMs }: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
+  // What finds no room finds none beside protected starts either.
+  if (!isInGroups(found) && findPlacement(world, found) === null) return false;
   const endMs = nowMs + found.durationMs;
   const self = found.waiting.first();
   const ledger = new Ledger(world);

@@ -72,7 +72,7 @@ function compare(engine: Engine, nowMs: number): number {
   const world = worldOf(engine);
   world.calendar.nowMs = nowMs;
   const before = wrongWith(world, nowMs);
-  const reservations = new Reservations(world, nowMs);
+  const reservations = new Reservations(world, nowMs, false);
   const waiting = [...world.queue.classes()].filter(({ waiting: { length } }) => length > 0);
   const order = roundOrder(world, waiting);
   for (let head = order.first(); head !== null; head = order.first()) {

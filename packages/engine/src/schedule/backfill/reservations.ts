@@ -138,7 +138,7 @@ export class Reservations {
   /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
   protect(found: PlacementClass): void {
     if (this.#due !== null) this.#due.push(found);
-    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.#reserve(found);
+    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.reserve(found);
   }
 
   /** Protects those that were put off; nothing was recorded since. */
@@ -147,18 +147,19 @@ export class Reservations {
     for (const found of this.#due.splice(0)) {
       if (this.#list.length >= this.#most) return;
       this.releaseUse();
-      if (!isHeldByLimit(this.#world, found)) this.#reserve(found);
+      if (!isHeldByLimit(this.#world, found)) this.reserve(found);
     }
     this.releaseUse();
   }
 
-  /** Nothing, if nothing that is expected to end lets it start. */
-  #reserve(found: PlacementClass): void {
+  /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
+  reserve(found: PlacementClass): boolean {
     const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
-    if (reservation === null) return;
+    if (reservation === null) return false;
     const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
     this.#outlook?.free?.reserve(reservation);
+    return true;
   }
 
   #reservationFor(found: PlacementClass, head: Workload): Reservation | null {

@@ -6,8 +6,10 @@ import type { Batch } from "../../batch.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
+import type { TypeCapacity } from "../../state/capacity.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
 import { acceptableTypes, quotaReached, wholeNeeded } from "../request.ts";
 import { evictionCost, evictionLoss } from "./eviction-cost.ts";
 import type { Plan } from "./plan.ts";
@@ -42,9 +44,9 @@ export function findRoomByMoving(batch: Batch, beneficiary: PlacementClass): Pla
   for (const type of acceptableTypes(world, beneficiary)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, beneficiary, type.type) !== null) continue;
     // What is cheapest changes with time; whether room can be made at all must not, or nothing would ever be at rest.
-    const plan = planOn(batch, beneficiary, { slots: type.slots, costOf: acceleratorsOf });
+    const plan = planOn(batch, beneficiary, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
-    if (plan !== null) return planOn(batch, beneficiary, { slots: type.slots, costOf }) ?? plan;
+    if (plan !== null) return planOn(batch, beneficiary, { type, costOf }) ?? plan;
   }
   return null;
 }
@@ -53,16 +55,20 @@ const acceleratorsOf = ({ workers }: Attempt, { spec }: Workload): number =>
   acceleratorsIn(partsOf(spec.gang, workers));
 
 interface Room {
-  readonly slots: readonly NodeSlot[];
+  readonly type: TypeCapacity;
   /** What it costs to move an attempt; by that who moves is chosen. */
   readonly costOf: (attempt: Attempt, workload: Workload) => number;
 }
 
-function planOn(batch: Batch, beneficiary: PlacementClass, { slots, costOf }: Room): Plan | null {
+function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Room): Plan | null {
   const { gang, workers } = beneficiary;
-  const fitting = slots.reduce((sum, slot) => sum + (slot.usable ? slot.workersThatFit(gang, workers) : 0), 0);
+  const fitting = type
+    .roomy(gang.accelerators, "idle")
+    .reduce((sum, slot) => sum + (slot.usable ? slot.workersThatFit(gang, workers) : 0), 0);
   const most = batch.world.rules.eviction.movesMax ?? MOVES_MAX;
-  const chosen = slots
+  // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
+  if (workers - fitting > most && workers - fitting > most * widestOf(batch.world)) return null;
+  const chosen = type.slots
     .flatMap((slot) => clearing(gang.accelerators, slot, () => movableOn(batch, slot, costOf)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position)
     .slice(0, Math.max(0, workers - fitting));
@@ -77,6 +83,14 @@ function planOn(batch: Batch, beneficiary: PlacementClass, { slots, costOf }: Ro
   }));
   const found = replace({ batch, beneficiary }, workers, units);
   return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
+}
+
+/** Workers of the largest gang that may be evicted. */
+function widestOf({ evictable }: World): number {
+  let widest = 0;
+  for (const { attempts } of evictable.values())
+    for (const { workers } of attempts) widest = Math.max(widest, workers.length);
+  return widest;
 }
 
 /** The cheapest to move until a worker more would fit; `null` where that cannot be. */
