@@ -6,6 +6,7 @@ import type { Attempt } from "./model/workload.ts";
 import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
 import type { Leavers } from "./schedule/evict/leavers.ts";
+import type { Clearings } from "./schedule/evict/make-room.ts";
 import { Ledger } from "./state/ledger.ts";
 import type { PlacementClass } from "./state/queue.ts";
 import type { World } from "./state/world.ts";
@@ -20,6 +21,8 @@ export class Batch {
   effects: readonly Effect[] = [];
   /** Who was found last to be asked to leave for somebody (`schedule/evict/leavers.ts`). */
   leavers: Leavers | null = null;
+  /** What would have to move for whole nodes, as it was asked last (`schedule/evict/make-room.ts`). */
+  clearings: Clearings | null = null;
   #ledger: Ledger | null = null;
   /** In a trial: whether the round has told what it is about, now that a class was asked. */
   readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;

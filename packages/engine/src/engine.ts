@@ -244,6 +244,20 @@ export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number
   return batch;
 }
 
+/** The same for as long as something is asked: then it is taken back. `takeBack`: false: more than can be taken back. */
+export function takeInForNow(
+  fork: Engine,
+  inputs: readonly Input[],
+  nowMs: number,
+): { readonly batch: Batch; readonly takeBack: () => boolean } {
+  const world = worldOf(fork);
+  const batch = new Batch(world, nowMs);
+  const taking = new TakenBack(world);
+  batch.note = (event) => taking.note(event);
+  for (const input of inputs) takeIn(batch, input);
+  return { batch, takeBack: () => taking.takeBack() };
+}
+
 /** The same with a round, of which nothing is written down. */
 export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = takeInOnly(fork, inputs, nowMs);

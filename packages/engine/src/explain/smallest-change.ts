@@ -57,8 +57,7 @@ export function findSmallest(question: Question): readonly StartingChange[] {
   // Both are read off the undisturbed stage, before anything is tried on it.
   const own = readOwn(question);
   const lines = linesWithHope(question);
-  const other = findOther(question, lines);
-  const changes = [...findOwn(question, own), ...other];
+  const changes = [...findOwn(question, own), ...findOther(question, lines)];
   const rank = ({ change }: StartingChange): number => CHANGE_KINDS.indexOf(change.kind);
   return changes.toSorted((left, right) => rank(left) - rank(right));
 }
@@ -90,17 +89,19 @@ function readOwn({ trials, undisturbed, spec, target }: Question): Own {
 
 function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
   const probe = trials.stage(target);
-  let stage: Stage | null = null;
+  let stage: Stage = probe;
   const couldStart = (change: OwnChange): boolean => trials.couldSubmit(probe, changedSpec(spec, change), reservations);
   const looks: Looks<OwnChange> = {
     firstHope: (values) => firstHope(values, couldStart),
     couldStart,
     starts: (change) => {
-      if (stage === null || stage.isUsed) stage = trials.stage(target);
+      if (stage.isUsed) stage = trials.stage(target);
       const start = trials.submit(stage, changedSpec(spec, change));
       trials.goBack(stage);
       return start;
     },
   };
-  return kinds.flatMap((values) => smallestOf(values, looks) ?? []);
+  const found = kinds.flatMap((values) => smallestOf(values, looks) ?? []);
+  trials.giveBack(stage);
+  return found;
 }

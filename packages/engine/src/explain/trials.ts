@@ -3,7 +3,7 @@
  * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
  */
 import type { Batch } from "../batch.ts";
-import { clockOf, forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../engine.ts";
+import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../engine.ts";
 import type { Tried } from "../engine.ts";
 import type { Event, PlannedVictim } from "../events.ts";
 import type { Command, Input } from "../inputs.ts";
@@ -117,20 +117,26 @@ export class Trials {
   /** To before the inputs of the last trial. */
   goBack(stage: Stage): void {
     const last = stage.steps.pop();
-    stage.isUsed ||= last?.tried.takeInputsBack() !== true;
-    stage.target = last?.before ?? null;
+    if (last === undefined || stage.isUsed || !last.tried.takeInputsBack()) stage.isUsed = true;
+    else stage.target = last.before;
   }
 
   /** Whether other work in place of the work in question could start at all (`probe.ts`); no round is decided. */
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
-    const batch = this.takeIn(stage, this.#inPlaceOf(stage, spec));
-    const found = classOf(stage, batch);
-    return found !== null && couldStart(batch, found, reservations);
+    const { batch, takeBack } = takeInForNow(stage.engine, this.#inPlaceOf(stage, spec), this.nowMs);
+    const submitted = submittedIn(batch.events);
+    const found = classOf(submitted, batch);
+    const could = found !== null && couldStart(batch, found, reservations);
+    if (takeBack()) return could;
+    // It is still good for being asked.
+    stage.isUsed = true;
+    stage.target = submitted ?? stage.target;
+    return could;
   }
 
   /** What others could bring on a stage that is used for nothing else; `null`: the work in question does not wait to be asked. */
   hope(stage: Stage): OtherHope | null {
-    const found = classOf(stage, takeInOnly(stage.engine, [], this.nowMs));
+    const found = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
     return found === null
       ? null
       : new OtherHope(worldOf(stage.engine), found, (inputs) => void this.takeIn(stage, inputs));
@@ -224,7 +230,7 @@ export class Trials {
 }
 
 /** `null`: the work in question does not wait to be asked. */
-function classOf({ target }: Stage, { world }: Batch): PlacementClass | null {
+function classOf(target: WorkloadId | null, { world }: Batch): PlacementClass | null {
   const workload = target === null ? undefined : world.state.workloads.get(target);
   return workload === undefined || workload.endedAtMs !== null ? null : workload.placementClass;
 }

@@ -23,8 +23,9 @@ function indexFindings(engine: Engine, nowMs: number): readonly string[] {
 }
 
 /** All that can be told of a state, in its order; its clock alone may have moved. */
-const contentOf = ({ state }: Engine): unknown => {
-  const { sequence, submittedCount, endedCount, demand, runTimes, promises, attempts, workloads } = state;
+const contentOf = (engine: Engine): unknown => {
+  const { sequence, submittedCount, endedCount, demand, runTimes, promises, attempts, workloads } =
+    worldOf(engine).state;
   const told = (entities: ReadonlyMap<string, object>): unknown =>
     [...entities].map(([id, entity]) => [id, { ...entity, placementClass: null }]);
   return [

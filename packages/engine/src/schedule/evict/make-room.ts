@@ -68,10 +68,7 @@ function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Roo
   const most = batch.world.rules.eviction.movesMax ?? MOVES_MAX;
   // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
   if (workers - fitting > most && workers - fitting > most * widestOf(batch.world)) return null;
-  const chosen = type.slots
-    .flatMap((slot) => clearing(gang.accelerators, slot, () => movableOn(batch, slot, costOf)) ?? [])
-    .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position)
-    .slice(0, Math.max(0, workers - fitting));
+  const chosen = clearings(batch, gang.accelerators, { type, costOf }).slice(0, Math.max(0, workers - fitting));
   const moved = new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move]));
   if (chosen.length < workers - fitting || moved.size === 0 || moved.size > most) return null;
   const units = [...moved.values()].map(({ attempt, workload }): VictimUnit => ({
@@ -83,6 +80,31 @@ function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Roo
   }));
   const found = replace({ batch, beneficiary }, workers, units);
   return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
+}
+
+/** Nodes that could be cleared, the cheapest first. */
+export interface Clearings extends Room {
+  readonly accelerators: number;
+  /** Events of the batch before it: until the next one those who ask for as much find the same. */
+  readonly eventCount: number;
+  readonly list: readonly Clearing[];
+}
+
+function clearings(batch: Batch, accelerators: number, { type, costOf }: Room): readonly Clearing[] {
+  const { clearings: known, events } = batch;
+  const eventCount = events.length;
+  if (
+    known?.eventCount === eventCount &&
+    known.accelerators === accelerators &&
+    known.type === type &&
+    known.costOf === costOf
+  )
+    return known.list;
+  const list = type.slots
+    .flatMap((slot) => clearing(accelerators, slot, () => movableOn(batch, slot, costOf)) ?? [])
+    .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
+  batch.clearings = { type, costOf, accelerators, eventCount, list };
+  return list;
 }
 
 /** Workers of the largest gang that may be evicted. */
