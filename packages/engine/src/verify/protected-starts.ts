@@ -39,10 +39,12 @@ export function checkProtectedStarts(
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
   const behind = new Set(started.filter(isBehind));
-  if (behind.size === 0) return;
-  const alone = earliestStartMs(state, head, { without: behind, nowMs });
+  // By what was started behind it, somebody before it may have come to a limit of its team since.
+  const before = without(state, behind);
+  if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
+  const alone = earliestStartMs(before, head, nowMs);
   if (alone === null) return;
-  const now = earliestStartMs(state, head, { without: new Set(), nowMs });
+  const now = earliestStartMs(state, head, nowMs);
   findings.expect(
     now !== null && now <= alone,
     () => `${[...behind].join(", ")} went past ${head.id} and delayed its start from ${alone} to ${now} ms`,
@@ -56,26 +58,31 @@ function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]
 }
 
 /** `null`: it fits at no instant at which something is expected to end. */
-function earliestStartMs(
-  state: ReadonlyState,
-  head: Workload,
-  { without, nowMs }: { readonly without: ReadonlySet<AttemptId>; readonly nowMs: number },
-): number | null {
-  const running = [...state.attempts.values()]
-    .filter(({ id }) => !without.has(id))
-    .map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
+function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): number | null {
+  const running = [...state.attempts.values()].map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
   const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
   for (const startMs of instants) {
     // Who was asked to leave counts as gone from the next instant on.
     const there = running.filter(
       ({ attempt, endMs }) => endMs > startMs && (attempt.stop === null || startMs === nowMs),
     );
-    const attempts = new Map(there.map(({ attempt }) => [attempt.id, attempt]));
-    const then: ReadonlyState = Object.assign(Object.create(state) as ReadonlyState, { attempts });
+    const then = withAttempts(
+      state,
+      there.map(({ attempt }) => attempt),
+    );
     if (feasibility(then).couldNow(requestOf(head))) return startMs;
   }
   return null;
 }
+
+const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): ReadonlyState =>
+  withAttempts(
+    state,
+    [...state.attempts.values()].filter(({ id }) => !attempts.has(id)),
+  );
+
+const withAttempts = (state: ReadonlyState, attempts: readonly Attempt[]): ReadonlyState =>
+  Object.assign(Object.create(state) as ReadonlyState, { attempts: new Map(attempts.map((each) => [each.id, each])) });
 
 /** What runs over its time ends at any moment. */
 function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
