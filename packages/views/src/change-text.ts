@@ -57,7 +57,7 @@ function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
     case "dropApart":
       return `Let it ${change.terms.map(apartText).join(" and ")}.`;
     case "resumeNodes":
-      return `Resume what is drained: ${change.nodes.map((node) => `headroom resume ${node}`).join(", ")}.`;
+      return `Resume what is drained: ${change.nodes.map((node) => `headroom nodes resume ${node}`).join(", ")}.`;
     case "laterWindow": {
       const times = `at ${writeInstant(change.toMs)} instead of ${writeInstant(change.fromMs)}`;
       return `Let the ${change.window} ${change.name} begin ${times}, ${durationText(change.toMs - change.fromMs)} later.`;

@@ -74,16 +74,18 @@ describe("what others could do", () => {
     const long = fleet.submit("long", { gang: { accelerators: 4 }, walltimeMs: 4 * HOUR_MS });
     expect(sentences(fleet, long)).toEqual([
       "Ask for a walltime of 1 h 55 min instead of 4 h.",
-      "Resume what is drained: headroom resume n1.",
+      "Resume what is drained: headroom nodes resume n1.",
       "Let the maintenance cooling begin at 1970-01-01T04:01:00Z instead of 1970-01-01T02:00:00Z, 2 h 1 min later.",
       "Add 1 node like n0.",
     ]);
     fleet.stop(long);
     const gang = fleet.submit("gang", { gang: { workers: 2, accelerators: 4 }, walltimeMs: HOUR_MS });
-    expect(sentences(fleet, gang)).toContain("Resume what is drained: headroom resume n1.");
+    expect(sentences(fleet, gang)).toContain("Resume what is drained: headroom nodes resume n1.");
     fleet.stop(gang);
     const wide = fleet.submit("wide", { gang: { workers: 3, accelerators: 4 }, walltimeMs: HOUR_MS });
-    expect(sentences(fleet, wide)).toContain("Resume what is drained: headroom resume n1, headroom resume n2.");
+    expect(sentences(fleet, wide)).toContain(
+      "Resume what is drained: headroom nodes resume n1, headroom nodes resume n2.",
+    );
   });
 
   it("is resuming a node that one group of a gang could use, however small it is", () => {
@@ -97,7 +99,7 @@ describe("what others could do", () => {
       { name: "small", accelerators: 1, ...shape },
     ];
     const both = fleet.submit("both", { gang: { workers: 2, accelerators: 4, groups } });
-    expect(sentences(fleet, both)).toContain("Resume what is drained: headroom resume small.");
+    expect(sentences(fleet, both)).toContain("Resume what is drained: headroom nodes resume small.");
   });
 
   it("is keeping fewer spares, admitting its data, or lying nearer", () => {

@@ -53,6 +53,21 @@ describe("headroom simulate", () => {
     });
   });
 
+  it.each([
+    ["warn", 10, { unfinished_jobs: 0 }],
+    ["hold", 0, { unfinished_jobs: 1 }],
+    ["stop", 1, { unfinished_jobs: 1 }],
+  ])("comes to an end under budgets that begin anew each month: %s", async (over, gpuHours, outcome) => {
+    const fleet =
+      "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, executor: simulated, accelerator: H, nodes: 1, perNode: 4 }] }]\n";
+    const team = `---\nkind: team\nname: a\nbudget: { gpuHours: ${gpuHours}, over: ${over} }\n`;
+    const trace = "1|2025-01-01T00:00:00|2025-01-01T00:00:00|2025-01-01T02:00:00|gres/gpu=2|ann|a";
+    writeFileSync(path.join(folder, "budget.yaml"), fleet + team);
+    writeFileSync(path.join(folder, "one.txt"), `JobID|Submit|Start|End|AllocTRES|User|Account\n${trace}\n`);
+    const { stdout } = await simulate("--fleet", "budget.yaml", "--trace", "sacct:one.txt", "--json");
+    expect(JSON.parse(stdout)).toMatchObject(outcome);
+  });
+
   it("runs a trace on a declared fleet with teams, work larger than a node as gangs", async () => {
     const files = [
       [

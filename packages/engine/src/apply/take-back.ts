@@ -36,6 +36,8 @@ export class TakenBack {
   #promises: ReadonlyMap<AttemptId, PromisedPlace> | null = null;
   /** What was used up as of when it was last looked at; it is the same, looked at or not. */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
+  /** Past use, in its order; `null`: none is kept. */
+  readonly #pastUse: World["state"]["pastUse"] | null;
   readonly #submitted = new Set<WorkloadId>();
   /** What was asked for until anything was submitted. */
   #demand: DemandMix | null = null;
@@ -48,6 +50,7 @@ export class TakenBack {
     this.#queueEventCount = world.queueEventCount;
     const { accounts } = world.state;
     this.#accounts = accounts.size === 0 ? null : new Map(accounts);
+    this.#pastUse = world.past.halfLife === null ? null : new Map(world.state.pastUse);
     this.#submittedCount = world.state.submittedCount;
     this.#endedCount = world.state.endedCount;
     this.#endedKeptCount = world.endedKept.length;
@@ -144,6 +147,10 @@ export class TakenBack {
       for (const promise of before) state.promises.set(promise.attemptId, promise);
     }
     for (const [team, account] of this.#accounts ?? []) state.accounts.set(team, account);
+    if (this.#pastUse !== null) {
+      state.pastUse.clear();
+      for (const [key, used] of this.#pastUse) state.pastUse.set(key, used);
+    }
     this.#takeSubmissionsBack();
     this.#restoreAttempts();
     this.#restoreWorkloads();

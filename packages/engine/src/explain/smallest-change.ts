@@ -88,15 +88,18 @@ function readOwn({ trials, undisturbed, spec, target }: Question): Own {
 }
 
 function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
-  const probe = trials.stage(target);
-  let stage: Stage = probe;
-  const couldStart = (change: OwnChange): boolean => trials.couldSubmit(probe, changedSpec(spec, change), reservations);
+  let stage: Stage = trials.stage(target);
+  const renewed = (): Stage => {
+    if (stage.isUsed) stage = trials.stage(target);
+    return stage;
+  };
+  const couldStart = (change: OwnChange): boolean =>
+    trials.couldSubmit(renewed(), changedSpec(spec, change), reservations);
   const looks: Looks<OwnChange> = {
     firstHope: (values) => firstHope(values, couldStart),
     couldStart,
     starts: (change) => {
-      if (stage.isUsed) stage = trials.stage(target);
-      const start = trials.submit(stage, changedSpec(spec, change));
+      const start = trials.submit(renewed(), changedSpec(spec, change));
       trials.goBack(stage);
       return start;
     },

@@ -46,12 +46,13 @@ export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
     const gang = state.workloads.get(workloadId)?.spec.gang;
     if (gang === undefined || isElastic(gang)) return true;
   }
-  return [...queue.classes()].some(
-    (found) =>
-      isElastic(found.gang) &&
-      found.waiting.length > 0 &&
-      capacity.acceptable(found.acceleratorTypes).some(({ freeCount }) => freeCount >= wholeNeeded(found)),
-  );
+  return queue
+    .waitingClasses()
+    .some(
+      (found) =>
+        isElastic(found.gang) &&
+        capacity.acceptable(found.acceleratorTypes).some(({ freeCount }) => freeCount >= wholeNeeded(found)),
+    );
 }
 
 const isElastic = (gang: GangSpec): boolean => gang.groups !== undefined || minWorkersOf(gang) < gang.workers;

@@ -1,8 +1,7 @@
 /**
  * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so.
- * Workers that fill a node go to a spare first, all others to what is idle; of a gang in slices, into the domain of the others of
- * their slice. Who finds no place for all of them starts again as a
- * whole from its checkpoint, like any other gang.
+ * Workers that fill a node go to a spare first, all others to what is idle; of a gang in slices, so that every slice is whole again.
+ * Who finds no place for all of them starts again as a whole from its checkpoint, like any other gang.
  */
 import type { Batch } from "../batch.ts";
 import { replaceOf } from "../decide/attempt-effects.ts";
@@ -18,11 +17,12 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import { verifyPlacement } from "../verify/placement.ts";
 import { canReplace } from "../state/holdings.ts";
 import { findPlacement } from "./place.ts";
-import { domainOf } from "./fabric-choice.ts";
 import { placeOnSpares, takeSpares } from "./place-on-spares.ts";
 import type { PlacementOnSpares } from "./place-on-spares.ts";
 import { withdraw } from "./promises.ts";
 import type { Placement } from "./request.ts";
+import { slicePlaces } from "./slice-places.ts";
+import type { Wounded } from "./slice-places.ts";
 
 export function replaceLost(batch: Batch): void {
   if (batch.wounded.length === 0) return;
@@ -36,10 +36,9 @@ export function replaceLost(batch: Batch): void {
 function replaceRanks(batch: Batch, attempt: Attempt): void {
   const { world } = batch;
   const { missing = [] } = attempt;
-  const found = requestFor(world, attempt, { staying: attempt.workers, workers: missing.length });
-  const place = found === null ? null : placeRanks(world, attempt, found);
-  if (found === null || place === null) return requestStop(batch, attempt, "nodeLost");
-  giveRanks(batch, attempt, { found, place, ranks: missing });
+  const place = placeRanks(world, attempt, woundedBy(attempt, missing));
+  if (place === null) return requestStop(batch, attempt, "nodeLost");
+  giveRanks(batch, attempt, { ...place, ranks: missing });
 }
 
 /**
@@ -52,20 +51,17 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const leaving = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = leaving.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  const staying = attempt.workers.filter(({ node }) => !nodes.has(node));
-  const found = requestFor(world, attempt, { staying, workers: ranks.length });
-  if (found === null) return false;
   // What they hold is theirs to hold elsewhere: their team has no more for it.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
-  const place = placeRanks(world, attempt, found);
+  const place = placeRanks(world, attempt, woundedBy(attempt, ranks));
   ledger.rollback(mark);
   if (place === null) return false;
   const promise = world.state.promises.get(attempt.id);
   if (promise !== undefined) withdraw(batch, promise, "its workers go elsewhere");
   for (const each of lost)
     batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
-  giveRanks(batch, attempt, { found, place, ranks });
+  giveRanks(batch, attempt, { ...place, ranks });
   return true;
 }
 
@@ -82,30 +78,40 @@ export const ranksOn = (attempt: Attempt, nodeId: NodeId): readonly number[] =>
   ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
 
 interface NewPlace {
+  readonly found: PlacementClass;
   readonly placement: Placement;
   /** With the help of these spares; `null`: without. */
   readonly spared: PlacementOnSpares | null;
 }
 
-/** Whole nodes of workers on spares first, all others on what is idle first. */
-function placeRanks(world: World, attempt: Attempt, found: PlacementClass): NewPlace | null {
-  const onSpares = fillsNodes(world, attempt, found) ? placeAmongSpares(world, found) : null;
-  if (onSpares !== null) return { placement: onSpares.placement, spared: onSpares };
-  const idle = findPlacement(world, found);
-  if (idle !== null) return { placement: idle, spared: null };
-  const spared = placeOnSpares(world, found, () => findPlacement(world, found));
-  return spared === null ? null : { placement: spared.placement, spared };
+/** Where all of them can go, of a gang in slices so that each is whole again. */
+function placeRanks(world: World, attempt: Attempt, wounded: Wounded): NewPlace | null {
+  const found = requestFor(world, attempt, wounded.ranks.length);
+  const { slices } = found.spec.fabric ?? {};
+  if (slices === undefined) return placeOf(world, attempt, found);
+  for (const among of slicePlaces(world, slices, wounded)) {
+    const place = placeOf(world, attempt, withAmong(found, among));
+    if (place !== null) return place;
+  }
+  return null;
 }
 
-interface Given {
-  readonly found: PlacementClass;
-  readonly place: NewPlace;
+/** Whole nodes of workers on spares first, all others on what is idle first. */
+function placeOf(world: World, attempt: Attempt, found: PlacementClass): NewPlace | null {
+  const onSpares = fillsNodes(world, attempt, found) ? placeAmongSpares(world, found) : null;
+  if (onSpares !== null) return { found, placement: onSpares.placement, spared: onSpares };
+  const idle = findPlacement(world, found);
+  if (idle !== null) return { found, placement: idle, spared: null };
+  const spared = placeOnSpares(world, found, () => findPlacement(world, found));
+  return spared === null ? null : { found, placement: spared.placement, spared };
+}
+
+interface Given extends NewPlace {
   readonly ranks: readonly number[];
 }
 
-function giveRanks(batch: Batch, attempt: Attempt, { found, place, ranks }: Given): void {
+function giveRanks(batch: Batch, attempt: Attempt, { found, placement, spared, ranks }: Given): void {
   const { world, nowMs: atMs } = batch;
-  const { placement, spared } = place;
   if (spared !== null) takeSpares(batch, attempt.workloadId, spared);
   verifyPlacement(world, found, placement);
   const { workers } = placement;
@@ -129,50 +135,21 @@ function placeAmongSpares(world: World, found: PlacementClass): PlacementOnSpare
 const withAmong = (found: PlacementClass, among: ReadonlySet<NodeId>): PlacementClass =>
   Object.assign(Object.create(found) as PlacementClass, { among });
 
-interface Wounded {
-  /** Those who keep their places. */
-  readonly staying: Attempt["workers"];
-  /** How many need new ones. */
-  readonly workers: number;
+function woundedBy(attempt: Attempt, lost: readonly number[]): Wounded {
+  const held = ranksOf(attempt);
+  const all = attempt.workers.map(({ node }, index) => ({ rank: held[index] as number, node }));
+  return { staying: all.filter(({ rank }) => !lost.includes(rank)), ranks: lost };
 }
 
-/** Beside its other workers, as further workers of a gang that grows are placed; `null`: no places could make its slices whole. */
-function requestFor(world: World, attempt: Attempt, { staying, workers }: Wounded): PlacementClass | null {
+/** Beside its other workers, as further workers of a gang that grows are placed. */
+function requestFor(world: World, attempt: Attempt, workers: number): PlacementClass {
   const workload = workloadOf(world, attempt.workloadId);
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
   const lostWorkers = workers;
-  const found = new PlacementClass(
+  return new PlacementClass(
     { ...workload, lostWorkers },
     { rules: world.rules, growth: workers, grows: attempt.id },
     waiting,
   );
-  const slice = workload.spec.fabric?.slices?.at(-1);
-  if (slice === undefined) return found;
-  const among = brokenDomain(world, slice, { staying, workers });
-  return among === null ? null : withAmong(found, among);
-}
-
-/**
- * The nodes of the one domain in which the workers that are missing make the innermost slices whole, and with them all wider ones;
- * `null` where slices of several domains are broken, or a whole one is gone.
- */
-function brokenDomain(
-  world: World,
-  slice: { readonly workers: number; readonly within: string },
-  { staying, workers }: Wounded,
-): ReadonlySet<NodeId> | null {
-  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
-    const level = site.tree.levels.indexOf(slice.within);
-    if (level < 0) continue;
-    const domain = (node: NodeId): number => domainOf(site, level, site.leafOf.get(node) ?? -1);
-    const here = Map.groupBy(staying, ({ node }) => domain(node));
-    const broken = [...here].filter(([, inside]) => inside.length % slice.workers !== 0);
-    const [first] = broken;
-    if (first === undefined) continue;
-    const [index, inside] = first;
-    if (broken.length > 1 || (inside.length + workers) % slice.workers !== 0) return null;
-    return new Set(site.nodes.filter((node) => domain(node) === index));
-  }
-  return null;
 }

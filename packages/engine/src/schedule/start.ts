@@ -96,10 +96,11 @@ export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, wo
   batch.emit({ kind: "placePromised", version: 1, atMs: batch.nowMs, promise: place });
 }
 
-/** The place that an event gives to a start, at once or when others have left it; `null`: it gives none. */
+/** The place that an event gives to a start, at once or when others have left it; `null`: it gives none, or moves what runs. */
 export function placeGiven(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
   if (event.kind === "gangPlaced") return event;
-  return event.kind === "placePromised" && !event.promise.growth ? event.promise : null;
+  if (event.kind !== "placePromised" || event.promise.growth || event.promise.afterAttempt !== undefined) return null;
+  return event.promise;
 }
 
 interface AttemptIdentity {

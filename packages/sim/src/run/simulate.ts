@@ -50,6 +50,9 @@ const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs:
 
 const traceTeam = teamName("trace");
 
+/** Ten years after the last submission: what has not ended by then waits for what never comes, such as a budget that one job exceeds. */
+const GIVEN_UP_AFTER_MS = 10 * 366 * 24 * 3_600_000;
+
 /** One simulation of a trace: step it, fork it, or run it to its end with `simulate`. */
 export class TraceSimulation {
   readonly #options: TraceSimulationOptions;
@@ -67,7 +70,17 @@ export class TraceSimulation {
 
   /** Up to `maxRounds` rounds. True: the trace is finished. */
   advance(maxRounds: number): boolean {
-    return this.simulation.advance({ untilMs: Number.POSITIVE_INFINITY, maxRounds });
+    for (let round = 0; round < maxRounds; round++) if (this.#isFinished || !this.simulation.step()) return true;
+    return false;
+  }
+
+  /** All has ended, or never will; budgets begin anew each month for ever. */
+  get #isFinished(): boolean {
+    const { jobs } = this.#options.trace;
+    const { scriptedCount, engine, nowMs } = this.simulation;
+    if (scriptedCount < jobs.length) return false;
+    const { submittedCount, endedCount } = engine.state;
+    return submittedCount === endedCount || nowMs > (jobs.at(-1)?.submittedAtMs ?? 0) + GIVEN_UP_AFTER_MS;
   }
 
   fork(): TraceSimulation {
