@@ -20,6 +20,7 @@ import type {
   WorkloadId,
   WorkloadSpec,
 } from "../../src/index.ts";
+import type { PromisedPlace } from "../../src/model/workload.ts";
 import { applied, command } from "../lab/make.ts";
 import { answers } from "./pending-cases.ts";
 import type { PendingCase } from "./pending-cases.ts";
@@ -38,14 +39,23 @@ export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, chang
   if (next !== null && submitted === undefined) return "waits";
   const target = submitted?.kind === "workloadSubmitted" ? submitted.workloadId : workloadId;
   if (isPlaced(rounds, target)) return "starts";
-  if (![...engine.state.promises.values()].some((place) => place.workloadId === target && !place.growth))
-    return "waits";
+  const gives = ({ workloadId: id, growth, afterAttempt }: PromisedPlace): boolean =>
+    id === target && !growth && afterAttempt === undefined;
+  if (![...engine.state.promises.values()].some(gives)) return "waits";
   for (let round = 0; round < 5; round++) rounds.push(receive(engine, answers(engine), nowMs));
   return isPlaced(rounds, target) ? "startsAfterOthersLeft" : "isPromised";
 }
 
-const isPlaced = (rounds: readonly Ready[], id: WorkloadId): boolean =>
-  rounds.some(({ events }) => events.some((event) => event.kind === "gangPlaced" && event.workloadId === id));
+/** A task of it that runs and is moved does not start by that. */
+function isPlaced(rounds: readonly Ready[], id: WorkloadId): boolean {
+  const events = rounds.flatMap((round) => round.events);
+  const moves = new Set(
+    events.flatMap((event) =>
+      event.kind === "placePromised" && event.promise.afterAttempt !== undefined ? [event.promise.attemptId] : [],
+    ),
+  );
+  return events.some((event) => event.kind === "gangPlaced" && event.workloadId === id && !moves.has(event.attemptId));
+}
 
 const receive = (engine: Engine, inputs: readonly Input[], nowMs: number): Ready => {
   const ready = engine.receive(inputs, nowMs);
