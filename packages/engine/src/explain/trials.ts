@@ -37,7 +37,7 @@ export interface Stage {
   readonly actor: string;
   /** The work in question; `null` while it is not submitted, or was refused. */
   target: WorkloadId | null;
-  /** Whether more was recorded than is taken back or stated anew by the next trial: then the stage is of no more use. */
+  /** Whether more was recorded than could be taken back: then the stage is of no more use. */
   isUsed: boolean;
   /** What the inputs of each trial brought about, to be taken back from the last one on. */
   readonly steps: Step[];
@@ -158,8 +158,8 @@ export class Trials {
   }
 
   /**
-   * Submits other work in place of the work in question, after these inputs, and tries whether that starts. What is submitted is
-   * learned from and stays; the next trial states it anew.
+   * Submits other work in place of the work in question, after these inputs, and tries whether that starts. The round is taken
+   * back; what was submitted stays until the stage goes back.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
     const tried = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);

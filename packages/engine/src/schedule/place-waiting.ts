@@ -51,8 +51,9 @@ function hasOverrun({ endings }: World, nowMs: number): boolean {
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * False: all has to be looked at again. By what was started somebody else may come first of all that wait and not be held up. What started behind protected starts may have changed them, and a gang of groups, whose
- * place is put together group by group, may find one beside it; and a spare that was taken is open to those asked before.
+ * False: all has to be looked at again. Where teams take turns, who is first may be somebody else by what was started. What
+ * started behind protected starts may have changed them, and a gang of groups, whose place is put together group by group, may
+ * find one beside it. A spare that was taken is open to those asked before.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
