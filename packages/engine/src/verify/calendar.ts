@@ -36,9 +36,14 @@ export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec,
   return isOfTeam || entry.users?.includes(actor) === true;
 }
 
-/** The same state without the nodes that the calendar closes to the work. */
+/** The same state, in which nothing starts on the nodes that the calendar closes to the work; what runs there counts as before. */
 export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
   if (state.calendar.size === 0) return state;
-  const open = [...state.nodes].filter(([, node]) => windowBroken(state, workload, { node, nowMs }) === null);
-  return Object.assign(Object.create(state) as ReadonlyState, { nodes: new Map(open) });
+  const nodes = new Map(
+    [...state.nodes].map(([id, node]) => {
+      const isOpen = windowBroken(state, workload, { node, nowMs }) === null;
+      return [id, isOpen ? node : { ...node, draining: true }];
+    }),
+  );
+  return Object.assign(Object.create(state) as ReadonlyState, { nodes });
 }
