@@ -4,6 +4,7 @@
  */
 import type { Batch } from "../../batch.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
+import type { NodeId } from "../../model/ids.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { TypeCapacity } from "../../state/capacity.ts";
@@ -100,12 +101,26 @@ function clearings(batch: Batch, accelerators: number, { type, costOf }: Room): 
     known.costOf === costOf
   )
     return known.list;
+  const evictable = evictableByNode(batch.world);
   const list = type.slots
-    .flatMap((slot) => clearing(accelerators, slot, () => movableOn(batch, slot, costOf)) ?? [])
+    .filter((slot) => mayBeCleared(accelerators, slot, evictable.get(slot.node.id) ?? 0))
+    .flatMap((slot) => clearing(accelerators, slot, movableOn(batch, slot, costOf)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
   batch.clearings = { type, costOf, accelerators, eventCount, list };
   return list;
 }
+
+/** At most so many accelerators of each node would be left by all that may be evicted. */
+function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
+  const sums = new Map<NodeId, number>();
+  for (const { byNode } of evictable.values())
+    for (const [node, count] of byNode) sums.set(node, (sums.get(node) ?? 0) + count);
+  return sums;
+}
+
+/** Whether somebody would have to leave for one more worker, and enough of it could. */
+const mayBeCleared = (accelerators: number, { usable, totalCount, freeCount }: NodeSlot, evictable: number): boolean =>
+  freeCount < accelerators && freeCount + evictable >= accelerators && totalCount >= accelerators && usable;
 
 /** Workers of the largest gang that may be evicted. */
 function widestOf({ evictable }: World): number {
@@ -116,13 +131,12 @@ function widestOf({ evictable }: World): number {
 }
 
 /** The cheapest to move until a worker more would fit; `null` where that cannot be. */
-function clearing(accelerators: number, slot: NodeSlot, movable: () => readonly Movable[]): Clearing | null {
-  if (!slot.usable || slot.totalCount < accelerators || slot.freeCount >= accelerators) return null;
+function clearing(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): Clearing | null {
   const missing = accelerators - slot.freeCount;
   const moves: Movable[] = [];
   let freed = 0;
   let cost = 0;
-  for (const move of movable()) {
+  for (const move of movable) {
     if (freed >= missing) break;
     moves.push(move);
     freed += move.count;
