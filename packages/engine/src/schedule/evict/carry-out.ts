@@ -90,7 +90,7 @@ function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionRe
 }
 
 /** A plan may free a quota and not a place: then the place is idle already. */
-function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean {
+export function isIdleNow({ world }: Batch, { beneficiary, placement }: Plan): boolean {
   const { gang } = beneficiary;
   // Whom it keeps away from may have to leave another place than its own.
   if (!lieApart(world, beneficiary, { workers: placement.workers, layer: "idle" })) return false;

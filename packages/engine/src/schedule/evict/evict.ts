@@ -14,7 +14,8 @@ import { roundOrder } from "../order/round-order.ts";
 import { byStandingsOfNow } from "../order/standing.ts";
 import { couldEverFit } from "../could-ever.ts";
 import { askForMore } from "../place-waiting.ts";
-import { carryOut } from "./carry-out.ts";
+import { carryOut, isIdleNow } from "./carry-out.ts";
+import { takesNothing } from "./plan.ts";
 import { mayFind, searches } from "./searches.ts";
 
 export function evictFor(batch: Batch, reason: EvictionReason): void {
@@ -39,7 +40,8 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
     // Whose budget is used up may claim nothing.
     const mayClaim = spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
     const plan = mayClaim ? search(batch, found, reason) : null;
-    if (plan === null) {
+    // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
+    if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
       order.drop(found);
       continue;
     }

@@ -33,5 +33,9 @@ export interface Plan {
   readonly moves?: readonly Move[];
 }
 
+/** Whether nobody gives anything up for it. */
+export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan): boolean =>
+  victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
+
 /** Finds a plan for the head of a class, or none; leaves every index as it was. */
 export type PlanSearch = (batch: Batch, beneficiary: PlacementClass, reason: EvictionReason) => Plan | null;
