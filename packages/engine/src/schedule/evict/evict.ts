@@ -37,8 +37,9 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
   for (let found = order.first(); found !== null; found = order.first()) {
-    // Whose budget is used up may claim nothing.
-    const mayClaim = spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
+    // Whose budget is used up may claim nothing; a gang that was asked to leave for those before it does not grow any more.
+    const asksStill = found.grows === null || world.queue.growthOf(found.grows) === found;
+    const mayClaim = asksStill && spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
     const plan = mayClaim ? search(batch, found, reason) : null;
     // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
     if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
