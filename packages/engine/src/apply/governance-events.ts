@@ -1,7 +1,7 @@
 import type { GovernanceEvent } from "../events.ts";
 import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
-import { rulesOf } from "../policy/rules.ts";
+import { heedsHead, rulesOf } from "../policy/rules.ts";
 import { invariant } from "../state/invariant.ts";
 import { recount, recountUsers } from "../state/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
@@ -55,6 +55,8 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       accrueAll(world);
       const { team, percent, periodStartMs } = event;
       state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
+      // Who may start no more holds up nobody behind it.
+      if (heedsHead(world.rules)) world.queue.unsettle();
       return;
     }
     case "budgetRenewed": {
