@@ -147,27 +147,32 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
   return nodes;
 }
 
-/** What a team may claim of a resource: the larger of guarantee and fair share, within its limit. */
+/** What a team may claim of a resource: the larger of guarantee and fair share, within its limit; all there is where nothing bounds it. */
 export const claimOf = (standing: Standing, position: number): number =>
-  claimBy(standing, position, standing.fair[position] as number);
+  boundedBy(standing, position, claimBy(standing, position, standing.fair[position] as number));
 
 /** What it may evict others for. */
-export const claimToTake = (standing: Standing, position: number): number =>
-  claimBy(standing, position, Math.min(standing.fair[position] as number, standing.fairByPresent[position] as number));
+export const claimToTake = (standing: Standing, position: number): number => {
+  const fair = Math.min(standing.fair[position] as number, standing.fairByPresent[position] as number);
+  return boundedBy(standing, position, claimBy(standing, position, fair));
+};
 
 /**
- * What it keeps: only what is above may be evicted. With past use a fair share changes by time alone, so evictions need both
+ * What it keeps: only what is above may be evicted, and nothing is above where everything is guaranteed, also where nodes that take no
+ * work any more still hold some. With past use a fair share changes by time alone, so evictions need both
  * shares to agree: each brings teams nearer to their shares by what is held now, and that comes to an end. Past use decides who is next
  * and may keep a team from taking; nobody is evicted on its account who could not be without it.
  */
 export const claimToKeep = (standing: Standing, position: number): number =>
   claimBy(standing, position, Math.max(standing.fair[position] as number, standing.fairByPresent[position] as number));
 
-function claimBy({ node, total }: Standing, position: number, fair: number): number {
+function claimBy({ node }: Standing, position: number, fair: number): number {
   const guaranteed = node.guaranteed[position] as number;
-  const claim = Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guaranteed, fair));
-  return claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
+  return Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guaranteed, fair));
 }
+
+const boundedBy = ({ total }: Standing, position: number, claim: number): number =>
+  claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
 
 /** The largest part of any resource's claim that it would hold with this much more and less; a claim of nothing weighs a thousandfold. */
 export function dominantShare(standing: Standing, more: Amount | null, taken: readonly number[] | null = null): number {
