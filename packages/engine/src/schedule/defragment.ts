@@ -8,6 +8,7 @@
  */
 import { keepsApart } from "./apart.ts";
 import type { Batch } from "../batch.ts";
+import { spentBudget } from "../budget/gate.ts";
 import { requestStop } from "../decide/stop-attempt.ts";
 import type { Attempt, Workload, WorkerAllocation } from "../model/workload.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
@@ -131,6 +132,8 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
   const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
   const { accelerators, groups } = spec.gang;
+  // Where the budget is used up it would have no place any more.
+  if (spentBudget(world.state, spec.team) !== null) return false;
   if (stopRequested || accelerators === 0 || needsPart(spec.gang) || groups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
   if (movedAtMs !== undefined && nowMs < movedAtMs + restMs) return false;
