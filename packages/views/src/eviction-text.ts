@@ -58,11 +58,26 @@ export function planSentence({ workloadId, reason, victims, pairsGathered, benef
   return `${whole}${detail}. ${standingsSentence(victims, beneficiary)}`;
 }
 
-/** What the plan takes from one attempt, seen from its workload. */
-export function victimSentence({ workloadId, reason, beneficiary }: Planned, victim: PlannedVictim): string {
-  const what = victim.keeps === 0 ? "It is to make room" : `It is to shrink to ${plural(victim.keeps, "worker")}`;
-  const right = victim.right === undefined ? "" : ` ${victimRights[victim.right]}`;
-  return `${what} for workload ${workloadId}${right}: ${stopReasonText[reason]}. ${standingsSentence([victim], beneficiary)}`;
+/** What the plan takes from attempts of one workload, seen from there: each thing said once, with how their team stands after the whole plan. */
+export function victimSentence(
+  { workloadId, reason, victims, beneficiary }: Planned,
+  own: readonly PlannedVictim[],
+): string {
+  const counts = new Map<string, { readonly victim: PlannedVictim; count: number }>();
+  for (const victim of own) {
+    const key = `${victim.keeps} ${victim.right ?? ""}`;
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { victim, count: 1 });
+    else known.count += 1;
+  }
+  const sentences = [...counts.values()].map(({ victim: { keeps, right }, count }) => {
+    const what = keeps === 0 ? "to make room" : `to shrink to ${plural(keeps, "worker")}`;
+    const who = count === 1 ? "It is" : `${count} of its attempts are`;
+    return `${who} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${stopReasonText[reason]}.`;
+  });
+  const teams = new Set(own.map(({ team }) => team));
+  const ofTeams = victims.filter(({ team }) => teams.has(team));
+  return [...sentences, standingsSentence(ofTeams, beneficiary)].join(" ");
 }
 
 const VICTIMS_NAMED = 4;
@@ -78,24 +93,48 @@ function victimText({ attemptId, keeps, right }: PlannedVictim): string {
   return right === undefined ? what : `${what} ${victimRights[right]}`;
 }
 
-/** Each team once, last the one for which it is. Every victim is recorded by itself, so where a team gives several their drops add up, near enough. */
+interface Share {
+  readonly milli: number;
+  /** Added up from several victims: near enough, since each is recorded by itself. */
+  readonly isSum: boolean;
+}
+
+interface Drop {
+  readonly victim: PlannedVictim;
+  readonly before: Share;
+  readonly after: Share;
+}
+
+/** How the team of each victim stands without it and with it, after those of the same team before it in the plan. */
+function dropsOf(victims: readonly PlannedVictim[]): Drop[] {
+  const reached = new Map<string, Share>();
+  return victims.map((victim) => {
+    const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
+    const known = reached.get(team);
+    const before = known ?? { milli: teamShareBeforeMilli, isSum: false };
+    const milli = Math.max(0, before.milli - (teamShareBeforeMilli - teamShareAfterMilli));
+    const after = { milli, isSum: known !== undefined };
+    reached.set(team, after);
+    return { victim, before, after };
+  });
+}
+
+/** Each team once, last the one for which it is. */
 function standingsSentence(victims: readonly PlannedVictim[], beneficiary: Planned["beneficiary"]): string {
-  const teams = new Map<string, { beforeMilli: number; afterMilli: number; count: number }>();
-  for (const { team, teamShareBeforeMilli: beforeMilli, teamShareAfterMilli } of victims) {
-    const known = teams.get(team) ?? { beforeMilli, afterMilli: beforeMilli, count: 0 };
-    known.afterMilli = Math.max(0, known.afterMilli - (beforeMilli - teamShareAfterMilli));
-    known.count += 1;
-    teams.set(team, known);
+  const teams = new Map<string, Drop>();
+  for (const drop of dropsOf(victims)) {
+    const { team } = drop.victim;
+    teams.set(team, { ...drop, before: teams.get(team)?.before ?? drop.before });
   }
-  const parts = [...teams].map(([team, { beforeMilli, afterMilli, count }]) =>
-    standingText(team, beforeMilli, `${count > 1 ? "about " : ""}${shareText(afterMilli)}`),
-  );
+  const parts = [...teams].map(([team, { before, after }]) => standingText(team, before.milli, aboutText(after)));
   if (beneficiary !== undefined && !teams.has(beneficiary.team)) {
     const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
     parts.push(standingText(team, shareBeforeMilli, shareText(shareAfterMilli)));
   }
   return parts.join(" ");
 }
+
+const aboutText = ({ milli, isSum }: Share): string => `${isSum ? "about " : ""}${shareText(milli)}`;
 
 const standingText = (team: string, beforeMilli: number, after: string): string =>
   beforeMilli > SHARE_SHOWN_MILLI_MAX
@@ -113,21 +152,24 @@ export interface Standing {
   readonly after: string;
 }
 
-/** Both sides of a plan, a row for everybody who gives and one for who gets; nobody gets what is only gathered. */
+/**
+ * Both sides of a plan, a row for everybody who gives and one for who gets; nobody gets what is only gathered. Rows of one team go on
+ * from each other: the last one ends where the sentence says that the team ends.
+ */
 export function standingsOf({ workloadId, reason, victims, beneficiary }: EvictionPlan): Standing[] {
-  const gives = victims.map(({ attemptId, keeps, right, ...stands }): Standing => ({
+  const gives = dropsOf(victims).map(({ victim: { attemptId, team, keeps, right }, before, after }): Standing => ({
     side: "gives",
-    team: stands.team,
+    team,
     who: keeps === 0 ? attemptId : `${attemptId}, keeps ${plural(keeps, "worker")}`,
     right: right === undefined ? "" : victimRights[right],
-    before: claimText(stands.teamShareBeforeMilli),
-    after: claimText(stands.teamShareAfterMilli),
+    before: claimText(before),
+    after: claimText(after),
   }));
   if (beneficiary === undefined) return gives;
   const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
-  const [before, after] = [claimText(shareBeforeMilli), claimText(shareAfterMilli)];
+  const before = claimText({ milli: shareBeforeMilli, isSum: false });
+  const after = claimText({ milli: shareAfterMilli, isSum: false });
   return [...gives, { side: "gets", team, who: workloadId, right: planRights[reason], before, after }];
 }
 
-const claimText = (shareMilli: number): string =>
-  shareMilli > SHARE_SHOWN_MILLI_MAX ? "no claim" : shareText(shareMilli);
+const claimText = (share: Share): string => (share.milli > SHARE_SHOWN_MILLI_MAX ? "no claim" : aboutText(share));

@@ -57,6 +57,30 @@ describe("the story of a workload", () => {
     ]);
   });
 
+  it("says once what several attempts of one workload give, and where their team ends, as the rows of the plan do", () => {
+    const fleet = sharedFleet(1, 8);
+    const loan = fleet.submit("loan", { taskCount: 4, team: "guest", gang: { accelerators: 2 }, preemptible: true });
+    for (const attemptId of fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])
+      fleet.receive({ kind: "attemptRunning", attemptId });
+    const own = fleet.submit("own", { team: "owner", gang: { accelerators: 6 } });
+
+    const story = new Story(loan);
+    const lines = fleet.events.map((event, index) => story.tell(eventEnvelope(index + 1, event)));
+    const told = lines.find((line) => line?.plan !== undefined);
+    if (told?.plan === undefined) throw new Error("nobody gives way");
+    const rows = standingsOf(told.plan).filter(({ side }) => side === "gives");
+    expect(rows).toHaveLength(3);
+    const [first, last] = [rows[0], rows[2]];
+    expect(told.sentence).toBe(
+      `3 of its attempts are to make room for workload ${own}: another team takes back what it may claim. ` +
+        `Team guest goes from ${first?.before} to ${last?.after} of its claim. Team owner goes from 0% to 75% of its claim.`,
+    );
+    expect(rows.map(({ after }) => after)).toEqual([rows[1]?.before, rows[2]?.before, "about 100%"]);
+    expect(storyOf(fleet, own).join("\n")).toContain(
+      `Team guest goes from ${first?.before} to ${last?.after} of its claim.`,
+    );
+  });
+
   it("is read from the events, of one attempt too, with the plans and the standing of both sides", async () => {
     const fleet = sharedFleet(1, 8);
     const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });

@@ -92,8 +92,7 @@ export class Story {
   #planSentence(event: OfKind<"evictionPlanned">): string | null {
     if (event.workloadId === this.#workloadId) return planSentence(event);
     const victims = event.victims.filter(({ attemptId }) => this.knows(attemptId));
-    if (victims.length === 0) return null;
-    return victims.map((victim) => victimSentence(event, victim)).join(" ");
+    return victims.length === 0 ? null : victimSentence(event, victims);
   }
 
   #promiseSentence({ promise }: OfKind<"placePromised">): string | null {
