@@ -22,7 +22,7 @@ import type {
 } from "./model/workload.ts";
 import type { CommandResult } from "./replies.ts";
 import type { Schedule } from "./model/schedule.ts";
-import type { CalendarEntry } from "./model/calendar.ts";
+import type { CalendarEntry, ClosedBy } from "./model/calendar.ts";
 import type { Policy } from "./policy/policy.ts";
 
 interface Fact<Kind extends string, Version extends number = 1> {
@@ -133,7 +133,12 @@ export type AttemptEvent =
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
   /** It has run longer than was predicted: from now on it is taken to run that long in all, and protected starts may move back. */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
-  | (Fact<"attemptStopRequested", 2> & { readonly attemptId: AttemptId; readonly reason: StopReason })
+  | (Fact<"attemptStopRequested", 2> & {
+      readonly attemptId: AttemptId;
+      readonly reason: StopReason;
+      /** Which window or notice it makes way for; absent: none, or recorded before this was. */
+      readonly closedBy?: ClosedBy;
+    })
   /** What is to stop is asked for a checkpoint first, and may take until then. */
   | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
   /** Its executor is asked to stop it now: it wrote one, the time is over, or there was a reason not to wait any longer. */

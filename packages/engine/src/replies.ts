@@ -35,6 +35,10 @@ export type Rejection =
   | { readonly code: "unknownNode"; readonly nodeId: string }
   /** It has gone already: there is nothing left to give notice of. */
   | { readonly code: "nodeLost"; readonly nodeId: string }
+  /** It was to go before now. */
+  | { readonly code: "noticeOver"; readonly nodeId: string; readonly goneAtMs: number; readonly nowMs: number }
+  /** Entries of the calendar have it that nobody declares: notices of nodes. */
+  | { readonly code: "reservedName"; readonly name: string }
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }

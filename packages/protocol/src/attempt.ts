@@ -24,6 +24,24 @@ export const stopReason = z.enum([
   "moved",
   "incomplete",
 ]);
+const said = z
+  .string()
+  .optional()
+  .meta({ description: "Why, in the words of whoever said so; left out: nothing was said." });
+
+export const closedBy = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("maintenance"), name: z.string(), reason: said }),
+    z.object({ kind: z.literal("reservation"), name: z.string() }),
+    z.object({ kind: z.literal("notice"), nodeId: z.string(), reason: said }),
+  ])
+  .meta({ id: "ClosedBy", description: "What of the calendar takes a node from the work that runs there." });
+
+const madeWayFor = closedBy.optional().meta({
+  description:
+    "Which window or notice it makes way for (`nodeDrained`); left out: none, or from before this was recorded.",
+});
+
 export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
 
 export const workerExit = z
@@ -93,6 +111,7 @@ const activeFields = {
       checkpointUntilMs: instantMs
         .optional()
         .meta({ description: "It was asked for a checkpoint first, and may take until then." }),
+      closedBy: madeWayFor,
     })
     .nullable(),
   leaving: z
@@ -121,12 +140,14 @@ export const attempt = z
       exit: workerExit.nullable().meta({ description: "The worker exit that decided the outcome, where one did." }),
       detail: z.string(),
       stopReason: stopReason.nullable(),
+      closedBy: madeWayFor,
     }),
   ])
   .meta({ id: "Attempt" });
 
 export type WorkerAllocation = z.output<typeof workerAllocation>;
 export type WorkerExit = z.output<typeof workerExit>;
+export type ClosedBy = z.output<typeof closedBy>;
 export type StopReason = z.output<typeof stopReason>;
 export type AttemptOutcome = z.output<typeof attemptOutcome>;
 export type Progress = z.output<typeof progress>;

@@ -1,7 +1,7 @@
 /** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
 import { z } from "zod";
 import { applyChange } from "./apply.ts";
-import { artifact, attemptOutcome, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import { count, instantMs } from "./limits.ts";
@@ -158,7 +158,11 @@ export const event = z
     }),
     fact("attemptStarted", { attemptId: z.string() }),
     fact("predictionCorrected", { attemptId: z.string(), prediction }),
-    fact("attemptStopRequested", { attemptId: z.string(), reason: stopReason }),
+    fact("attemptStopRequested", {
+      attemptId: z.string(),
+      reason: stopReason,
+      closedBy: closedBy.optional(),
+    }),
     fact("checkpointRequested", { attemptId: z.string(), untilMs: instantMs }),
     fact("checkpointWaitEnded", {
       attemptId: z.string(),

@@ -125,7 +125,14 @@ function operation<Response extends z.ZodType, Given extends Shape>(
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
 const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
-const planning = ["unknownPool", "unknownNode", "windowOver", "reservationTooLarge", "neverDue"] as const;
+const planning = [
+  "unknownPool",
+  "unknownNode",
+  "reservedName",
+  "windowOver",
+  "reservationTooLarge",
+  "neverDue",
+] as const;
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
@@ -264,7 +271,7 @@ export const operations = {
     params: byId,
     body: noticeRequest,
     status: 202,
-    problems: ["unknownNode", "nodeLost", ...commandProblems],
+    problems: ["unknownNode", "nodeLost", "noticeOver", ...commandProblems],
   }),
   withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Say that a node stays after all", nodeAccepted, {
     params: byId,

@@ -38,6 +38,8 @@ export const problemKinds = {
   duplicateName: kind(422, usage, "The same name is given twice"),
   unknownNode: kind(404, failed, "There is no such node"),
   nodeLost: kind(409, failed, "The node is lost already"),
+  noticeOver: kind(422, usage, "The node was to go before now"),
+  reservedName: kind(422, usage, "The name is kept for something else"),
   unknownPool: kind(422, usage, "There is no such pool"),
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),

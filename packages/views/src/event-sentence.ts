@@ -3,7 +3,7 @@ import type { Event } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
-import { checkpointWaitText, planSentence, stopReasonText } from "./eviction-text.ts";
+import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
@@ -133,7 +133,7 @@ function workSentence(event: WorkEvent): string {
     case "predictionCorrected":
       return `Attempt ${event.attemptId} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
     case "attemptStopRequested":
-      return `Attempt ${event.attemptId} is being stopped: ${stopReasonText[event.reason]}.`;
+      return `Attempt ${event.attemptId} is being stopped: ${stopText(event)}.`;
     case "checkpointRequested":
       return `Attempt ${event.attemptId} was asked for a checkpoint before it stops.`;
     case "checkpointWaitEnded":

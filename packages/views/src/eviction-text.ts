@@ -1,9 +1,10 @@
 /** By what right somebody's work is taken for another's, in words: the same in every list, page and event. */
-import type { Event, EvictionPlan, StopReason } from "@headroom/protocol";
+import type { ClosedBy, Event, EvictionPlan, StopReason } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
 type Planned = EvictionPlan;
 type WaitEnded = Extract<Event, { readonly kind: "checkpointWaitEnded" }>;
+type StopRequested = Extract<Event, { readonly kind: "attemptStopRequested" }>;
 type PlannedVictim = Planned["victims"][number];
 
 /** As the end of a sentence about the work that is stopped. */
@@ -18,6 +19,17 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   moved: "it makes room and goes on elsewhere",
   incomplete: "it fell below its least number of workers",
 };
+
+/** As the end of a sentence too: a window or a notice by its name, else the reason alone. */
+export const stopText = ({ reason, closedBy }: Pick<StopRequested, "reason" | "closedBy">): string =>
+  closedBy === undefined ? stopReasonText[reason] : `it makes way for ${closedByText(closedBy)}`;
+
+/** `maintenance window upgrade (new firmware)`, `reservation demo`, `the notice on node n1 (spot reclaim)`. */
+export function closedByText(by: ClosedBy): string {
+  if (by.kind === "reservation") return `reservation ${by.name}`;
+  const what = by.kind === "notice" ? `the notice on node ${by.nodeId}` : `maintenance window ${by.name}`;
+  return by.reason === undefined ? what : `${what} (${by.reason})`;
+}
 
 /** Why what was asked for a checkpoint is not waited for any longer. */
 export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {

@@ -7,7 +7,7 @@ export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";
-export { standingsOf, stopReasonText, type Standing } from "./eviction-text.ts";
+export { closedByText, standingsOf, stopReasonText, type Standing } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
 export * from "./knob-table.ts";
 export * from "./level-refusal.ts";

@@ -32,6 +32,10 @@ function rejectionSentence(rejection: Rejection): string {
       return `There is no node ${rejection.nodeId}. The fleet lists the nodes there are.`;
     case "nodeLost":
       return `Node ${rejection.nodeId} is lost already: there is nothing left to give notice of.`;
+    case "noticeOver":
+      return `Node ${rejection.nodeId} was to go at ${writeInstant(rejection.goneAtMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. Give an instant to come, or in how long it goes; 0s is at once.`;
+    case "reservedName":
+      return `The name ${rejection.name} is kept for the notice of a node. Choose one that does not begin with notice-.`;
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Apply its fleet first.`;
     case "unknownCalendarEntry":

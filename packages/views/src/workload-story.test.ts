@@ -1,6 +1,7 @@
-import { defaultPolicy, rulesOf } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { defaultPolicy, nodeId, rulesOf, teamName } from "@headroom/engine";
+import type { NodeId, Policy, WorkloadId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
+import { eventText } from "./event-sentence.ts";
 import { standingsOf } from "./eviction-text.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { verdictView } from "./verdict-view.ts";
@@ -117,6 +118,48 @@ describe("the story of a workload", () => {
     expect(taken).toMatchObject({ isCut: false, attempts: [{ id: `${own}.1`, task: 0, number: 1 }] });
     await expect(readHistory(client, { ...past, workloadId: own, attemptId })).rejects.toMatchObject({
       code: "unknownAttempt",
+    });
+  });
+
+  it("names the window, the reservation or the notice that work makes way for", () => {
+    const fleet = SmallFleet.withNodes(3, 8);
+    fleet.define({ name: "guests", parent: null, limit: {} });
+    const works = ["a", "b", "c"].map((name) => fleet.submit(name, { gang: { accelerators: 8 } }));
+    const nodeOf = (work: WorkloadId): NodeId => {
+      const [attempt] = workloadView(fleet.engine.state, work)?.attempts ?? [];
+      return nodeId(attempt?.workers[0]?.node ?? "");
+    };
+    const [kept, held, lent] = works.map(nodeOf) as [NodeId, NodeId, NodeId];
+    const times = { startMs: 60_000, endMs: 120_000 };
+    fleet.apply({
+      calendar: [
+        { kind: "maintenance", name: "upgrade", ...times, nodes: [kept], reason: "new firmware" },
+        { kind: "reservation", name: "demo", ...times, nodes: [held], team: teamName("guests") },
+      ],
+    });
+    fleet.command({ kind: "noticeNode", nodeId: lent, gone: { atMs: 60_000 } });
+    fleet.nowMs = 59_500;
+    fleet.receive({ kind: "tick" });
+
+    expect(works.map((work) => storyOf(fleet, work).at(-1))).toEqual([
+      "Attempt 1 is being stopped: it makes way for maintenance window upgrade (new firmware).",
+      "Attempt 1 is being stopped: it makes way for reservation demo.",
+      `Attempt 1 is being stopped: it makes way for the notice on node ${lent}.`,
+    ]);
+    const stops = fleet.events.filter(({ kind }) => kind === "attemptStopRequested");
+    expect(stops.map((event) => eventText(eventEnvelope(1, event).event).sentence)).toContainEqual(
+      expect.stringMatching(/^Attempt \S+ is being stopped: it makes way for reservation demo\.$/),
+    );
+    const [attempt] = works;
+    if (attempt === undefined) throw new Error("nothing was submitted");
+    expect(workloadView(fleet.engine.state, attempt)?.attempts).toMatchObject([
+      { stop: { reason: "nodeDrained", closedBy: { kind: "maintenance", name: "upgrade" } } },
+    ]);
+    fleet.finish(attempt, 143);
+    expect(workloadView(fleet.engine.state, attempt)?.attempts[0]).toMatchObject({
+      phase: "ended",
+      stopReason: "nodeDrained",
+      closedBy: { kind: "maintenance", name: "upgrade", reason: "new firmware" },
     });
   });
 

@@ -4,7 +4,7 @@
  */
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
-import { checkpointWaitText, planSentence, stopReasonText, victimSentence } from "./eviction-text.ts";
+import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
@@ -134,7 +134,7 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
     case "predictionCorrected":
       return `${name} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
     case "attemptStopRequested":
-      return `${name} is being stopped: ${stopReasonText[event.reason]}.`;
+      return `${name} is being stopped: ${stopText(event)}.`;
     case "checkpointRequested":
       return `${name} was asked for a checkpoint before it stops.`;
     case "checkpointWaitEnded":

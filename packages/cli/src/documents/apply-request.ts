@@ -74,6 +74,7 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
       return place(({ document }) => document.kind === "workload" && document.spec.name === facts["name"], ["name"]);
     case "unknownPool":
     case "unknownNode":
+    case "reservedName":
     case "windowOver":
     case "reservationTooLarge":
       return place(({ document }) => document.kind === "calendar" && isAbout(document.entry, facts), ["name"]);

@@ -1,6 +1,6 @@
 /** Workloads in words: what tables and pages say of them. */
-import type { Attempt, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
-import { gangSizeText, predictionText } from "@headroom/views";
+import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
+import { closedByText, gangSizeText, predictionText } from "@headroom/views";
 import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
@@ -199,18 +199,23 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   incomplete: "too few workers were left",
 };
 
+const stopText = (reason: StopReason, closedBy: ClosedBy | undefined): string =>
+  closedBy === undefined ? stopReasons[reason] : `made way for ${closedByText(closedBy)}`;
+
 function outcomeText(attempt: Attempt, gang: Workload["gang"]): string {
   if (attempt.phase !== "ended") {
     if (attempt.stop === null) return gangSizeText(attempt, gang);
     const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", writes a checkpoint first";
-    return `stopping: ${stopReasons[attempt.stop.reason]}${first}`;
+    return `stopping: ${stopText(attempt.stop.reason, attempt.stop.closedBy)}${first}`;
   }
-  const { exit, detail, stopReason } = attempt;
+  const { exit, detail, stopReason, closedBy } = attempt;
   const how =
     exit === null
       ? ""
       : exit.kind === "exited"
         ? `worker ${exit.worker} exited with ${exit.code}`
         : `worker ${exit.worker} got ${exit.signal}`;
-  return [stopReason === null ? "" : stopReasons[stopReason], how, detail].filter((part) => part !== "").join(", ");
+  return [stopReason === null ? "" : stopText(stopReason, closedBy), how, detail]
+    .filter((part) => part !== "")
+    .join(", ");
 }

@@ -1,7 +1,8 @@
 import type { AttemptEvent } from "../events.ts";
+import type { ClosedBy } from "../model/calendar.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import type { AttemptStop, EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
@@ -39,7 +40,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
     case "attemptStopRequested": {
       const attempt = touchedAttempt(world, event.attemptId);
       attempt.phase = "stopping";
-      attempt.stop = { reason: event.reason, atMs: event.atMs };
+      attempt.stop = stopFor(event, event.closedBy);
       leaveAttempt(world, attempt, event.reason, 1);
       if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
@@ -49,7 +50,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return waitForCheckpoint(world, event);
     case "checkpointWaitEnded": {
       const attempt = touchedAttempt(world, event.attemptId);
-      attempt.stop = { reason: event.reason, atMs: event.atMs };
+      attempt.stop = stopFor(event, attempt.stop?.closedBy);
       return refileEnding(world, attempt);
     }
     case "gangShrinkRequested":
@@ -176,6 +177,9 @@ function remember(world: World, id: WorkloadId, atMs: number): void {
   moved.set(id, atMs);
   waitForRest(world, atMs);
 }
+
+const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>
+  closedBy === undefined ? { reason, atMs } : { reason, atMs, closedBy };
 
 function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
@@ -420,6 +424,7 @@ function keepEnded(
     exit: event.exit,
     detail: event.detail,
     stopReason: attempt.stop?.reason ?? null,
+    ...(attempt.stop?.closedBy === undefined ? {} : { closedBy: attempt.stop.closedBy }),
   };
   if (kept.length === 0) return [ended];
   return kept.length < ENDED_ATTEMPTS_KEPT ? [...kept, ended] : [...kept.slice(1), ended];

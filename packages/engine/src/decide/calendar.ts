@@ -9,6 +9,7 @@ import type { Rejection } from "../replies.ts";
 import { nextDueMs } from "../recurrence/due.ts";
 import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { workloadOf } from "../state/entities.ts";
+import { isNoticeName } from "../state/notices.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
@@ -22,6 +23,7 @@ export function calendarObjection(
   { documents: { sites, pools, teams }, nowMs }: { readonly documents: Documents; readonly nowMs: number },
 ): Rejection | null {
   const { state } = world;
+  if (isNoticeName(entry.name)) return { code: "reservedName", name: entry.name };
   if (entry.kind === "tariff") return tariffObjection(world, entry, sites);
   for (const nodeId of entry.nodes ?? []) if (!state.nodes.has(nodeId)) return { code: "unknownNode", nodeId };
   if (entry.kind === "maintenance") {

@@ -50,7 +50,11 @@ export function noticeNode(
   const node = batch.world.state.nodes.get(nodeId);
   if (node === undefined) return refused({ code: "unknownNode", nodeId });
   if (node.health === "lost") return refused({ code: "nodeLost", nodeId });
-  const goneAtMs = "atMs" in gone ? gone.atMs : batch.nowMs + gone.inMs;
+  const { nowMs } = batch;
+  const goneAtMs = "atMs" in gone ? gone.atMs : nowMs + gone.inMs;
+  // Said again it is what is known, however late; an executor that hears late of a node that goes is believed.
+  if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
+    return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
   record(batch, { nodeId, goneAtMs, reason, actor });
   return done({ kind: "nodeNoticed", nodeId, goneAtMs });
 }

@@ -4,6 +4,7 @@
  */
 import type { Batch } from "../batch.ts";
 import type { CheckpointWaitOutcome } from "../events.ts";
+import type { ClosedBy } from "../model/calendar.ts";
 import type { Attempt, StopReason } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { withdraw } from "../schedule/promises.ts";
@@ -23,19 +24,17 @@ const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   budgetSpent: false,
 };
 
-/**
- * Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. `byMs`: nothing of it
- * may run from then on, its grace included.
- */
-export function requestStop(
-  batch: Batch,
-  attempt: Attempt,
-  reason: StopReason,
-  byMs: number = Number.MAX_SAFE_INTEGER,
-): void {
+/** Something of the calendar for which nothing of the attempt may run from then on, its grace included. */
+export interface Closing {
+  readonly byMs: number;
+  readonly closedBy: ClosedBy;
+}
+
+/** Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. */
+export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, closing: Closing | null = null): void {
   const { world, nowMs: atMs } = batch;
   const { spec } = workloadOf(world, attempt.workloadId);
-  const latestMs = byMs - spec.graceTimeoutMs;
+  const latestMs = (closing?.byMs ?? Number.MAX_SAFE_INTEGER) - spec.graceTimeoutMs;
   if (attempt.stop !== null) {
     const mayGoOn = waitsForCheckpoint[reason] && (attempt.stop.checkpointUntilMs ?? 0) <= latestMs;
     if (isWaitingForCheckpoint(attempt) && !mayGoOn) endCheckpointWait(batch, attempt, "cutShort");
@@ -45,7 +44,8 @@ export function requestStop(
   if (growth !== undefined) withdraw(batch, growth, "its gang was asked to stop");
   const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
   const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
-  batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason });
+  const told = closing === null ? {} : { closedBy: closing.closedBy };
+  batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason, ...told });
   if (isAsked) {
     batch.emit({ kind: "checkpointRequested", version: 1, atMs, attemptId: attempt.id, untilMs });
     batch.ask(checkpointOf(world, attempt, untilMs));

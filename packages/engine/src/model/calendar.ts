@@ -73,6 +73,12 @@ export function tariffEndMs(when: TariffTimes): number {
 
 export type CalendarEntry = TimeWindow | Tariff;
 
+/** What of the calendar takes a node from the work that runs there; a notice by its node, `reason` in the words of whoever gave it. */
+export type ClosedBy =
+  | { readonly kind: "maintenance"; readonly name: string; readonly reason?: string }
+  | { readonly kind: "reservation"; readonly name: string }
+  | { readonly kind: "notice"; readonly nodeId: NodeId; readonly reason?: string };
+
 /** An entry with what became of it. */
 export interface CalendarItem {
   readonly entry: CalendarEntry;

@@ -1,6 +1,7 @@
 /** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
 import type { ApartSpec } from "./apart.ts";
 import type { AcceleratorSet } from "./accelerator-set.ts";
+import type { ClosedBy } from "./calendar.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
@@ -213,6 +214,8 @@ export interface AttemptStop {
   readonly atMs: number;
   /** It was asked for a checkpoint first and may take until then; absent: its executor was asked to stop it at `atMs`. */
   readonly checkpointUntilMs?: number;
+  /** Which window or notice it makes way for; absent: none, or recorded before this was. */
+  readonly closedBy?: ClosedBy;
 }
 
 /** When nothing of it is left at the latest, if its executor obeys. */
@@ -318,6 +321,8 @@ export interface EndedAttempt {
   /** One sentence for people, e.g. the launch error; `""` where the outcome says it all. */
   readonly detail: string;
   readonly stopReason: StopReason | null;
+  /** Which window or notice it made way for; absent: none, or recorded before this was. */
+  readonly closedBy?: ClosedBy;
 }
 
 /** What is waited for, and of which workload: an end, and how it must have come out, or something that it produces. */

@@ -7,10 +7,15 @@ import type { ReadonlyState } from "./state.ts";
 /** What names of the calendar may be (`names.calendarName` of the protocol); ids of nodes may be longer and stranger. */
 const PLAIN_NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
+const PREFIX = "notice-";
+
 export function noticeName(nodeId: NodeId): string {
-  const name = `notice-${nodeId}`;
-  return PLAIN_NAME.test(name) ? name : `notice-${hashText(nodeId)}`;
+  const name = `${PREFIX}${nodeId}`;
+  return PLAIN_NAME.test(name) ? name : `${PREFIX}${hashText(nodeId)}`;
 }
+
+/** Whether a node's notice could have this name, so that nothing else may. */
+export const isNoticeName = (name: string): boolean => name.startsWith(PREFIX);
 
 export interface Notice {
   readonly goneAtMs: number;
@@ -20,14 +25,16 @@ export interface Notice {
   readonly reason?: string;
 }
 
-/** Nobody declared it in a document. */
-export const isNotice = ({ name, ...entry }: CalendarEntry): boolean =>
-  entry.kind === "maintenance" && entry.nodes?.length === 1 && entry.nodes.every((id) => noticeName(id) === name);
+/** Of which node an entry is the notice; `null`: it is none, but was declared in a document. */
+export function noticedNode({ name, ...entry }: CalendarEntry): NodeId | null {
+  const [nodeId, ...others] = entry.kind === "maintenance" ? (entry.nodes ?? []) : [];
+  return nodeId !== undefined && others.length === 0 && noticeName(nodeId) === name ? nodeId : null;
+}
 
 /** `null`: the node stays as far as is known. */
 export function noticeOf({ calendar }: Pick<ReadonlyState, "calendar">, nodeId: NodeId): Notice | null {
   const entry = calendar.get(noticeName(nodeId))?.entry;
-  if (entry?.kind !== "maintenance" || entry.nodes?.[0] !== nodeId || !isNotice(entry)) return null;
+  if (entry?.kind !== "maintenance" || noticedNode(entry) !== nodeId) return null;
   const { startMs: goneAtMs, endMs: overAtMs, reason } = entry;
   return { goneAtMs, overAtMs, ...(reason === undefined ? {} : { reason }) };
 }

@@ -48,6 +48,7 @@ export function recordLife(): RecordedLife {
   foresee(drive);
   divide(drive);
   heedNotice(drive);
+  makeWay(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -529,4 +530,27 @@ function heedNotice(drive: Drive): void {
   drive.receive({ kind: "nodeNotice", nodeId: nodeId("n32"), goneAtMs: drive.nowMs + 40_000 });
   drive.passTo(drive.nowMs + 40_000);
   drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n32"), detail: "taken back" });
+}
+
+/** What has to leave nodes in time says for what: a window, a reservation, a notice and why it was given. */
+function makeWay(drive: Drive): void {
+  const ids = ["n41", "n42", "n43"];
+  const nodes = ids.map((id): Input => ({ kind: "nodeSeen", node: node(id, "L950") }));
+  drive.receive(applied({ pools: [pool("L950")], teams: [team("gast")] }), ...nodes);
+  for (const id of ids) drive.receive(submit(`on-${id}`, { gang: { accelerators: 8 }, acceleratorTypes: ["L950"] }));
+  for (const { id, startedAtMs } of Array.from(drive.engine.state.attempts.values()))
+    if (startedAtMs === null) drive.receive(running(id));
+  const times = { startMs: drive.nowMs + 600_000, endMs: drive.nowMs + 1_200_000 };
+  drive.receive(
+    applied({
+      calendar: [
+        { kind: "maintenance", name: "firmware", ...times, nodes: [nodeId("n41")], reason: "new firmware" },
+        { kind: "reservation", name: "guests", ...times, nodes: [nodeId("n42")], team: teamName("gast") },
+      ],
+    }),
+    command({ kind: "noticeNode", nodeId: nodeId("n43"), gone: { inMs: 600_000 }, reason: "spot reclaim" }),
+  );
+  drive.passTo(drive.nowMs + 600_000);
+  for (const { id, stop } of Array.from(drive.engine.state.attempts.values()))
+    if (stop?.closedBy !== undefined) drive.receive(exited(id, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
 }

@@ -49,7 +49,7 @@ export class Narrator {
       case "predictionCorrected":
         return `${this.#attempts.get(event.attemptId)} runs longer than was predicted${predictionText(event.prediction)}`;
       case "attemptStopRequested":
-        return `${this.#attempts.get(event.attemptId)} is asked to stop: ${event.reason}`;
+        return `${this.#attempts.get(event.attemptId)} is asked to stop: ${event.reason}${event.closedBy === undefined ? "" : ` for ${fieldsText(event.closedBy)}`}`;
       case "checkpointRequested":
         return `${this.#who(event.attemptId)} may first write a checkpoint, until ${durationText(event.untilMs)}`;
       case "checkpointWaitEnded":

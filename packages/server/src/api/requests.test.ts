@@ -356,6 +356,12 @@ describe("notices", () => {
       const id = node?.id ?? "";
       for (const body of [{}, { inMs: 1, goneAtMs: 1 }, { inMs: -1 }, { inMs: 1, reason: "" }])
         await expect(live.client.noticeNode(id, body)).rejects.toMatchObject({ code: "invalidRequest" });
+      await expect(live.client.noticeNode(id, { goneAtMs: 1_000 })).rejects.toMatchObject({
+        code: "noticeOver",
+        problem: {
+          detail: expect.stringMatching(/was to go at 1970-01-01T00:00:01Z, and by the server's clock it is 20/),
+        },
+      });
     });
   });
 });

@@ -1,5 +1,6 @@
 /** An attempt as spans of time on a common scale: waiting for it, launching, running, and what it ended as. */
-import type { Attempt, Workload } from "@headroom/protocol";
+import type { Attempt, ClosedBy, StopReason, Workload } from "@headroom/protocol";
+import { closedByText } from "@headroom/views";
 import type { Tone } from "../../parts/phase-badge.tsx";
 
 export interface AttemptSpan {
@@ -47,7 +48,7 @@ const stopWords = {
   moved: "Moved to make room",
   incomplete: "Too few workers left",
   budgetSpent: "Its team's budget is used up",
-} as const;
+} as const satisfies Record<StopReason, string>;
 
 function wordFor(attempt: Attempt): { tone: Tone; word: string } {
   switch (attempt.phase) {
@@ -57,15 +58,24 @@ function wordFor(attempt: Attempt): { tone: Tone; word: string } {
       return { tone: "run", word: "Running" };
     case "stopping":
       if (attempt.stop?.checkpointUntilMs !== undefined) return { tone: "stop", word: "Writing a checkpoint" };
-      return { tone: "stop", word: attempt.stop === null ? "Stopping" : stopWords[attempt.stop.reason] };
+      return {
+        tone: "stop",
+        word: attempt.stop === null ? "Stopping" : stopWord(attempt.stop.reason, attempt.stop.closedBy),
+      };
     case "ended":
       return endWord(attempt);
   }
 }
 
-function endWord({ outcome, stopReason }: Attempt & { readonly phase: "ended" }): { tone: Tone; word: string } {
+const stopWord = (reason: StopReason, closedBy: ClosedBy | undefined): string =>
+  closedBy === undefined ? stopWords[reason] : `Stopped for ${closedByText(closedBy)}`;
+
+function endWord({ outcome, stopReason, closedBy }: Attempt & { readonly phase: "ended" }): {
+  tone: Tone;
+  word: string;
+} {
   if (stopReason !== null && outcome !== "succeeded") {
-    return { tone: stopReason === "cancelled" ? "idle" : "bad", word: stopWords[stopReason] };
+    return { tone: stopReason === "cancelled" ? "idle" : "bad", word: stopWord(stopReason, closedBy) };
   }
   switch (outcome) {
     case "succeeded":

@@ -1,12 +1,12 @@
 /** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
 import type { Batch } from "../../batch.ts";
 import { tariffEndMs } from "../../model/calendar.ts";
-import type { CalendarEntry } from "../../model/calendar.ts";
+import type { CalendarEntry, ClosedBy, TimeWindow } from "../../model/calendar.ts";
 import { requestStop } from "../../decide/stop-attempt.ts";
 import { stoppedByMs } from "../../model/workload.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { replaceAhead } from "../replace-lost.ts";
-import { isNotice } from "../../state/notices.ts";
+import { noticedNode } from "../../state/notices.ts";
 import { entryFingerprint } from "../../state/past-entries.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { tariffsOf } from "../../off-peak/tariffs.ts";
@@ -27,7 +27,7 @@ export function keepCalendar(batch: Batch): void {
 
 function end(batch: Batch, entry: CalendarEntry): void {
   const { name } = entry;
-  const known = isNotice(entry) ? {} : { fingerprint: entryFingerprint(entry) };
+  const known = noticedNode(entry) !== null ? {} : { fingerprint: entryFingerprint(entry) };
   batch.emit({ kind: "windowEnded", version: 1, atMs: batch.nowMs, name, ...known });
 }
 
@@ -39,8 +39,17 @@ function clear(batch: Batch, each: IndexedWindow): void {
     return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
   });
   overdue.sort((left, right) => left.placedSequence - right.placedSequence);
+  const closing = { byMs: each.window.startMs, closedBy: closedBy(each.window) };
   for (const attempt of overdue)
-    if (!replaceAhead(batch, attempt, each.nodes)) requestStop(batch, attempt, "nodeDrained", each.window.startMs);
+    if (!replaceAhead(batch, attempt, each.nodes)) requestStop(batch, attempt, "nodeDrained", closing);
+}
+
+function closedBy(window: TimeWindow): ClosedBy {
+  const { kind, name } = window;
+  if (kind === "reservation") return { kind, name };
+  const nodeId = noticedNode(window);
+  const said = window.reason === undefined ? {} : { reason: window.reason };
+  return nodeId === null ? { kind, name, ...said } : { kind: "notice", nodeId, ...said };
 }
 
 function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
