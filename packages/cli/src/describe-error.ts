@@ -26,7 +26,9 @@ export function describeError(error: unknown): { readonly message: string; reado
 
 function problemText({ problem }: ProblemError): string {
   const lines = [printable(problem.detail)];
-  for (const { pointer, message } of problem.errors ?? []) lines.push(`  ${printable(pointer)}: ${printable(message)}`);
+  // What is wrong with the whole has no place of its own: the detail says it.
+  for (const { pointer, message } of problem.errors ?? [])
+    if (pointer !== "") lines.push(`  ${printable(pointer)}: ${printable(message)}`);
   const hint = advice[problem.code];
   if (hint !== undefined) lines.push(hint);
   return lines.join("\n");

@@ -6,16 +6,26 @@ import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
-/** The cursor is the name of the last team shown, which may have been removed since. */
+/** Before the name in a cursor: names begin otherwise, so that none by itself, nor another list's cursor, is one of this list. */
+const CURSOR_MARK = "-";
+
+/** The cursor holds the name of the last team shown, which may have been removed since. */
 export function teamList(engine: Engine, page: PageRequest): Page<Team> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
-  const after = page.cursor ?? "";
-  if (after !== "" && !teamName.safeParse(after).success) throw refusedCursor(after);
+  const after = nameIn(page.cursor ?? null);
   const teams = [...engine.state.teams.values()]
     .filter(({ name }) => name > after)
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
   const items = teams.slice(0, limit).map((team) => teamResource(engine, team));
-  return { items, nextCursor: teams.length > limit ? (items.at(-1)?.name ?? null) : null };
+  const last = items.at(-1);
+  return { items, nextCursor: teams.length > limit && last !== undefined ? `${CURSOR_MARK}${last.name}` : null };
+}
+
+function nameIn(cursor: string | null): string {
+  if (cursor === null) return "";
+  const name = teamName.safeParse(cursor.slice(CURSOR_MARK.length));
+  if (!cursor.startsWith(CURSOR_MARK) || !name.success) throw refusedCursor(cursor);
+  return name.data;
 }
 
 function teamResource(engine: Engine, team: EngineTeam): Team {

@@ -2,6 +2,7 @@
 import { problemOf, ProblemError, refuse } from "@headroom/protocol";
 import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
 import type { z } from "zod";
+import { issueText } from "./issue-text.ts";
 
 /** Places reported of one request; whoever has more to fix starts with these. */
 const PLACES_MAX = 50;
@@ -43,9 +44,20 @@ export function mapProblem(error: unknown): MappedProblem {
 
 /** Parses by a schema; on failure every place is named by a pointer that starts with `root`. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
-  const result = schema.safeParse(value);
+  if (root === "?") refuseRepeated(value);
+  const result = schema.safeParse(value, { error: issueText });
   if (result.success) return result.data;
   throw invalid(result.error, root);
+}
+
+/** The parser of addresses makes a list of what is given more than once; no parameter is one. */
+function refuseRepeated(parameters: unknown): void {
+  const [repeated] = Object.entries(parameters ?? {}).filter(([, value]) => Array.isArray(value));
+  if (repeated === undefined) return;
+  const [pointer, message] = [`?${repeated[0]}`, "is given more than once"];
+  throw refuse("invalidRequest", `The address is not valid. ${pointer}: ${message}.`, {
+    errors: [{ pointer, message }],
+  });
 }
 
 function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
@@ -57,8 +69,9 @@ function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
   const where = root === "?" ? "The address" : "The body";
   const first = errors[0];
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const isWhole = first?.pointer === "";
   const detail = first === undefined ? "" : ` ${pointerText(first.pointer, root)}: ${first.message}${more}.`;
-  return refuse("invalidRequest", `${where} is not valid.${detail}`, {
+  return refuse("invalidRequest", isWhole ? `${where} ${first.message}${more}.` : `${where} is not valid.${detail}`, {
     errors: errors.map(({ pointer, message }) => ({ pointer: pointerText(pointer, root), message })),
   });
 }
@@ -78,16 +91,9 @@ function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
       return [{ pointer: pointerOf(path), message: issue.issues[0]?.message ?? "is not a valid name" }];
     case "invalid_union":
       return unionPlaces(issue, path);
-    case "invalid_type":
-      return [{ pointer: pointerOf(path), message: typeMessage(issue) }];
     default:
       return [{ pointer: pointerOf(path), message: issue.message }];
   }
-}
-
-function typeMessage(issue: Issue & { readonly code: "invalid_type" }): string {
-  if (issue.input === undefined && /received undefined/.test(issue.message)) return "is missing";
-  return issue.message;
 }
 
 /** The alternative that came nearest says best what is wrong. */

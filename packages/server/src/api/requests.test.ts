@@ -42,7 +42,7 @@ describe("bodies", () => {
   it.each([
     ["JSON that breaks off", '{"kind": "train",\n "name": }', 400, "invalidJson", "Line 2, column 10"],
     ["nothing", "", 422, "invalidRequest", "is missing"],
-    ["something else than an object", "[1, 2]", 422, "invalidRequest", "expected object"],
+    ["something else than an object", "[1, 2]", 422, "invalidRequest", "must be an object"],
     ["no kind", "{}", 422, "invalidRequest", "/kind: must be one of train, batch"],
   ])("refuses %s", async (_what, body, status, code, words) => {
     await changesNothing(async () => {
@@ -124,6 +124,20 @@ describe("bodies", () => {
   });
 });
 
+describe("bodies as a whole", () => {
+  it.each([
+    ["", "The body is missing."],
+    ["[]", "The body must be an object, not a list."],
+    ["null", "The body must be an object, not null."],
+    ["{}", "The body must say either goneAtMs or inMs."],
+    ['{"inMs":1,"reason":5}', "The body is not valid. /reason: must be text, not a number."],
+  ])("say what is wrong with %s in a sentence", async (body, detail) => {
+    const [node] = (await live.client.listNodes()).items;
+    const request = { method: "POST", body, headers: json };
+    expect(await problemIn(await live.request(`/v1/nodes/${node?.id}/notice`, request))).toMatchObject({ detail });
+  });
+});
+
 describe("addresses", () => {
   it("that do not exist are 404, those with another method 405 with what they take", async () => {
     expect(await problemIn(await live.request("/v1/nothing"))).toMatchObject({ status: 404, code: "notFound" });
@@ -144,6 +158,8 @@ describe("addresses", () => {
     ["/v1/status?verbose=1", "?verbose"],
     ["/v1/events?from=0", "?from"],
     ["/v1/events?from=-1", "?from"],
+    ["/v1/workloads?limit=1&limit=2", "?limit"],
+    ["/v1/workloads?phase=running&phase=pending", "?phase"],
   ])("refuses %s and names the parameter", async (target, pointer) => {
     const answer = await problemIn(await live.request(target));
     expect(answer).toMatchObject({ status: 422, code: "invalidRequest", pointers: [pointer] });
@@ -155,6 +171,9 @@ describe("addresses", () => {
     "workloads?cursor=01",
     "nodes?cursor=7",
     "teams?cursor=.x",
+    "teams?cursor=zzz",
+    "teams?cursor=default",
+    "teams?cursor=7",
     "queue?cursor=w0",
   ])("refuses %s, which no page gave", async (target) => {
     const answer = await problemIn(await live.request(`/v1/${target}`));
@@ -165,6 +184,19 @@ describe("addresses", () => {
   it("say what a sequence may be", async () => {
     const { detail } = await problemIn(await live.request("/v1/events?from=first"));
     expect(detail).toBe("The address is not valid. ?from: must be next or a whole number from 1 on.");
+  });
+
+  it("say in plain words what is wrong with a parameter", async () => {
+    const detailOf = async (target: string): Promise<unknown> => (await problemIn(await live.request(target))).detail;
+    expect(await detailOf("/v1/workloads?limit=1&limit=2")).toBe(
+      "The address is not valid. ?limit: is given more than once.",
+    );
+    expect(await detailOf("/v1/workloads?search=")).toBe(
+      "The address is not valid. ?search: must have at least 1 character.",
+    );
+    expect(await detailOf("/v1/workloads?order=odd")).toBe(
+      "The address is not valid. ?order: must be one of newest, oldest.",
+    );
   });
 
   it("with broken percent-encoding are refused", async () => {
