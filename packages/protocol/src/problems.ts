@@ -25,12 +25,13 @@ const kind = (status: number, exitCode: ExitCode, title: string): ProblemKind =>
 });
 const passing = (status: number, title: string): ProblemKind => ({ status, exitCode: failed, title, retryable: true });
 
+/** What does not exist ends with the same exit code wherever it was named: every `unknown…` fails. */
 export const problemKinds = {
   // What the engine refuses: the codes of its `Rejection`.
-  unknownTeam: kind(422, usage, "There is no such team"),
+  unknownTeam: kind(422, failed, "There is no such team"),
   teamCycle: kind(422, usage, "Teams must not contain each other"),
   teamInUse: kind(409, failed, "The team is in use"),
-  unknownSite: kind(422, usage, "There is no such site"),
+  unknownSite: kind(422, failed, "There is no such site"),
   unknownWorkload: kind(404, failed, "There is no such workload"),
   workloadEnded: kind(409, failed, "The workload has already ended"),
   notWaiting: kind(409, failed, "The workload does not wait to start"),
@@ -40,7 +41,7 @@ export const problemKinds = {
   nodeLost: kind(409, failed, "The node is lost already"),
   noticeOver: kind(422, usage, "The node was to go before now"),
   reservedName: kind(422, usage, "The name is kept for something else"),
-  unknownPool: kind(422, usage, "There is no such pool"),
+  unknownPool: kind(422, failed, "There is no such pool"),
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),
   neverDue: kind(422, usage, "The schedule is never due"),
@@ -48,7 +49,7 @@ export const problemKinds = {
   reservationTooLarge: kind(422, unsatisfied, "Not enough is free to be reserved then"),
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),
-  unknownDependency: kind(422, usage, "It waits for work that does not exist"),
+  unknownDependency: kind(422, failed, "It waits for work that does not exist"),
   dependencyNotMet: kind(422, unsatisfied, "What it waits for has ended otherwise"),
   queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
   idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
@@ -63,7 +64,7 @@ export const problemKinds = {
   loginCodeInvalid: kind(403, failed, "The login link is used up, expired or wrong"),
   notFound: kind(404, failed, "There is nothing here"),
   unknownTeamName: kind(404, failed, "There is no such team"),
-  unknownPreset: kind(422, usage, "There is no such policy preset"),
+  unknownPreset: kind(422, failed, "There is no such policy preset"),
   unknownReplay: kind(404, failed, "There is no such replay"),
   unknownAttempt: kind(404, failed, "There is no such attempt"),
   methodNotAllowed: kind(405, failed, "The method is not allowed here"),

@@ -148,8 +148,17 @@ describe("looking", () => {
       stdout: expect.stringMatching(/^held kept \(w\d+\)$/m),
     });
     expect((await headroom(["why", "kept"])).stdout).toContain("somebody releases it");
+    expect(await headroom(["list", "--waiting", "--search", "kept"])).toMatchObject({
+      stdout: "",
+      stderr: expect.stringContaining("Not in the queue: 1 is held. `headroom list --phase pending` lists them too."),
+    });
+    expect(json(await headroom(["list", "--waiting", "--search", "kept", "--json"]))).toMatchObject({
+      items: [],
+      keptBack: { held: 1, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 },
+    });
     expect((await headroom(["release", "kept", "nobody"])).code).toBe(1);
     expect((await headroom(["why", "kept"])).stdout).toContain("64 accelerators");
+    expect((await headroom(["list", "--waiting", "--search", "kept"])).stderr).not.toContain("Not in the queue");
     expect((await headroom(["stop", "kept"])).code).toBe(0);
     expect((await headroom(["hold", "kept"])).stderr).toContain("has already ended");
   });
@@ -245,7 +254,9 @@ describe("looking", () => {
     expect((await headroom(["nodes"])).stdout).not.toContain("GOES");
     await headroom(["run", "--name", "leaves", "--cores", "0", "--", "exec sleep 600"]);
     await headroom(["nodes", "notice", "here", "--in", "0s"]);
-    expect((await headroom(["history", "leaves"])).stdout).toContain("is being stopped: its node");
+    expect((await headroom(["history", "leaves"])).stdout).toContain(
+      "is being stopped: it makes way for the notice on node here.",
+    );
     await headroom(["nodes", "notice", "here", "--withdraw"]);
     expect((await headroom(["stop", "leaves"])).code).toBe(0);
     for (const wrong of [
@@ -379,13 +390,48 @@ describe("apply", () => {
     const before = plane.driver.status().sequence;
     const orphan = `${team(4)}---\nkind: train\nname: a\nteam: nobody\nrun: 'true'\n`;
     const said = await headroom(["apply", "-f", "-", "--yes"], { stdin: orphan });
-    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toMatch(/^error: nothing was changed:\nstdin:7:7: .*nobody/);
+    const named = `kind: maintenance\nname: notice-here\nnodes: [here]\nstart: 2090-01-01T00:00:00Z\nend: 2090-01-02T00:00:00Z\n`;
+    const reserved = await headroom(["apply", "-f", "-", "--yes"], { stdin: named });
+    expect(reserved).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/\nstdin:2:7: The name notice-here is kept/),
+    });
     const cycle = "kind: team\nname: quota\nparent: below\n---\nkind: team\nname: below\nparent: quota\n";
     expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: cycle })).stderr).toContain(
       "stdin:3:9: parent: teams contain each other: quota → below → quota",
     );
     expect(plane.driver.status().sequence).toBe(before);
+  });
+
+  it("says where work waits for what there is not", async () => {
+    const work = (name: string, after: string): string =>
+      `---\nkind: train\nname: ${name}\nrun: 'true'\nafter:\n${after}`;
+    const ready = work("first", "  - { workload: hello, on: any }\n");
+    const applied = async (stdin: string) => (await headroom(["apply", "-f", "-", "--yes"], { stdin })).stderr;
+    expect(await applied(ready + work("second", "  - { workload: first }\n  - { workload: missing }\n"))).toMatch(
+      /^error: nothing was changed:\nstdin:13:5: There is no workload missing in its team to wait for\./,
+    );
+    expect(await applied(ready + work("second", "  - { artifact: tokens }\n"))).toMatch(
+      /\nstdin:12:5: No workload in its team produces the artifact tokens\./,
+    );
+    expect(await applied(work("only", "  - { workload: fails }\n"))).toMatch(
+      /\nstdin:6:5: It waits for fails \(w\d+\) to end well/,
+    );
+    const circle = work("left", "  - { workload: right }\n") + work("right", "  - { workload: left }\n");
+    expect(await applied(circle)).toMatch(/\nstdin:6:3: These workloads wait for each other: left > right > left\./);
+  });
+
+  it("gives everything that does not exist one exit code, wherever it is named", async () => {
+    const codes = [
+      ["nodes", "drain", "nowhere"],
+      ["teams", "remove", "nobody"],
+      ["run", "--team", "nobody", "--", "true"],
+      ["show", "nothing"],
+      ["calendar", "remove", "nothing"],
+    ].map(async (args) => (await headroom(args)).code);
+    expect(await Promise.all(codes)).toEqual([1, 1, 1, 1, 1]);
   });
 
   it("tells levels of the fabric that cannot be had, of schedules too", async () => {

@@ -5,6 +5,8 @@ import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
 import type { LoadedDocument } from "./load-documents.ts";
 
+type Facts = Readonly<Record<string, unknown>>;
+
 export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
   const request: ApplyRequest = { sites: [], pools: [], teams: [], workloads: [] };
   for (const each of loaded) {
@@ -72,6 +74,9 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
       return teams.flatMap((name) => place(isTeam(name), ["parent"])).slice(0, 1);
     case "workloadActive":
       return place(({ document }) => document.kind === "workload" && document.spec.name === facts["name"], ["name"]);
+    case "unknownDependency":
+    case "dependencyNotMet":
+      return placeOfAfter(facts, loaded);
     case "unknownPool":
     case "unknownNode":
     case "reservedName":
@@ -91,10 +96,33 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
 }
 
 /** The entry of that name, else one that names the pool or node. */
-function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Readonly<Record<string, unknown>>): boolean {
+function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Facts): boolean {
   if (name !== undefined) return entry.name === name;
   if (entry.kind === "tariff") return false;
   return entry.nodes?.some((node) => node === nodeId) === true || (entry.kind === "maintenance" && entry.pool === pool);
+}
+
+/** The first `after` that names what is not there, nor comes before it in the documents; of a circle that of the first in it. */
+function placeOfAfter({ name, artifact, cycle }: Facts, loaded: readonly LoadedDocument[]): string[] {
+  const works = loaded.flatMap(({ document, placeText }) =>
+    document.kind === "workload" ? [{ spec: document.spec, placeText }] : [],
+  );
+  if (Array.isArray(cycle)) {
+    const first = works.find(({ spec }) => spec.name === cycle[0] && spec.after !== undefined);
+    return first === undefined ? [] : [first.placeText(["after"])];
+  }
+  for (const [position, { spec, placeText }] of works.entries()) {
+    const index = (spec.after ?? []).findIndex((each) =>
+      "artifact" in each
+        ? each.artifact === artifact && (each.workload ?? each.artifact) === name
+        : artifact === undefined && each.workload === name,
+    );
+    const comes = works
+      .slice(0, position)
+      .some((earlier) => earlier.spec.team === spec.team && earlier.spec.name === name);
+    if (index >= 0 && !comes) return [placeText(["after", index])];
+  }
+  return [];
 }
 
 /** `/workloads/3/…`: the fourth document that is a workload. */
