@@ -48,7 +48,7 @@ export type { SubmissionForecast } from "./explain/before-submitting.ts";
 export * from "./explain/change.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareClaim } from "./quota/divide.ts";
-export { queuePage, waitingSummary } from "./explain/queue-page.ts";
+export { keptBack, queuePage, waitingSummary, type KeptBack } from "./explain/queue-page.ts";
 export { findWaste } from "./explain/waste.ts";
 export type { Waste } from "./explain/waste.ts";
 export { foreseeDefragmentation } from "./explain/defragmentation.ts";

@@ -204,17 +204,32 @@ export const queueEntry = z
   })
   .meta({ id: "QueueEntry" });
 
+export const keptBack = z
+  .object({
+    held: count,
+    waitsFor: count.meta({ description: "For other work." }),
+    notBefore: count.meta({ description: "Its time has not come." }),
+    offPeak: count.meta({ description: "Power is too dear or too dirty for it." }),
+    backoff: count.meta({ description: "It failed and is tried again later." }),
+    promised: count.meta({ description: "It has a place as soon as those who were asked to leave have left." }),
+  })
+  .meta({ id: "KeptBack", description: "Workloads that wait and are not in the queue, by what keeps them from it." });
+
 export const queuePage = pageOf(queueEntry, "QueueEntryPage")
   .extend({
     waiting: z
       .object({ workloads: count, tasks: count, accelerators: count })
       .meta({ description: "Totals over everything that waits, not only this page." }),
+    keptBack: keptBack
+      .optional()
+      .meta({ description: "On the first page: what of the same filter is not in the queue." }),
   })
   .meta({ id: "QueuePage" });
 
 export type BlockedReason = z.output<typeof blockedReason>;
 export type Verdict = z.output<typeof verdict>;
 export type QueueEntry = z.output<typeof queueEntry>;
+export type KeptBack = z.output<typeof keptBack>;
 export type QueuePage = z.output<typeof queuePage>;
 
 /** The dominant reason is that even the empty fleet is too small. */

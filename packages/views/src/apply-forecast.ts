@@ -1,8 +1,8 @@
 /** The dry run of `apply` with what would become of the work that it would create. */
-import { commandId, forkEngine, planApply } from "@headroom/engine";
+import { forkEngine, planApply } from "@headroom/engine";
 import type { ApplyDocuments, Engine, Rejection, WorkloadId } from "@headroom/engine";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
-import { needsEstimate, submitTo, verdictBefore, withEstimate } from "./outlook-view.ts";
+import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./outlook-view.ts";
 import type { StartEstimator } from "./outlook-view.ts";
 
 export type ApplyForecastView =
@@ -15,24 +15,23 @@ const FORECASTS_MAX = 20;
 /** Each workload is judged after what is declared beside it and the workloads before it; one estimate is made for all of them. */
 export function applyForecastView(
   engine: Engine,
-  documents: ApplyDocuments,
+  { documents, actor }: { readonly documents: ApplyDocuments; readonly actor: string },
   estimate: StartEstimator,
 ): ApplyForecastView {
   const planned = planApply(engine, documents);
   if (planned.kind === "refused") return planned;
   const fork = forkEngine(engine);
   const others = { ...documents, workloads: [], schedules: [] };
-  const by = { commandId: commandId("forecast"), actor: "forecast", idempotencyKey: null } as const;
-  fork.receive([{ ...by, kind: "apply", ...others }], fork.state.nowMs);
+  fork.receive([{ ...asking(actor), kind: "apply", ...others }], fork.state.nowMs);
   fork.advance();
   // The workloads come last, in their order.
   const first = planned.changes.length - documents.workloads.length;
   const told = new Map<number, { readonly forecast: SubmissionForecast; readonly id: WorkloadId | null }>();
   for (const [index, spec] of documents.workloads.entries()) {
     if (planned.changes[first + index]?.action === "unchanged" || told.size >= FORECASTS_MAX) continue;
-    const view = verdictBefore(fork, spec);
+    const view = verdictBefore(fork, { spec, actor });
     if (view.kind === "refused") continue;
-    told.set(first + index, { forecast: view.forecast, id: submitTo(fork, spec) });
+    told.set(first + index, { forecast: view.forecast, id: submitTo(fork, { spec, actor }) });
   }
   const isAsked = [...told.values()].some(({ forecast }) => needsEstimate(forecast));
   const estimates = isAsked ? estimate(fork) : [];

@@ -2,6 +2,7 @@
 import { beforeSubmitting, commandId, forkEngine, smallestChanges } from "@headroom/engine";
 import type {
   Change as EngineChange,
+  Command,
   Engine,
   Rejection,
   StartingChange as EngineStartingChange,
@@ -36,17 +37,24 @@ export type ForecastView =
 /** When what waits will start, as forward runs of this engine say; in any order. */
 export type StartEstimator = (engine: Engine) => readonly EstimatedStart[];
 
-export function forecastView(engine: Engine, spec: WorkloadSpec, estimate: StartEstimator): ForecastView {
-  const told = verdictBefore(engine, spec);
+/** Work that is not submitted yet, and by whom it would be: limits and reservations of users hold for it. */
+export interface Submission {
+  readonly spec: WorkloadSpec;
+  readonly actor: string;
+}
+
+export function forecastView(engine: Engine, submission: Submission, estimate: StartEstimator): ForecastView {
+  const told = verdictBefore(engine, submission);
   if (told.kind === "refused" || !needsEstimate(told.forecast)) return told;
   const fork = forkEngine(engine);
-  const id = submitTo(fork, spec);
+  const id = submitTo(fork, submission);
   return { kind: "forecast", forecast: withEstimate(told.forecast, id, estimate(fork)) };
 }
 
 /** As it is without forward runs: work that waits has no estimate. */
-export function verdictBefore(engine: Engine, spec: WorkloadSpec): ForecastView {
-  const forecast = beforeSubmitting(engine, spec);
+export function verdictBefore(engine: Engine, submission: Submission): ForecastView {
+  const { spec } = submission;
+  const forecast = beforeSubmitting(engine, submission);
   if (forecast.kind === "refused") return forecast;
   if (forecast.kind === "starts") {
     const start = startView(engine, forecast.start);
@@ -81,11 +89,16 @@ export function withEstimate(
   return { ...forecast, estimate };
 }
 
-const asker = { commandId: commandId("forecast"), actor: "forecast", idempotencyKey: null } as const;
+/** A command on a fork. */
+export const asking = (actor: string): Pick<Command, "commandId" | "actor" | "idempotencyKey"> => ({
+  commandId: commandId("forecast"),
+  actor,
+  idempotencyKey: null,
+});
 
 /** Submits work to an engine that nobody else has, and decides; `null`: it was refused. */
-export function submitTo(fork: Engine, spec: WorkloadSpec): WorkloadId | null {
-  const { replies } = fork.receive([{ ...asker, kind: "submitWorkload", spec }], fork.state.nowMs);
+export function submitTo(fork: Engine, { spec, actor }: Submission): WorkloadId | null {
+  const { replies } = fork.receive([{ ...asking(actor), kind: "submitWorkload", spec }], fork.state.nowMs);
   fork.advance();
   const [reply] = replies;
   return reply?.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;

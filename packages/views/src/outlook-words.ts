@@ -2,6 +2,7 @@
 import type { StartEstimate } from "@headroom/protocol";
 
 export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
+export const noneStartsIt = "No single change that was tried starts it now.";
 export const beyondHorizon = "beyond the horizon";
 
 export interface EstimateBound {

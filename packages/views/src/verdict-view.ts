@@ -1,5 +1,5 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { explain, groupAt, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
+import { explain, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -9,7 +9,7 @@ import type {
   WorkloadId,
 } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import type { BlockedReason, QueueEntry, QueuePage, QueueQuery, Verdict } from "@headroom/protocol";
+import type { BlockedReason, KeptBack, QueueEntry, QueuePage, QueueQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { fleetCause } from "./fleet-cause.ts";
 import { refusedCursor } from "./page-cursor.ts";
@@ -288,14 +288,34 @@ function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): str
 export function queueView(engine: Engine, query: QueueQuery): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;
   if (after !== null && !engine.state.workloads.has(after)) throw refusedCursor(after);
+  const isWanted = matcher(engine.state, query);
   const { workloads, nextAfter: nextCursor } = queuePage(engine, {
     after,
     limit: query.limit ?? PAGE_ITEMS_DEFAULT,
-    isWanted: matcher(engine.state, query),
+    isWanted,
   });
   const items = workloads.map(({ workload, position }) => queueEntry(engine, workload, position));
-  return { items, nextCursor, waiting: waitingSummary(engine) };
+  const others = after === null ? { keptBack: keptBack(engine, isWanted) } : {};
+  return { items, nextCursor, waiting: waitingSummary(engine), ...others };
 }
+
+/** `Not in the queue: 2 are held, 1 waits for its time.`; `null`: nothing is. */
+export function keptBackSentence(counts: KeptBack): string | null {
+  const parts = (Object.keys(keptBackWords) as (keyof KeptBack)[]).flatMap((kind) => {
+    const [one, many] = keptBackWords[kind];
+    return counts[kind] === 0 ? [] : [`${grouped(counts[kind])} ${counts[kind] === 1 ? one : many}`];
+  });
+  return parts.length === 0 ? null : `Not in the queue: ${parts.join(", ")}.`;
+}
+
+const keptBackWords: Readonly<Record<keyof KeptBack, readonly [one: string, many: string]>> = {
+  held: ["is held", "are held"],
+  waitsFor: ["waits for other work", "wait for other work"],
+  notBefore: ["waits for its time", "wait for their time"],
+  offPeak: ["waits for cheap or clean power", "wait for cheap or clean power"],
+  backoff: ["waits to be tried again", "wait to be tried again"],
+  promised: ["has a place that others are leaving", "have places that others are leaving"],
+};
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {
   const verdict = explain(engine, workload.id);

@@ -1,4 +1,4 @@
-import type { QueueQuery, WorkloadQuery } from "@headroom/protocol";
+import type { KeptBack, QueueQuery, WorkloadQuery } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
@@ -87,21 +87,29 @@ const isAsked = (query: WorkloadQuery): boolean => Object.values(query).some((va
 
 async function listQueue(context: CommandContext, client: HeadroomClient, { wanted, limit, json }: QueueListing) {
   let totals = { workloads: 0, tasks: 0, accelerators: 0 };
+  let keptBack: KeptBack | undefined;
   const { items, more } = await allPages(async (cursor, size) => {
     const page = await client.queue({ ...wanted, cursor, limit: size });
     totals = page.waiting;
+    keptBack ??= page.keptBack;
     return page;
   }, limit);
   if (json) {
-    context.print(JSON.stringify({ items, more, waiting: totals }, null, 2));
+    context.print(JSON.stringify({ items, more, waiting: totals, keptBack }, null, 2));
     return exitCode.ok;
   }
+  const { keptBackSentence } = await import("@headroom/views");
+  const others = keptBack === undefined ? null : keptBackSentence(keptBack);
+  const noteOthers = (): void => {
+    if (others !== null) context.note(`${others} \`headroom list --phase pending\` lists them too.`);
+  };
   if (items.length === 0) {
     context.note(
       totals.workloads === 0
-        ? "Nothing waits."
+        ? `Nothing waits${others === null ? "" : " for a place"}.`
         : `Of ${plural(totals.workloads, "waiting workload")} none is one of these.`,
     );
+    noteOthers();
     return exitCode.ok;
   }
   const columns = [
@@ -127,6 +135,7 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
   context.note(
     `${plural(totals.workloads, "workload")} waiting with ${plural(totals.tasks, "task")} for ${plural(totals.accelerators, "accelerator")}.`,
   );
+  noteOthers();
   return exitCode.ok;
 }
 

@@ -1,7 +1,5 @@
-import type { BlockedReason } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
-import { coresText, memoryText } from "../output/amounts.ts";
 import { changeLines } from "../output/outlook-text.ts";
 import { pairLines } from "../output/table.ts";
 import { phaseCell } from "../output/workload-text.ts";
@@ -50,10 +48,10 @@ export const whyCommand = defineCommand<Options>({
       `${paint("bold", workload.name)} (${workload.id}) is ${paint(tone ?? "bold", text)}: ${printable(workload.endSentence ?? verdict.sentence)}`,
     );
     if (verdict.kind !== "blocked") return code;
-    const { spentText } = await import("@headroom/views");
+    const { reasonPairs } = await import("../output/reason-text.ts");
     for (const [index, reason] of verdict.reasons.entries()) {
       if (index > 0) context.print("", `also: ${printable(reason.sentence)}`);
-      context.print(...pairLines(numbersOf(reason, spentText), paint).map((line) => `  ${line}`));
+      context.print(...pairLines(reasonPairs(reason), paint).map((line) => `  ${line}`));
     }
     context.print(...changeLines(changes, paint));
     for (const { sentence } of (await client.waste({ workload: workload.id })).items)
@@ -62,42 +60,3 @@ export const whyCommand = defineCommand<Options>({
     return code;
   },
 });
-
-type SpentText = (resource: "gpuHours" | "money", amount: number) => string;
-
-function numbersOf(reason: BlockedReason, spentText: SpentText): [string, string][] {
-  const shown: [string, string][] = [["reason", reason.kind]];
-  for (const [field, value] of Object.entries(reason)) {
-    if (field === "kind" || field === "sentence") continue;
-    if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    shown.push([words(field), valueText({ reason, spentText }, field, value)]);
-  }
-  return shown;
-}
-
-/** Every field in ms of a reason is an instant, but for how long the cheapest hours are. */
-function valueText(
-  { reason, spentText }: { readonly reason: BlockedReason; readonly spentText: SpentText },
-  field: string,
-  value: unknown,
-): string {
-  if (value === null) return "none";
-  if (typeof value === "number") {
-    if (reason.kind === "budget" && (field === "spent" || field === "limit")) return spentText(reason.resource, value);
-    const isSpan = field === "cheapestMs" || field === "cleanestMs";
-    if (field.endsWith("Ms") && !isSpan) return new Date(value).toISOString();
-  }
-  if (reason.kind === "workerShortfall" && field === "neededPerWorker") {
-    if (reason.binding === "cores")
-      return `${coresText(reason.neededPerWorker)} ${reason.neededPerWorker === 1_000 ? "core" : "cores"}`;
-    if (reason.binding === "memory") return memoryText(reason.neededPerWorker);
-  }
-  if (Array.isArray(value)) return value.join(",");
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** `neededCount` → `needed`, `limitCount` → `limit`, `placeableWorkers` → `placeable workers`. */
-function words(field: string): string {
-  if (field === "freeCount") return "free accelerators";
-  return field.replace(/(?:Count|Ms|Id)$/, "").replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}

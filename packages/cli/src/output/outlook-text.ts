@@ -1,12 +1,12 @@
 /** What would start work, as lines. */
 import type { StartingChange, SubmissionForecast } from "@headroom/protocol";
-import { anyOneStartsIt } from "@headroom/views";
+import { anyOneStartsIt, noneStartsIt } from "@headroom/views";
 import type { Paint } from "./style.ts";
 import { printable } from "../terminal.ts";
 
-/** The cheapest change first; nothing where no single one would do. */
+/** The cheapest change first; a sentence where no single one would do. */
 export function changeLines(changes: readonly StartingChange[], paint: Paint): string[] {
-  if (changes.length === 0) return [];
+  if (changes.length === 0) return ["", noneStartsIt];
   const lines = changes.map(
     ({ change, start }) => `  ${printable(change.sentence)} ${paint("dim", printable(start.sentence))}`,
   );

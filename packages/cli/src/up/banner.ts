@@ -10,6 +10,8 @@ export interface BannerParts {
   readonly client: HeadroomClient;
   readonly plane: RunningControlPlane;
   readonly home: string;
+  /** Whether it is served at all. */
+  readonly hasConsole: boolean;
   /** How many workloads this state directory had ever seen when the control plane started. */
   readonly submittedCount: number;
   /** What applying the quickstart came to; `null`: it was not asked for. */
@@ -23,6 +25,7 @@ export async function bannerLines({
   client,
   plane,
   home,
+  hasConsole,
   submittedCount,
   quickstart,
   program,
@@ -41,8 +44,8 @@ export async function bannerLines({
     ],
     ["fleet", [...machines, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")],
     ["API", `${plane.url}/v1, token in ${path.join(home, "token")}`],
-    ["console", `${plane.loginUrl()}  (signs one browser in; later: ${program} login)`],
   ];
+  if (hasConsole) pairs.push(["console", `${plane.loginUrl()}  (signs one browser in; later: ${program} login)`]);
   if (quickstart !== null) {
     const what =
       quickstart === "created" ? "two workers now train a tiny language model" : "as it was; nothing to apply";

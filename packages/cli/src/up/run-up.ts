@@ -65,6 +65,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
         client,
         plane,
         home,
+        hasConsole: build.directory !== null,
         submittedCount: before.workloads.submitted,
         quickstart,
         program: programName(terminal.workingDirectory, terminal.env["PATH"]),

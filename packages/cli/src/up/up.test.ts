@@ -33,6 +33,7 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
   const first = up();
   await first.saying(ready);
   expect(first.output()).toContain(`${home} (new)`);
+  expect(first.output()).not.toContain("console");
   await command(
     "run",
     "--name",

@@ -24,7 +24,7 @@ import type {
 } from "@headroom/protocol";
 import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
 import * as views from "@headroom/views";
-import type { DemoWorld } from "./demo-world.ts";
+import { YOU, type DemoWorld } from "./demo-world.ts";
 
 type Parsed<T> =
   | { readonly success: true; readonly data: T }
@@ -158,7 +158,11 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
     estimateStart: async (id) => estimateOf(engine, id),
     forecastWorkload: async (spec) => {
-      const answer = views.forecastView(engine, views.engineSpec(acceptedSpec(engine, spec)), estimates);
+      const answer = views.forecastView(
+        engine,
+        { spec: views.engineSpec(acceptedSpec(engine, spec)), actor: YOU },
+        estimates,
+      );
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
     },
@@ -246,7 +250,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
         return { dryRun: false, changes: "changes" in result ? [...result.changes] : [], ...warned };
       }
       if (options.forecast === true) {
-        const answer = views.applyForecastView(world.engine, documents, estimates);
+        const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, estimates);
         if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
         return { ...answer.plan, ...warned };
       }

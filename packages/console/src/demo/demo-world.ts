@@ -38,6 +38,9 @@ const faultsOf = (seed: number): FaultOptions => ({
   attemptFailuresPer10000: 200,
 });
 
+/** Whoever looks at the demo. */
+export const YOU = "you";
+
 type WithoutId<T> = T extends unknown ? Omit<T, "commandId" | "idempotencyKey" | "actor"> : never;
 export type DemoCommand = WithoutId<Command>;
 
@@ -127,7 +130,7 @@ export class DemoWorld {
     const reply = this.#simulation.command({
       ...command,
       commandId: id,
-      actor: "you",
+      actor: YOU,
       idempotencyKey: null,
     });
     if (reply === undefined) throw new Error(`the engine did not answer ${command.kind}`);

@@ -16,11 +16,15 @@ export type SubmissionForecast =
   | { readonly kind: "starts"; readonly start: WouldStart }
   | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
 
-export function beforeSubmitting(engine: Engine, spec: WorkloadSpec): SubmissionForecast {
+/** `actor`: who would submit it, whose limits and reservations hold for it. */
+export function beforeSubmitting(
+  engine: Engine,
+  { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },
+): SubmissionForecast {
   const world = worldOf(engine);
   const rejection = submissionObjection(world, spec, world.state.teams);
   if (rejection !== null) return { kind: "refused", rejection };
-  const trials = new Trials(engine);
+  const trials = new Trials(engine, actor);
   const undisturbed = trials.stage(null);
   const start = trials.undisturbed(undisturbed, spec);
   if (start !== null) return { kind: "starts", start };

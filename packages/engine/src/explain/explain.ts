@@ -30,7 +30,8 @@ import { explainShapes } from "./explain-shapes.ts";
 import { emptied } from "../schedule/emptied.ts";
 import { askOfRefused, placeGroups } from "../schedule/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../schedule/request.ts";
-import { readyTask, waitingTaskCount } from "../state/ready-task.ts";
+import { invariant } from "../state/invariant.ts";
+import { keptBackBy, readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
@@ -114,23 +115,27 @@ function explainSpares(world: World, found: PlacementClass): Blocked | null {
 
 /** What keeps it from being asked at all. */
 function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
-  const { held, waitsFor, spec } = workload;
-  if (held === true) return blocked(["workloadReleased"], { kind: "held" });
-  const [wait] = waitsFor ?? [];
-  if (wait !== undefined)
-    return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
-      kind: "waitsFor",
-      ...wait,
-      othersCount: (waitsFor?.length ?? 1) - 1,
-    });
-  const { notBeforeMs } = spec;
-  if (notBeforeMs !== undefined && notBeforeMs > nowMs) return blocked([], { kind: "notBefore", atMs: notBeforeMs });
-  return workload.waitsForOffPeak === true && spec.offPeak !== undefined
-    ? blocked(
+  const { waitsFor: [wait, ...others] = [], spec } = workload;
+  switch (keptBackBy(workload, nowMs)) {
+    case "held":
+      return blocked(["workloadReleased"], { kind: "held" });
+    case "waitsFor":
+      invariant(wait !== undefined, `${workload.id} waits for nothing`);
+      return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
+        kind: "waitsFor",
+        ...wait,
+        othersCount: others.length,
+      });
+    case "notBefore":
+      return blocked([], { kind: "notBefore", atMs: spec.notBeforeMs ?? nowMs });
+    case "offPeak":
+      return blocked(
         ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "offPeakBegan"],
         explainOffPeak(world, spec, nowMs),
-      )
-    : null;
+      );
+    default:
+      return null;
+  }
 }
 
 /** For which power it waits, and until when. */

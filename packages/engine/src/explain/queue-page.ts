@@ -1,11 +1,12 @@
 /** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
 import { acceleratorsIn, wholeParts } from "../model/gang.ts";
-import { worldOf } from "../engine.ts";
+import { clockOf, worldOf } from "../engine.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import type { Queue } from "../state/queue.ts";
-import { waitingTaskCount } from "../state/ready-task.ts";
+import { keptBackBy, waitingTaskCount } from "../state/ready-task.ts";
+import type { KeptBackBy } from "../state/ready-task.ts";
 import type { WorkloadEntity } from "../state/world.ts";
 
 export interface QueuePage {
@@ -69,6 +70,23 @@ function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Work
     const first = rest.next();
     return { skipped, rest, workload: first.done === true ? undefined : first.value };
   });
+}
+
+/** How many workloads wait and are not in the queue, by what keeps them from it; `promised`: their places are kept for them. */
+export type KeptBack = Readonly<Record<KeptBackBy | "backoff" | "promised", number>>;
+
+/** Looks at every workload there is: asked once for a listing, not for each of its pages. */
+export function keptBack(engine: Engine, isWanted: (workload: Workload) => boolean): KeptBack {
+  const { queue, state } = worldOf(engine);
+  const counts = { held: 0, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 };
+  const promised = new Set<WorkloadId>();
+  for (const { workloadId, growth } of state.promises.values()) if (!growth) promised.add(workloadId);
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null || queue.has(workload) || !isWanted(workload)) continue;
+    if (promised.has(workload.id)) counts.promised++;
+    else if (waitingTaskCount(workload) > 0) counts[keptBackBy(workload, clockOf(engine)) ?? "backoff"]++;
+  }
+  return counts;
 }
 
 /** Totals over everything that may start now; costs one step for each class and each array that waits. */

@@ -58,7 +58,7 @@ type Body = Command extends infer Each
     : never
   : never;
 
-/** Whoever tries something; what is submitted in place of other work is of whoever submitted that. */
+/** Whoever tries something; what is submitted is of whoever asks, and in place of other work of whoever submitted that. */
 const TRIAL = "trial";
 
 /** A command of somebody who tries something. */
@@ -74,14 +74,17 @@ const TAKEN_BACK_MAX = 512;
 
 export class Trials {
   readonly #live: Engine;
+  readonly #asker: string;
   readonly nowMs: number;
   /** On which nothing has come about; `null`: there is none at hand. */
   #spare: Stage | null = null;
   /** Rounds decided so far: what the answer cost. */
   count = 0;
 
-  constructor(live: Engine) {
+  /** `asker`: whose the work is that is not submitted yet. */
+  constructor(live: Engine, asker: string = TRIAL) {
     this.#live = live;
+    this.#asker = asker;
     this.nowMs = clockOf(live);
   }
 
@@ -95,7 +98,7 @@ export class Trials {
   }
 
   #forked(target: WorkloadId | null): Stage {
-    const { actor = TRIAL } = target === null ? {} : (this.#live.state.workloads.get(target) ?? {});
+    const { actor = this.#asker } = target === null ? {} : (this.#live.state.workloads.get(target) ?? {});
     return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
   }
 

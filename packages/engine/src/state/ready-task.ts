@@ -19,6 +19,17 @@ export function isWaitingForTime({ held, waitsFor, waitsForOffPeak, spec }: Work
   return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
+/** What keeps work from being asked about at all. */
+export type KeptBackBy = "held" | "waitsFor" | "notBefore" | "offPeak";
+
+/** The first of them, as `isWaitingForTime` asks; `null`: nothing. */
+export function keptBackBy({ held, waitsFor, waitsForOffPeak, spec }: Workload, nowMs: number): KeptBackBy | null {
+  if (held === true) return "held";
+  if (waitsFor !== undefined) return "waitsFor";
+  if ((spec.notBeforeMs ?? 0) > nowMs) return "notBefore";
+  return waitsForOffPeak === true ? "offPeak" : null;
+}
+
 /** Tasks that may start now, one after the other. */
 export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null

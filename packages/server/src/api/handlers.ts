@@ -168,9 +168,9 @@ export const handlers: Handlers = {
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
     return answer;
   },
-  forecastWorkload: async (plane, { body }) => {
+  forecastWorkload: async (plane, { body, actor }) => {
     await checkLevels(plane, [{ pointer: "", spec: body }]);
-    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body) });
+    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body), actor });
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
@@ -218,7 +218,7 @@ export const handlers: Handlers = {
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
     if (call.query.dryRun === true && call.query.forecast === true) {
-      const answer = await plane.outlook.ask({ kind: "apply", documents });
+      const answer = await plane.outlook.ask({ kind: "apply", documents, actor: call.actor });
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
       return { ...answer.plan, ...warned };
     }

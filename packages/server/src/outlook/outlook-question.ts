@@ -8,8 +8,8 @@ export type OutlookQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
   | { readonly kind: "defragmentation" }
-  | { readonly kind: "forecast"; readonly spec: WorkloadSpec }
-  | { readonly kind: "apply"; readonly documents: ApplyDocuments }
+  | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
+  | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
   | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
 export interface OutlookAnswers {

@@ -47,9 +47,9 @@ function answer(engine: Engine, question: OutlookQuestion, nowMs: number): Outlo
     case "defragmentation":
       return defragmentationView(engine);
     case "forecast":
-      return forecastView(engine, question.spec, estimates(nowMs));
+      return forecastView(engine, question, estimates(nowMs));
     case "apply":
-      return applyForecastView(engine, question.documents, estimates(nowMs));
+      return applyForecastView(engine, question, estimates(nowMs));
     case "whatIf": {
       const options = {
         nowMs,

@@ -47,6 +47,22 @@ describe("looking ahead", () => {
     expect((await live.client.status()).sequence).toBe(before);
   });
 
+  it("asks as whoever asks: what one user may have holds before it is submitted too", async () => {
+    const team = { name: "shared", parent: null, limit: {}, userLimit: { cores: 0 } };
+    await live.client.apply({ teams: [team] });
+    const spec = { ...train("mine", { coresMilli: 1 }), team: "shared" };
+    const { workloadId } = await live.client.submitWorkload(spec);
+    const { actor } = await live.client.getWorkload(workloadId);
+    const bound = { kind: "blocked", reasons: [{ kind: "teamLimit", bound: "user", user: actor }] };
+    expect(await live.client.explainWorkload(workloadId)).toMatchObject(bound);
+    const asked = { ...spec, name: "asked" };
+    expect(await live.client.forecastWorkload(asked)).toMatchObject({ kind: "waits", verdict: bound });
+    const { changes } = await live.client.apply({ workloads: [asked] }, { dryRun: true, forecast: true });
+    expect(changes.at(-1)).toMatchObject({ forecast: { kind: "waits", verdict: bound } });
+    await live.client.stopWorkload(workloadId);
+    await live.client.removeTeam("shared");
+  });
+
   it("says when work would start that is not submitted yet, and what would become of what is declared", async () => {
     const { items } = await live.client.listNodes();
     const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };

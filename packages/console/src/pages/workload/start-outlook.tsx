@@ -1,5 +1,5 @@
 import type { StartEstimate, StartingChange } from "@headroom/protocol";
-import { anyOneStartsIt, beyondHorizon, estimateBounds } from "@headroom/views";
+import { anyOneStartsIt, beyondHorizon, estimateBounds, noneStartsIt } from "@headroom/views";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement, ReactNode } from "react";
@@ -90,7 +90,7 @@ function Estimate({ estimate }: { readonly estimate: StartEstimate }): ReactElem
 }
 
 function Changes({ items }: { readonly items: readonly StartingChange[] }): ReactElement {
-  if (items.length === 0) return <p className="mt-1 text-base">No single change that was tried starts it now.</p>;
+  if (items.length === 0) return <p className="mt-1 text-base">{noneStartsIt}</p>;
   return (
     <>
       <p className="mt-1 text-ink-2">{anyOneStartsIt}</p>

@@ -1,0 +1,45 @@
+import type { BlockedReason } from "@headroom/protocol";
+import { expect, it } from "vitest";
+import { reasonPairs } from "./reason-text.ts";
+
+const pairs = (reason: BlockedReason): Record<string, string> => Object.fromEntries(reasonPairs(reason));
+
+it("prints prices, carbon, spans and instants with their units", () => {
+  const power = {
+    kind: "offPeak",
+    microUsdPerKwh: 310_000,
+    microUsdPerKwhMax: 120_000,
+    gramsPerKwh: 420,
+    gramsPerKwhMax: null,
+    cheapestMs: 14_400_000,
+    opensAtMs: Date.UTC(2027, 2, 1, 22),
+    anywayAtMs: null,
+    sentence: "",
+  } as const;
+  expect(pairs(power)).toEqual({
+    reason: "offPeak",
+    price: "0.31 USD/kWh",
+    "price at most": "0.12 USD/kWh",
+    carbon: "420 g/kWh",
+    "carbon at most": "none",
+    cheapest: "4 h",
+    "opens at": "2027-03-01T22:00:00Z",
+    "anyway at": "none",
+  });
+});
+
+it("prints what teams are limited in as teams state it, and how long others are taken to run", () => {
+  const limit = { kind: "teamLimit", bound: "limit", team: "red", acceleratorType: "", sentence: "" } as const;
+  expect(pairs({ ...limit, resource: "memory", limitCount: 65_536, usedCount: 1_024, neededCount: 512 })).toMatchObject(
+    { limit: "64 GiB", used: "1 GiB", needed: "512 MiB" },
+  );
+  const startMs = Date.UTC(2027, 2, 1);
+  const prediction = { durationMs: 7_200_000, runs: 2 };
+  expect(
+    pairs({ kind: "reservation", workloadId: "w1", startMs, expectedEndMs: startMs, prediction, sentence: "" }),
+  ).toMatchObject({
+    start: "2027-03-01T00:00:00Z",
+    "expected end": "2027-03-01T00:00:00Z",
+    prediction: "predicted to run 2 h, by the last 2 runs of its kind",
+  });
+});
