@@ -147,6 +147,9 @@ function classesToAsk(world: World): PlacementClass[] {
   return open.length > 1 && comparesRequests(rules.teams.order) ? listClasses(world, "all") : open;
 }
 
+/** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
+export const classesInLine = (world: World): readonly PlacementClass[] => listClasses(world, "all");
+
 function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
   const { queue, rules } = world;
   const isAnyAsked = which === "all";

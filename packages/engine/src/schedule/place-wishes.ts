@@ -8,6 +8,7 @@ import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf, needsPart } from "../state/node-slot.ts";
 import type { Layer, NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
+import type { SiteFabric } from "../state/fabric-index.ts";
 import type { World } from "../state/world.ts";
 import type { Where } from "./place-on-type.ts";
 import { keepsApart } from "./apart.ts";
@@ -18,7 +19,7 @@ import { nodeOrder } from "./scores/node-order.ts";
 import { dataPlaces } from "./data-places.ts";
 import type { DataPlaces } from "./data-places.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
-import { fabricChoices } from "./fabric-choice.ts";
+import { domainOf, fabricChoices } from "./fabric-choice.ts";
 import { isPlacedInCells, placeInCells } from "./cells/place-in-cells.ts";
 import { growingAttempt } from "./request.ts";
 
@@ -77,9 +78,27 @@ function ranked(
   const [first] = workers;
   const site = world.fabric.sites(world.capacity.nodesEpoch).find(({ leafOf }) => leafOf.has(first?.node as NodeId));
   if (site === undefined) return workers;
-  // A gang within one site or none; of several, those elsewhere come last, as they were.
-  const leaf = ({ node }: WorkerAllocation): number => site.leafOf.get(node) ?? site.nodes.length;
-  return workers.toSorted((left, right) => leaf(left) - leaf(right));
+  return groupedByDomain(site, workers);
+}
+
+/** Whoever shares a domain lies together, from the widest level down; the domains come in the order in which they were filled. */
+function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[]): readonly WorkerAllocation[] {
+  const { levels } = site.tree;
+  const firstOf = levels.map(() => new Map<number, number>());
+  const placed = workers.map((worker, at) => {
+    // A gang within one site or none; of several, those elsewhere come last, as they were.
+    const leaf = site.leafOf.get(worker.node) ?? -1;
+    const firsts = levels.map((_, level) => {
+      const domain = leaf < 0 ? -1 : domainOf(site, level, leaf);
+      const first = firstOf[level]?.get(domain) ?? (domain < 0 ? workers.length : at);
+      firstOf[level]?.set(domain, first);
+      return first;
+    });
+    return { worker, firsts };
+  });
+  const compare = (left: readonly number[], right: readonly number[]): number =>
+    left.map((first, level) => first - (right[level] as number)).find((difference) => difference !== 0) ?? 0;
+  return placed.toSorted((left, right) => compare(left.firsts, right.firsts)).map(({ worker }) => worker);
 }
 
 const WORKERS_COUNTED_MAX = 1_000_000;

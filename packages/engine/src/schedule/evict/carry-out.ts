@@ -47,10 +47,12 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "loanRelabelled", version: 1, atMs, attemptId, workloadId: beneficiary.id });
   // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
-  if (isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
+  const areKept = world.rules.eviction.promises === "kept";
+  // A promise that is not kept is asked for again in the next round, be the place idle or not.
+  if (areKept && isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
   const beyond = promiseMoves(batch, plan.moves ?? []);
-  if (world.rules.eviction.promises === "kept") return;
+  if (areKept) return;
   // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
   for (const { found, placement } of beyond) batch.ledger.occupy(found, placement);
 }

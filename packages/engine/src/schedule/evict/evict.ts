@@ -7,13 +7,11 @@ import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import { workloadOf } from "../../state/entities.ts";
-import type { World } from "../../state/world.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { spentBudget } from "../../budget/gate.ts";
 import { roundOrder } from "../order/round-order.ts";
 import { byStandingsOfNow } from "../order/standing.ts";
-import { couldEverFit } from "../could-ever.ts";
-import { askForMore } from "../place-waiting.ts";
+import { askForMore, classesInLine } from "../place-waiting.ts";
 import { carryOut, isIdleNow } from "./carry-out.ts";
 import { takesNothing } from "./plan.ts";
 import { mayFind, searches } from "./searches.ts";
@@ -26,7 +24,8 @@ export function evictFor(batch: Batch, reason: EvictionReason): void {
 
 function lookForPlans(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
-  const waiting = classesToHelp(world);
+  // Whoever could start without a plan was started by the phase before.
+  const waiting = classesInLine(world);
   if (!waiting.some((found) => mayFind(batch, found, reason))) return;
   byStandingsOfNow(world, () => planFor(batch, waiting, reason));
 }
@@ -58,10 +57,4 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
     }
     if (found.grows !== null) askForMore(world, order, found.grows);
   }
-}
-
-/** Everybody who waits: whoever could start without a plan was started by the phase before. */
-function classesToHelp(world: World): PlacementClass[] {
-  const waiting = world.queue.waitingClasses().filter((found) => couldEverFit(world, found));
-  return world.rules.elastic.grow === "in-order" ? [...waiting, ...world.queue.growthClasses()] : waiting;
 }

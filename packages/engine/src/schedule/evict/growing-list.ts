@@ -10,8 +10,11 @@ import type { EvictionReason } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { milliOf } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import type { World } from "../../state/world.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
+import { comparesRequests } from "../order/team-comparison.ts";
+import { classesInLine } from "../place-waiting.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReached } from "../request.ts";
 import { acceptsLosses, mayReclaim } from "./share-check.ts";
 import type { Plan } from "./plan.ts";
@@ -29,6 +32,8 @@ export interface GrowingSearch {
   readonly reason: EvictionReason;
   readonly standings: Standings;
   readonly givers: readonly Giver[];
+  /** Everybody else who waits, where teams are seen with their best request: nobody of them is placed, but each holds its turn. */
+  readonly inLine: readonly PlacementClass[];
 }
 
 export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
@@ -38,7 +43,14 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
   if (reason === "moved" && !(beneficiary.isPreemptible && idleSuffices(batch, beneficiary))) return null;
   const givers = giversFor(batch, beneficiary, reason);
   if (givers.length === 0 || isHopeless(batch, beneficiary)) return null;
-  const search: GrowingSearch = { batch, beneficiary, reason, standings, givers };
+  const search: GrowingSearch = {
+    batch,
+    beneficiary,
+    reason,
+    standings,
+    givers,
+    inLine: inLineWith(world, beneficiary),
+  };
   let base: readonly VictimUnit[] = [];
   let found: Replaced | null = null;
   // A part of each group is no step on the way to all of them.
@@ -48,6 +60,11 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
     base = found.units;
   }
   return found === null ? null : { beneficiary, ...found };
+}
+
+function inLineWith(world: World, beneficiary: PlacementClass): readonly PlacementClass[] {
+  if (!comparesRequests(world.rules.teams.order)) return [];
+  return classesInLine(world).filter((found) => found !== beneficiary);
 }
 
 /** What no victim can change: the quotas of work that must stay within its guarantee. */

@@ -79,7 +79,7 @@ function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Roo
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const found = replace({ batch, beneficiary }, workers, units);
+  const found = replace({ batch, beneficiary, inLine: [] }, workers, units);
   return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
 }
 

@@ -42,7 +42,7 @@ interface Returning {
 }
 
 export function replace(
-  search: Pick<GrowingSearch, "batch" | "beneficiary">,
+  search: Pick<GrowingSearch, "batch" | "beneficiary" | "inLine">,
   workers: number,
   units: readonly VictimUnit[],
 ): Replaced | null {
@@ -53,7 +53,7 @@ export function replace(
     const returning = units.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
     const beneficiary =
       workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
-    const placement = placeAll(world, { ledger, beneficiary, returning });
+    const placement = placeAll(world, { ledger, beneficiary, returning, inLine: search.inLine });
     if (placement === null) return null;
     return settle(world, { ledger, beneficiary, placement, returning });
   } finally {
@@ -116,21 +116,27 @@ interface Try {
 
 /**
  * Places everybody in the order of serving; `null` if the beneficiary finds no place. A gang asks for its core first and for a
- * further worker only when it has what comes before.
+ * further worker only when it has what comes before. Who is in line besides gets no place and has its turn all the same: a team
+ * is seen with its best request, and who goes first here goes first in the next round.
  */
-function placeAll(world: World, { ledger, beneficiary, returning }: Try): Placement | null {
+function placeAll(
+  world: World,
+  { ledger, beneficiary, returning, inLine }: Try & Pick<GrowingSearch, "inLine">,
+): Placement | null {
   const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
   const lines = [...byAttempt.values()].map((line) =>
     line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
   );
   const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
-  const order: RoundOrder = roundOrder(world, [beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
+  const asking = [beneficiary, ...lines.map((line) => (line[0] as Returning).found)];
+  const order: RoundOrder = roundOrder(world, [...inLine, ...asking]);
   let placement: Placement | null = null;
   for (let found = order.first(); found !== null; found = order.first()) {
     order.drop(found);
+    const line = lineOf.get(found);
+    if (line === undefined && found !== beneficiary) continue;
     const placed = findPlacement(world, found, "coming");
     if (placed !== null) ledger.occupy(found, placed);
-    const line = lineOf.get(found);
     if (line === undefined) {
       if (placed === null) return null;
       placement = placed;
