@@ -4,7 +4,7 @@ import type { FairShareVector, Outcome } from "./scenario-file.ts";
 const MILLI = 1000;
 const milli = (amount: number): number => Math.round(amount * MILLI);
 
-/** One resource divided among queues, in thousandths. */
+/** One resource divided among queues, in thousandths; what is expected is rounded to them, so that the source's floating point does not count. */
 export function playVector({ id, name, total, queues, expectedGpuShare, expectedRemaining }: FairShareVector): Outcome {
   const shares = divideFairShare(
     milli(total),
@@ -20,12 +20,12 @@ export function playVector({ id, name, total, queues, expectedGpuShare, expected
   const differences: string[] = [];
   queues.forEach((queue, index) => {
     const expected = expectedGpuShare[queue.name];
-    const share = (shares[index] as number) / MILLI;
-    if (expected !== undefined && expected !== share)
-      differences.push(`${queue.name}: expected ${expected}, got ${share}`);
+    const share = shares[index] as number;
+    if (expected !== undefined && milli(expected) !== share)
+      differences.push(`${queue.name}: expected ${expected}, got ${share / MILLI}`);
   });
-  const remaining = Math.max(0, total - shares.reduce((sum, share) => sum + share, 0) / MILLI);
-  if (expectedRemaining !== undefined && expectedRemaining !== remaining)
-    differences.push(`expected ${expectedRemaining} left, got ${remaining}`);
+  const remaining = Math.max(0, milli(total) - shares.reduce((sum, share) => sum + share, 0));
+  if (expectedRemaining !== undefined && milli(expectedRemaining) !== remaining)
+    differences.push(`expected ${expectedRemaining} left, got ${remaining / MILLI}`);
   return { id, dialect: "fair-share", name, differences };
 }

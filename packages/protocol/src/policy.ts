@@ -95,7 +95,7 @@ const evictionRules = z
   .strictObject({
     search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({
       description:
-        "How the victims of a plan are found. `cheapest`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
+        "How the victims of a plan are found. `cheapest`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
     }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({
       description:

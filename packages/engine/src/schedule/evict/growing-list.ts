@@ -13,6 +13,7 @@ import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
+import { headOrder } from "../order/head-order.ts";
 import { comparesRequests } from "../order/team-comparison.ts";
 import { classesInLine } from "../place-waiting.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReached } from "../request.ts";
@@ -32,8 +33,11 @@ export interface GrowingSearch {
   readonly reason: EvictionReason;
   readonly standings: Standings;
   readonly givers: readonly Giver[];
-  /** Everybody else who waits, where teams are seen with their best request: nobody of them is placed, but each holds its turn. */
-  readonly inLine: readonly PlacementClass[];
+  /**
+   * Everybody else who waits, by team and best first, where teams are seen with their best request: nobody of them is placed,
+   * but each holds its turn.
+   */
+  readonly inLine: readonly (readonly PlacementClass[])[];
 }
 
 export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
@@ -62,9 +66,12 @@ export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, rea
   return found === null ? null : { beneficiary, ...found };
 }
 
-function inLineWith(world: World, beneficiary: PlacementClass): readonly PlacementClass[] {
+function inLineWith(world: World, beneficiary: PlacementClass): GrowingSearch["inLine"] {
   if (!comparesRequests(world.rules.teams.order)) return [];
-  return classesInLine(world).filter((found) => found !== beneficiary);
+  const others = classesInLine(world).filter((found) => found !== beneficiary);
+  const byTeam = Map.groupBy(others, ({ team }) => team);
+  const compareHeads = headOrder(world);
+  return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
 /** What no victim can change: the quotas of work that must stay within its guarantee. */

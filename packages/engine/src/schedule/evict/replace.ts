@@ -14,7 +14,6 @@ import { PlacementClass } from "../../state/queue.ts";
 import { SortedList } from "../../state/sorted-list.ts";
 import type { World, WorkloadEntity } from "../../state/world.ts";
 import { roundOrder } from "../order/round-order.ts";
-import type { RoundOrder } from "../order/round-order.ts";
 import { bestPart, give, partAt } from "../place-parts.ts";
 import { findPlacement } from "../place.ts";
 import type { Placement } from "../request.ts";
@@ -128,26 +127,59 @@ function placeAll(
     line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
   );
   const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
-  const asking = [beneficiary, ...lines.map((line) => (line[0] as Returning).found)];
-  const order: RoundOrder = roundOrder(world, [...inLine, ...asking]);
+  const others = new Others(inLine);
+  const order = roundOrder(world, [...others.first, beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
   let placement: Placement | null = null;
-  for (let found = order.first(); found !== null; found = order.first()) {
+  let unasked = 1 + returning.length;
+  for (let found = order.first(); found !== null && unasked > 0; found = order.first()) {
     order.drop(found);
-    const line = lineOf.get(found);
-    if (line === undefined && found !== beneficiary) continue;
+    if (others.has(found)) {
+      const next = others.after(found);
+      if (next !== undefined) order.add(next);
+      continue;
+    }
     const placed = findPlacement(world, found, "coming");
     if (placed !== null) ledger.occupy(found, placed);
+    const line = lineOf.get(found);
+    unasked--;
     if (line === undefined) {
       if (placed === null) return null;
       placement = placed;
-    } else if (placed !== null) {
-      const at = line.findIndex((each) => each.found === found);
-      (line[at] as Returning).placement = placed;
-      const next = line[at + 1];
-      if (next !== undefined) order.add(next.found);
+      continue;
     }
+    const at = line.findIndex((each) => each.found === found);
+    (line[at] as Returning).placement = placed;
+    const next = line[at + 1];
+    if (placed !== null && next !== undefined) order.add(next.found);
+    // Whoever comes behind asks for nothing where this one got nothing.
+    else unasked -= line.length - at - 1;
   }
   return placement;
+}
+
+/** Who waits besides, the best of each team until its turn has come, then the one behind it: most never have theirs. */
+class Others {
+  readonly first: readonly PlacementClass[];
+  readonly #rest = new Map<PlacementClass, Iterator<PlacementClass, undefined>>();
+
+  constructor(byTeam: GrowingSearch["inLine"]) {
+    this.first = byTeam.flatMap((classes) => this.#next(classes.values()) ?? []);
+  }
+
+  #next(rest: Iterator<PlacementClass, undefined>): PlacementClass | undefined {
+    const { value } = rest.next();
+    if (value !== undefined) this.#rest.set(value, rest);
+    return value;
+  }
+
+  has(found: PlacementClass): boolean {
+    return this.#rest.has(found);
+  }
+
+  /** Whoever is next in the team of one whose turn has come. */
+  after(found: PlacementClass): PlacementClass | undefined {
+    return this.#next(this.#rest.get(found) as Iterator<PlacementClass, undefined>);
+  }
 }
 
 interface Settled extends Try {
