@@ -46,9 +46,9 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "loanRelabelled", version: 1, atMs, attemptId, workloadId: beneficiary.id });
-  // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not.
+  // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not. Where promises
+  // are not kept, everybody for whom somebody leaves asks again in the next round.
   const areKept = world.rules.eviction.promises === "kept";
-  // A promise that is not kept is asked for again in the next round, be the place idle or not.
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.beneficiary, plan.placement);
   else promise(batch, plan.beneficiary, plan.placement);
   const beyond = promiseMoves(batch, plan.moves ?? []);
