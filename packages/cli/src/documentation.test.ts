@@ -50,7 +50,41 @@ describe("docs/workload-files.md", () => {
   });
 });
 
+/** `jobs`, `mean_wait_s`, …: every name in what a program prints as JSON, but for the reasons of `left_out`. */
+const namesIn = (value: unknown): string[] =>
+  Array.isArray(value)
+    ? value.flatMap(namesIn)
+    : typeof value === "object" && value !== null
+      ? Object.entries(value).flatMap(([name, inner]) => [name, ...(name === "left_out" ? [] : namesIn(inner))])
+      : [];
+
 describe("docs/cli.md", () => {
+  it("names every field of a simulation's results", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
+    try {
+      const fleet =
+        "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, executor: simulated, accelerator: H, nodes: 2, perNode: 4 }] }]\n---\nkind: team\nname: a\n";
+      writeFileSync(path.join(folder, "fleet.yaml"), fleet);
+      writeFileSync(path.join(folder, "nodes.csv"), "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\n");
+      const pods =
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n";
+      writeFileSync(path.join(folder, "pods.csv"), `${pods}p0,1000,1024,1,1000,,LS,Succeeded,0,10,0\n`);
+      const results = [
+        ["--fleet", "fleet.yaml", "--trace", "generated:jobs=20,gangs=4*1"],
+        ["--trace", "openb:nodes.csv,pods.csv", "--demand", "1"],
+      ].map(
+        async (args) =>
+          JSON.parse((await headroom(["simulate", ...args, "--json"], { workingDirectory: folder })).stdout) as unknown,
+      );
+      const text = page("cli.md").split("## Results of simulations")[1] ?? "";
+      const names = (await Promise.all(results)).map(namesIn);
+      expect(names.map((each) => each.length > 5)).toEqual([true, true]);
+      expect([...new Set(names.flat())].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("names every kind of change that `why` may state", () => {
     const text = page("cli.md");
     const kinds = change.options.map(({ shape: { kind } }) => kind.value);
