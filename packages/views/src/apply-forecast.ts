@@ -37,7 +37,9 @@ export function applyForecastView(
   const estimates = isAsked ? estimate(fork) : [];
   const changes = planned.changes.map((change, index) => {
     const found = told.get(index);
-    return found === undefined ? change : { ...change, forecast: withEstimate(found.forecast, found.id, estimates) };
+    return found === undefined
+      ? change
+      : { ...change, forecast: withEstimate(fork, found.forecast, found.id, estimates) };
   });
   return { kind: "applies", plan: { dryRun: true, changes } };
 }

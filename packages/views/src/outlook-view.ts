@@ -10,7 +10,7 @@ import type {
   WorkloadSpec,
   WouldStart as EngineStart,
 } from "@headroom/engine";
-import { isHopeless } from "@headroom/protocol";
+import { isHopeless, writeInstant } from "@headroom/protocol";
 import type {
   Change,
   StartEstimate,
@@ -48,7 +48,7 @@ export function forecastView(engine: Engine, submission: Submission, estimate: S
   if (told.kind === "refused" || !needsEstimate(told.forecast)) return told;
   const fork = forkEngine(engine);
   const id = submitTo(fork, submission);
-  return { kind: "forecast", forecast: withEstimate(told.forecast, id, estimate(fork)) };
+  return { kind: "forecast", forecast: withEstimate(fork, told.forecast, id, estimate(fork)) };
 }
 
 /** As it is without forward runs: work that waits has no estimate. */
@@ -77,15 +77,16 @@ export function needsEstimate(forecast: SubmissionForecast): forecast is Waiting
   return forecast.kind === "waits" && !isHopeless(forecast.verdict);
 }
 
-/** With the estimate of the workload, if it needs one and there is one. */
+/** With the estimate of the workload as it waits on the fork, if it needs one and there is one. */
 export function withEstimate(
+  fork: Engine,
   forecast: SubmissionForecast,
   id: WorkloadId | null,
   estimates: readonly EstimatedStart[],
 ): SubmissionForecast {
   const found = estimates.find(({ workloadId }) => workloadId === id);
   if (!needsEstimate(forecast) || found === undefined) return forecast;
-  const { workloadId: _id, ...estimate } = estimateView(found);
+  const { workloadId: _id, ...estimate } = estimateView(fork, found);
   return { ...forecast, estimate };
 }
 
@@ -151,17 +152,21 @@ function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): C
 /** What a forward run says of a start: instants in ms, `null` beyond its horizon. */
 export type EstimatedStart = Omit<StartEstimate, "sentence">;
 
-export function estimateView(estimate: EstimatedStart): StartEstimate {
+/** `engine`: in which the work waits. */
+export function estimateView({ state }: Engine, estimate: EstimatedStart): StartEstimate {
   const after = (atMs: number | null): string | null =>
     atMs === null ? null : durationText(Math.max(0, Math.round((atMs - estimate.atMs) / 1000) * 1000));
   const [early, middle, late] = [after(estimate.p10AtMs), after(estimate.p50AtMs), after(estimate.p90AtMs)];
   const { startedCount, scenarioCount, endsBefore } = estimate.because;
   const grounds = `${plural(endsBefore, "running attempt")} ${endsBefore === 1 ? "ends" : "end"} before it in the middle of ${plural(scenarioCount, "scenario")}`;
-  if (middle === null)
+  if (middle === null) {
+    const notBeforeMs = state.workloads.get(estimate.workloadId as WorkloadId)?.spec.notBeforeMs ?? 0;
+    const bound = notBeforeMs > estimate.atMs ? `It does not start before ${writeInstant(notBeforeMs)}. ` : "";
     return {
       ...estimate,
-      sentence: `It starts in ${startedCount} of ${plural(scenarioCount, "scenario")} within the horizon: no time can be given.`,
+      sentence: `${bound}It starts in ${startedCount} of ${plural(scenarioCount, "scenario")} within the horizon: no time can be given.`,
     };
+  }
   const range =
     late === null
       ? `not before ${early ?? middle}, perhaps beyond the horizon`

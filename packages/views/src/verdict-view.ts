@@ -171,7 +171,7 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
       return `It waits until ${nameIn(state, reason.workloadId)} ${what}${others}.`;
     }
     case "notBefore":
-      return `Its time has not come: it may start in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
+      return `Its time has not come: it does not start before ${writeInstant(reason.atMs)}, in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
     case "offPeak":
       return offPeakSentence(reason);
     case "reservation":

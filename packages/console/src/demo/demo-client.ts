@@ -129,7 +129,7 @@ function estimateOf(engine: Engine, id: string): StartEstimate {
   found(engine.state.workloads.get(workloadId(id)) ?? null, unknownWorkload(id));
   const estimate = estimates(engine).find((each) => each.workloadId === id);
   if (estimate === undefined) throw refuse("notWaiting", `${id} does not wait to start.`);
-  return views.estimateView(estimate);
+  return views.estimateView(engine, estimate);
 }
 
 /** Enough for a chart across a page. */

@@ -35,7 +35,7 @@ const estimates =
 
 function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["estimate"] {
   const found = estimates(nowMs)(engine).find(({ workloadId }) => workloadId === id);
-  return found === undefined ? null : estimateView(found);
+  return found === undefined ? null : estimateView(engine, found);
 }
 
 function answer(engine: Engine, question: OutlookQuestion, nowMs: number): OutlookAnswers[OutlookQuestion["kind"]] {

@@ -63,6 +63,27 @@ describe("looking ahead", () => {
     await live.client.removeTeam("shared");
   });
 
+  it("starts nothing before its time, and says that time where it lies beyond the horizon", async () => {
+    const notBeforeMs = Date.UTC(2090, 0, 1);
+    const soonMs = Date.now() + 3_600_000;
+    const work = (name: string, atMs: number) => ({ ...train(name, { coresMilli: 1 }), notBeforeMs: atMs });
+    const late = await live.client.submitWorkload(work("late", notBeforeMs));
+    const soon = await live.client.submitWorkload(work("soon", soonMs));
+    const bound = /not start before 2090-01-01T00:00:00Z/;
+    expect(await live.client.estimateStart(late.workloadId)).toMatchObject({
+      p50AtMs: null,
+      sentence: expect.stringMatching(bound),
+    });
+    expect((await live.client.explainWorkload(late.workloadId)).sentence).toMatch(bound);
+    expect(await live.client.forecastWorkload(work("other", notBeforeMs))).toMatchObject({
+      sentence: expect.stringMatching(bound),
+      estimate: { sentence: expect.stringMatching(bound) },
+    });
+    expect((await live.client.estimateStart(soon.workloadId)).p10AtMs).toBeGreaterThanOrEqual(soonMs);
+    await live.client.stopWorkload(late.workloadId);
+    await live.client.stopWorkload(soon.workloadId);
+  });
+
   it("says when work would start that is not submitted yet, and what would become of what is declared", async () => {
     const { items } = await live.client.listNodes();
     const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };
