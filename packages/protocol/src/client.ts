@@ -56,6 +56,11 @@ export interface QueueQuery extends PageRequest {
   readonly search?: string | undefined;
 }
 
+export interface QueuePageQuery extends QueueQuery {
+  /** Count what waits and is not in the queue, too: every workload there is is looked at. */
+  readonly keptBack?: boolean | undefined;
+}
+
 export interface WorkloadQuery extends QueueQuery {
   readonly phase?: WorkloadPhase | undefined;
   /** Default `newest`. */
@@ -102,7 +107,7 @@ export interface HeadroomClient {
     options?: CallOptions,
   ): Promise<WorkloadHistory>;
   /** What waits, in the order in which the policy considers it, each with its dominant reason. */
-  queue(query?: QueueQuery, options?: CallOptions): Promise<QueuePage>;
+  queue(query?: QueuePageQuery, options?: CallOptions): Promise<QueuePage>;
   /** `forecast`, with `dryRun`: what would become of the first workloads that it would create. */
   apply(
     request: ApplyRequestInput,

@@ -204,7 +204,9 @@ export const operations = {
     },
   ),
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
-    query: queueQuery,
+    query: queueQuery.extend({
+      keptBack: queryBoolean.optional().meta({ description: "Count what waits and is not in the queue, too." }),
+    }),
     problems: ["invalidCursor"],
   }),
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {

@@ -222,7 +222,7 @@ export const queuePage = pageOf(queueEntry, "QueueEntryPage")
       .meta({ description: "Totals over everything that waits, not only this page." }),
     keptBack: keptBack
       .optional()
-      .meta({ description: "On the first page: what of the same filter is not in the queue." }),
+      .meta({ description: "Where it was asked for: what of the same filter is not in the queue." }),
   })
   .meta({ id: "QueuePage" });
 

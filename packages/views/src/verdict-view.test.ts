@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
-import { queueView, verdictView } from "./verdict-view.ts";
+import { keptBackSentence, queueView, verdictView } from "./verdict-view.ts";
 import { workloadView } from "./workload-view.ts";
 
 const sentence = (fleet: SmallFleet, id: string): string | undefined => verdictView(fleet.engine, id)?.sentence;
@@ -193,6 +193,35 @@ describe("the queue", () => {
     const rest = queueView(fleet.engine, { limit: 2, cursor: page.nextCursor });
     expect(rest.items.map(({ position, workload }) => [position, workload.name])).toEqual([[2, "low"]]);
     expect(rest.nextCursor).toBeNull();
+  });
+
+  it("counts what waits and is not in it, by what keeps it from it, where that is asked for", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
+    fleet.define({ name: "guest", parent: null, limit: {} });
+    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    for (const id of fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])
+      fleet.receive({ kind: "attemptRunning", attemptId: id });
+    fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
+    fleet.finish(fleet.submit("fails", { gang: { accelerators: 0 } }), 1);
+    fleet.submit("held", { hold: true });
+    fleet.submit("held-too", { hold: true, notBeforeMs: 99_000_000 });
+    fleet.submit("later", { notBeforeMs: 99_000_000 });
+    fleet.submit("next", { after: [{ workload: "held", on: "any" }] });
+    fleet.submit("waits");
+    const page = queueView(fleet.engine, { keptBack: true });
+    expect(page.items.map(({ workload }) => workload.name)).toEqual(["waits"]);
+    const counts = { held: 2, waitsFor: 1, notBefore: 1, offPeak: 0, backoff: 1, promised: 1 };
+    expect(page.keptBack).toEqual(counts);
+    expect(keptBackSentence(counts)).toBe(
+      "Not in the queue: 2 are held, 1 waits for other work, 1 waits for its time, 1 waits to be tried again, 1 has a place that others are leaving.",
+    );
+    expect(queueView(fleet.engine, { keptBack: true, search: "later" }).keptBack).toMatchObject({
+      held: 0,
+      notBefore: 1,
+    });
+    expect(queueView(fleet.engine, {}).keptBack).toBeUndefined();
   });
 
   it("shows those that are asked for, with their places in the whole", () => {

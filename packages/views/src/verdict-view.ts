@@ -9,7 +9,7 @@ import type {
   WorkloadId,
 } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import type { BlockedReason, KeptBack, QueueEntry, QueuePage, QueueQuery, Verdict } from "@headroom/protocol";
+import type { BlockedReason, KeptBack, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { fleetCause } from "./fleet-cause.ts";
 import { refusedCursor } from "./page-cursor.ts";
@@ -285,7 +285,7 @@ function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): str
  * What waits, in the order of the policy. The cursor is the id of the last workload shown: its place in the order stays even
  * when it starts, so a queue that moves on neither hides nor repeats anything.
  */
-export function queueView(engine: Engine, query: QueueQuery): QueuePage {
+export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;
   if (after !== null && !engine.state.workloads.has(after)) throw refusedCursor(after);
   const isWanted = matcher(engine.state, query);
@@ -295,7 +295,7 @@ export function queueView(engine: Engine, query: QueueQuery): QueuePage {
     isWanted,
   });
   const items = workloads.map(({ workload, position }) => queueEntry(engine, workload, position));
-  const others = after === null ? { keptBack: keptBack(engine, isWanted) } : {};
+  const others = query.keptBack === true ? { keptBack: keptBack(engine, isWanted) } : {};
   return { items, nextCursor, waiting: waitingSummary(engine), ...others };
 }
 

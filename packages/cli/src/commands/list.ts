@@ -89,7 +89,7 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
   let totals = { workloads: 0, tasks: 0, accelerators: 0 };
   let keptBack: KeptBack | undefined;
   const { items, more } = await allPages(async (cursor, size) => {
-    const page = await client.queue({ ...wanted, cursor, limit: size });
+    const page = await client.queue({ ...wanted, cursor, limit: size, keptBack: keptBack === undefined });
     totals = page.waiting;
     keptBack ??= page.keptBack;
     return page;

@@ -78,13 +78,14 @@ export type KeptBack = Readonly<Record<KeptBackBy | "backoff" | "promised", numb
 /** Looks at every workload there is: asked once for a listing, not for each of its pages. */
 export function keptBack(engine: Engine, isWanted: (workload: Workload) => boolean): KeptBack {
   const { queue, state } = worldOf(engine);
+  const nowMs = clockOf(engine);
   const counts = { held: 0, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 };
   const promised = new Set<WorkloadId>();
   for (const { workloadId, growth } of state.promises.values()) if (!growth) promised.add(workloadId);
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null || queue.has(workload) || !isWanted(workload)) continue;
     if (promised.has(workload.id)) counts.promised++;
-    else if (waitingTaskCount(workload) > 0) counts[keptBackBy(workload, clockOf(engine)) ?? "backoff"]++;
+    else if (waitingTaskCount(workload) > 0) counts[keptBackBy(workload, nowMs) ?? "backoff"]++;
   }
   return counts;
 }
