@@ -15,8 +15,14 @@ export function checkAlike(
 ): void {
   // What is served anew may have been there before.
   if (rulesOf(state.policy).phases.includes("refill")) return;
+  // Spares help those alone who lost workers, and nobody counts as such any more who has started.
+  const onSpares = new Set(
+    events.flatMap((event) =>
+      event.kind === "spareReleased" && event.workloadId !== undefined ? event.workloadId : [],
+    ),
+  );
   for (const event of events) {
-    if (event.kind !== "gangPlaced" || known.has(event.attemptId)) continue;
+    if (event.kind !== "gangPlaced" || known.has(event.attemptId) || onSpares.has(event.workloadId)) continue;
     const started = state.workloads.get(event.workloadId);
     if (started === undefined || !isPlain(started)) continue;
     const passed = [...state.workloads.values()].find(
