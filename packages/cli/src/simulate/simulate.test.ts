@@ -105,17 +105,18 @@ describe("headroom simulate", () => {
   });
 
   it.each([
-    ["kind: team\nname: a\n", /no pool in wrong\.yaml has nodes with accelerators/],
+    [2, "kind: team\nname: a\n", /no pool in wrong\.yaml has nodes with accelerators/],
     [
+      2,
       "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, accelerator: H }] }]\n",
       /wrong\.yaml:2:8: pool p finds its nodes/,
     ],
-    ["kind: train\nname: a\nrun: x\n", /wrong\.yaml:1:1: only fleets and teams are simulated/],
-    ["kind: team\nname: a\nparent: b\n", /wrong\.yaml:3:9: .*no team b/],
-  ])("refuses a fleet that cannot be simulated: %j", async (text, words) => {
+    [2, "kind: train\nname: a\nrun: x\n", /wrong\.yaml:1:1: only fleets and teams are simulated/],
+    [1, "kind: team\nname: a\nparent: b\n", /wrong\.yaml:3:9: .*no team b/],
+  ])("refuses with %i a fleet that cannot be simulated: %j", async (code, text, words) => {
     writeFileSync(path.join(folder, "wrong.yaml"), text);
     const said = await simulate("--fleet", "wrong.yaml", "--trace", "itp:good.csv");
-    expect([said.code, said.stderr]).toEqual([2, expect.stringMatching(words)]);
+    expect([said.code, said.stderr]).toEqual([code, expect.stringMatching(words)]);
     const both = await simulate("--fleet", "wrong.yaml", "--gpus", "4", "--trace", "itp:good.csv");
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("give one of them")]);
   });
