@@ -1,36 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startControlPlane, type RunningControlPlane } from "@headroom/server";
-import { headroom as run, type Said } from "../testing/recorded-terminal.ts";
+import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
+import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
 
-/** A real control plane with real processes; this machine counts as four accelerators of type `slot`. */
-let folder = "";
-let home = "";
-let plane: RunningControlPlane;
+let live: LiveControlPlane;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "headroom-cli-"));
-  home = path.join(folder, "home");
-  const local = { accelerators: "declared", slotCount: 4, nodeName: "here" } as const;
-  plane = await startControlPlane({ home, port: 0, local });
+  live = await startLive();
 });
-afterAll(async () => {
-  await plane.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => live.close());
 
-interface Extra {
-  readonly stdin?: string;
-  readonly columns?: number;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly interrupted?: AbortSignal;
-}
-
-function headroom(args: readonly string[], extra: Extra = {}): Promise<Said> {
-  return run(args, { workingDirectory: folder, ...extra, env: { HEADROOM_HOME: home, ...extra.env } });
-}
+const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
 
 /** Runs to the end, with nothing reserved: the machine of the test may be small. */
 function follow(name: string, command: string, ...options: readonly string[]): Promise<Said> {
@@ -61,7 +42,7 @@ describe("run --follow", () => {
     const said = await follow("slow", "while [ ! -e go ]; do sleep 0.05; done", "--timeout", "1ms");
     expect(said.code).toBe(3);
     expect(json<{ phase: string }>(await headroom(["show", "slow", "--json"])).phase).not.toMatch(/succeeded|failed/);
-    writeFileSync(path.join(folder, "go"), "");
+    writeFileSync(path.join(live.folder, "go"), "");
     expect((await headroom(["logs", "-f", "slow"])).code).toBe(0);
   });
 
@@ -71,12 +52,12 @@ describe("run --follow", () => {
       ["run", "--name", "ctrl-c", "--cores", "0", "--follow", "--", "while [ ! -e go2 ]; do sleep 0.05; done"],
       { interrupted: interrupted.signal },
     );
-    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000))) {
+    for await (const { event } of live.plane.driver.events(1, AbortSignal.timeout(20_000))) {
       if (event.kind === "workloadSubmitted" && event.spec.name === "ctrl-c") break;
     }
     interrupted.abort();
     expect((await sink).code).toBe(130);
-    writeFileSync(path.join(folder, "go2"), "");
+    writeFileSync(path.join(live.folder, "go2"), "");
     expect((await headroom(["logs", "-f", "ctrl-c"])).code).toBe(0);
   });
 
@@ -92,7 +73,7 @@ describe("run --follow", () => {
     const said = await headroom(["run", "--name", "bad", ...options, "--", "true"]);
     expect(said.code).toBe(2);
     expect(said.stderr).toContain(expected);
-    expect(json<{ sequence: number }>({ ...said, stdout: before }).sequence).toBe(plane.driver.status().sequence);
+    expect(json<{ sequence: number }>({ ...said, stdout: before }).sequence).toBe(live.plane.driver.status().sequence);
   });
 });
 
@@ -228,7 +209,10 @@ describe("looking", () => {
     expect((await headroom(["policy", "fifo"])).code).toBe(0);
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
     expect((await headroom(["policy", "nope"])).code).toBe(2);
-    writeFileSync(path.join(folder, "mine.yaml"), "base: default\nname: mine\nbackfill: { reserve: all, depth: 4 }\n");
+    writeFileSync(
+      path.join(live.folder, "mine.yaml"),
+      "base: default\nname: mine\nbackfill: { reserve: all, depth: 4 }\n",
+    );
     const tried = await headroom(["policy", "mine.yaml", "--dry-run", "--json"]);
     expect(json<{ backfill: unknown }>(tried).backfill).toMatchObject({ reserve: "all", depth: 4 });
     expect((await headroom(["what-if", "--policy", "mine.yaml"])).code).toBe(0);
@@ -278,7 +262,7 @@ describe("looking", () => {
     const teams = "kind: team\nname: owner\nguarantee: { slot: 4 }\n---\nkind: team\nname: guest\n";
     const loan = teams + work("guest", "preemptible: true\ngrace: 1s\n");
     expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: loan })).code).toBe(0);
-    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000)))
+    for await (const { event } of live.plane.driver.events(1, AbortSignal.timeout(20_000)))
       if (event.kind === "attemptStarted" && event.attemptId === `${await idOf("of-guest")}.1`) break;
     await headroom(["apply", "-f", "-", "--yes"], { stdin: work("owner", "") });
     const why = await headroom(["why", "of-guest", "--attempt", "1"]);
@@ -315,19 +299,19 @@ describe("looking", () => {
     const report = '{"kind":"utilization","accelerators":[{"busy":0.9,"memoryMib":10,"capacityMib":20}]}';
     const command = `echo '${report}' >> "$HEADROOM_PROGRESS_FILE"; while [ ! -e go3 ]; do sleep 0.05; done`;
     await headroom(["run", "--name", "tells", "--cores", "0", "--gpus", "2", "--", command]);
-    for await (const { event } of plane.driver.events(1, AbortSignal.timeout(20_000)))
+    for await (const { event } of live.plane.driver.events(1, AbortSignal.timeout(20_000)))
       if (event.kind === "utilizationRecorded") break;
     expect((await headroom(["waste"])).stdout).toContain("1 of 1 running attempt with accelerators tell how busy");
     const shown = json<{ attempts: { utilization?: object }[] }>(await headroom(["show", "tells", "--json"]));
     expect(shown.attempts[0]?.utilization).toMatchObject({ accelerators: 1, busyAccelerators: 1, peakMemoryMib: 10 });
-    writeFileSync(path.join(folder, "go3"), "");
+    writeFileSync(path.join(live.folder, "go3"), "");
     expect((await headroom(["logs", "-f", "tells"])).code).toBe(0);
   });
 
   it("replays what was recorded, under a policy by name or from a file", async () => {
     await follow("replayed", "true");
     const { stdout } = await headroom(["policy", "--json"]);
-    writeFileSync(path.join(folder, "mine.json"), JSON.stringify({ ...JSON.parse(stdout), name: "mine" }));
+    writeFileSync(path.join(live.folder, "mine.json"), JSON.stringify({ ...JSON.parse(stdout), name: "mine" }));
     for (const policy of ["fifo", "mine.json"]) {
       const said = await headroom(["replay", "--policy", policy, "--since", "1h"]);
       expect(said.code).toBe(0);
@@ -340,7 +324,7 @@ describe("looking", () => {
       code: 2,
       stderr: expect.stringContaining("--policy or --team-changes"),
     });
-    writeFileSync(path.join(folder, "bad.yaml"), "name: bad\n");
+    writeFileSync(path.join(live.folder, "bad.yaml"), "name: bad\n");
     expect(await headroom(["replay", "--policy", "bad.yaml"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("bad.yaml:1:1: order: is required"),
@@ -354,155 +338,9 @@ describe("looking", () => {
   });
 });
 
-describe("run --dry-run", () => {
-  it("says what would become of it, and by its exit code that the fleet could never hold it", async () => {
-    const before = plane.driver.status().sequence;
-    const small = await headroom(["run", "--cores", "0.1", "--dry-run", "--", "true"]);
-    expect([small.code, small.stdout]).toEqual([0, expect.stringContaining("would start")]);
-    for (const form of [[], ["--json"]]) {
-      const large = await headroom(["run", "--gpus", "90", "--dry-run", ...form, "--", "true"]);
-      expect([large.code, large.stdout]).toEqual([3, expect.stringMatching(/would wait/)]);
-    }
-    expect(plane.driver.status().sequence).toBe(before);
-  });
-});
-
-describe("apply", () => {
-  const team = (limit: number): string => `kind: team\nname: quota\nlimit: { slot: ${limit} }\n`;
-
-  it("shows the plan, asks for --yes where nobody can answer, applies, and has nothing to do the second time", async () => {
-    const asked = await headroom(["apply", "-f", "-"], { stdin: team(2) });
-    expect([asked.code, asked.stdout]).toEqual([2, "+ team quota\n1 to create, 0 to change, 0 unchanged\n"]);
-    expect((await headroom(["apply", "-f", "-", "--dry-run"], { stdin: team(2) })).code).toBe(0);
-    const work = `${team(2)}---\nkind: train\nname: a\nteam: quota\nrun: 'true'\ngang: { accelerators: 90 }\n`;
-    const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: work });
-    expect(dry.stdout).toMatch(/\+ team quota\n\+ workload a .*\n    It would wait\. .*\n2 to create/);
-    expect((await headroom(["teams", "remove", "quota"])).code).toBe(1);
-    expect((await headroom(["apply", "-f", "-", "-y"], { stdin: team(2) })).stdout).toContain("created team quota\n");
-    expect((await headroom(["apply", "-f", "-"], { stdin: team(2) })).stdout).toBe(
-      "Nothing to do: 1 thing as declared.\n",
-    );
-    const changed = await headroom(["apply", "-f", "-", "--yes"], { stdin: team(3) });
-    expect(changed.stdout).toContain("~ team quota\n    limit.slot: 2 → 3\n");
-  });
-
-  it("changes nothing when the server refuses one of the documents, and says where it stands", async () => {
-    const before = plane.driver.status().sequence;
-    const orphan = `${team(4)}---\nkind: train\nname: a\nteam: nobody\nrun: 'true'\n`;
-    const said = await headroom(["apply", "-f", "-", "--yes"], { stdin: orphan });
-    expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toMatch(/^error: nothing was changed:\nstdin:7:7: .*nobody/);
-    const named = `kind: maintenance\nname: notice-here\nnodes: [here]\nstart: 2090-01-01T00:00:00Z\nend: 2090-01-02T00:00:00Z\n`;
-    const reserved = await headroom(["apply", "-f", "-", "--yes"], { stdin: named });
-    expect(reserved).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/\nstdin:2:7: The name notice-here is kept/),
-    });
-    const cycle = "kind: team\nname: quota\nparent: below\n---\nkind: team\nname: below\nparent: quota\n";
-    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: cycle })).stderr).toContain(
-      "stdin:3:9: parent: teams contain each other: quota → below → quota",
-    );
-    expect(plane.driver.status().sequence).toBe(before);
-  });
-
-  it("says where work waits for what there is not", async () => {
-    const work = (name: string, after: string): string =>
-      `---\nkind: train\nname: ${name}\nrun: 'true'\nafter:\n${after}`;
-    const ready = work("first", "  - { workload: hello, on: any }\n");
-    const applied = async (stdin: string) => (await headroom(["apply", "-f", "-", "--yes"], { stdin })).stderr;
-    expect(await applied(ready + work("second", "  - { workload: first }\n  - { workload: missing }\n"))).toMatch(
-      /^error: nothing was changed:\nstdin:13:5: There is no workload missing in its team to wait for\./,
-    );
-    expect(await applied(ready + work("second", "  - { artifact: tokens }\n"))).toMatch(
-      /\nstdin:12:5: No workload in its team produces the artifact tokens\./,
-    );
-    expect(await applied(work("only", "  - { workload: fails }\n"))).toMatch(
-      /\nstdin:6:5: It waits for fails \(w\d+\) to end well/,
-    );
-    const circle = work("left", "  - { workload: right }\n") + work("right", "  - { workload: left }\n");
-    expect(await applied(circle)).toMatch(/\nstdin:6:3: These workloads wait for each other: left > right > left\./);
-  });
-
-  it("gives everything that does not exist one exit code, wherever it is named", async () => {
-    const codes = [
-      ["nodes", "drain", "nowhere"],
-      ["teams", "remove", "nobody"],
-      ["run", "--team", "nobody", "--", "true"],
-      ["show", "nothing"],
-      ["calendar", "remove", "nothing"],
-    ].map(async (args) => (await headroom(args)).code);
-    expect(await Promise.all(codes)).toEqual([1, 1, 1, 1, 1]);
-  });
-
-  it("tells levels of the fabric that cannot be had, of schedules too", async () => {
-    const run = "run: 'true'\ngang: { accelerators: 1 }\nfabric: { within: rail }\n";
-    const nested = run.replaceAll(/^(?=.)/gm, "  ");
-    const stdin = `kind: train\nname: a\n${run}---\nkind: schedule\nname: s\ncron: "@hourly"\nworkload:\n  kind: train\n  name: b\n${nested}`;
-    const said = await headroom(["apply", "-f", "-", "--yes"], { stdin });
-    expect(said.code).toBe(2);
-    expect(said.stderr).toMatch(
-      /stdin:5:\d+: fabric\.within: no site has the level rail .*workload\.fabric\.within: no/s,
-    );
-  });
-
-  it("warns of quotas that contradict each other or name what no pool has, and applies them all the same", async () => {
-    const stdin = "kind: team\nname: odd\nguarantee: { slot: 3, solt: 1 }\nlimit: { slot: 2 }\n";
-    const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-    expect(dry.code).toBe(0);
-    expect(dry.stderr).toContain("warning: Team odd is guaranteed more accelerators of type slot than its limit");
-    expect(dry.stderr).toContain("names solt, and no pool has accelerators of that type; did you mean slot?");
-    for (const form of [["--dry-run"], ["--yes"]]) {
-      const { warnings } = JSON.parse((await headroom(["apply", "-f", "-", "--json", ...form], { stdin })).stdout);
-      expect(warnings).toHaveLength(2);
-    }
-    await headroom(["teams", "remove", "odd", "--yes"]);
-  });
-
-  it("refuses shapes within levels that no site has, and windows that are over, with their place", async () => {
-    const shape = "kind: team\nname: odd\nshapes: [{ within: laef, accelerators: 8, count: 1 }]\n";
-    const shaped = await headroom(["apply", "-f", "-", "--yes"], { stdin: shape });
-    expect([shaped.code, shaped.stderr]).toEqual([
-      2,
-      expect.stringMatching(/stdin:1:1: .*no site has the level laef/s),
-    ]);
-    const window =
-      "kind: maintenance\nname: past\npool: local\nstart: 2020-01-01T00:00:00Z\nend: 2020-01-01T02:00:00Z\n";
-    const past = await headroom(["apply", "-f", "-", "--yes"], { stdin: window });
-    expect([past.code, past.stderr]).toEqual([
-      2,
-      expect.stringMatching(/stdin:2:7: The window past ended at 2020-01-01/),
-    ]);
-  });
-
-  it("refuses what only a simulation has", async () => {
-    const stdin = "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, executor: simulated, nodes: 2 }] }]\n";
-    const said = await headroom(["apply", "-f", "-", "--yes"], { stdin });
-    expect([said.code, said.stderr]).toEqual([
-      2,
-      "error: stdin:2:8: simulated pools exist only in `headroom simulate`, not in a live fleet\n",
-    ]);
-  });
-});
-
-describe("the workload files in the documentation", () => {
-  it.each(["README.md", "docs/workload-files.md"])("of %s can be applied as they are printed", async (page) => {
-    const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
-    const examples = [...text.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, example = ""]) => example);
-    expect(examples.length).toBeGreaterThan(0);
-    for (const stdin of examples) {
-      const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-      // The fleet of these tests is of another type than the quotas there.
-      const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
-      expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
-      expect(said.code).toBe(0);
-      expect(said.stdout).toMatch(/^\+ /m);
-    }
-  });
-});
-
 describe("when the control plane is not what it should be", () => {
   it("says how to start one, that the token is wrong, that somebody else answers", async () => {
-    const nowhere = await headroom(["list"], { env: { HEADROOM_HOME: path.join(folder, "empty") } });
+    const nowhere = await headroom(["list"], { env: { HEADROOM_HOME: path.join(live.folder, "empty") } });
     expect(nowhere.code).toBe(1);
     expect(nowhere.stderr).toContain("npm start");
     const wrong = await headroom(["list"], { env: { HEADROOM_TOKEN: "x".repeat(43) } });
@@ -513,9 +351,9 @@ describe("when the control plane is not what it should be", () => {
     expect(nobody.stderr).toContain("does not answer");
     expect((await headroom(["list"], { env: { HEADROOM_URL: "file:///etc/passwd" } })).code).toBe(2);
     // The directory's token is not shown to whoever is named by an address.
-    const named = await headroom(["list"], { env: { HEADROOM_URL: plane.url } });
+    const named = await headroom(["list"], { env: { HEADROOM_URL: live.plane.url } });
     expect([named.code, named.stderr]).toEqual([1, expect.stringContaining("Authorization: Bearer")]);
-    const env = { HEADROOM_URL: plane.url, HEADROOM_TOKEN: plane.token ?? "" };
+    const env = { HEADROOM_URL: live.plane.url, HEADROOM_TOKEN: live.plane.token ?? "" };
     expect((await headroom(["list"], { env })).code).toBe(0);
   });
 
