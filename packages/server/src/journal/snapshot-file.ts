@@ -38,8 +38,9 @@ const NEWLINE = 10;
 const snapshotDirectory = (directory: string): string => path.join(directory, "snapshots");
 const NAME = /^(?<sequence>\d+)\.snapshot$/;
 
-export function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, "r");
+/** Of a directory or a file: what was written to it is on the disk. */
+export function syncPath(target: string): void {
+  const descriptor = openSync(target, "r");
   try {
     fsyncSync(descriptor);
   } finally {
@@ -79,8 +80,8 @@ export function writeSnapshotFile(directory: string, header: SnapshotHeader, byt
     closeSync(descriptor);
   }
   renameSync(temporary, name);
-  syncDirectory(folder);
-  syncDirectory(directory);
+  syncPath(folder);
+  syncPath(directory);
   dropOld(folder);
   return head.length + bytes.length;
 }

@@ -2,7 +2,7 @@
  * The embedded journal: one SQLite database in a directory that one control plane holds. Writing, reading behind and
  * making snapshots happen on threads, so that neither a sync nor a long read holds up the driver's event loop.
  */
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "../operational-error.ts";
@@ -25,7 +25,7 @@ import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.
 import { restoreFromJournal } from "./restore.ts";
 import type { Restored } from "./restore.ts";
 import { prepareSchema } from "./schema.ts";
-import { syncDirectory, writeSnapshotFile } from "./snapshot-file.ts";
+import { syncPath, writeSnapshotFile } from "./snapshot-file.ts";
 import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
 import { ThreadCalls } from "./thread-calls.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
@@ -42,6 +42,7 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
   let database: DatabaseSync | undefined;
   let writer: WriterCalls | undefined;
   try {
+    if (options.synchronous === "full") syncWhatIsThere(directory);
     database = openForWriting(directory, options.synchronous);
     const journalId = prepareSchema(database, databasePath(directory), nowMs);
     const reader = new JournalReader(database);
@@ -66,12 +67,22 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
   }
 }
 
+/**
+ * What a control plane wrote that was killed before it synced can be read, and a power cut could still take it away: it has to be
+ * on the disk before anybody acts on it. Done while SQLite has no file open, for its locks go when any descriptor of one is closed.
+ */
+function syncWhatIsThere(directory: string): void {
+  const database = databasePath(directory);
+  for (const file of [database, `${database}-wal`]) if (existsSync(file)) syncPath(file);
+  syncPath(directory);
+}
+
 function prepareDirectory(directory: string): void {
   try {
     const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
     // The new directories' names live in their parents, and a journal must not vanish with its directory.
     for (let at = directory; made !== undefined && at.length >= made.length; at = path.dirname(at)) {
-      syncDirectory(path.dirname(at));
+      syncPath(path.dirname(at));
     }
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { faultPoints } from "../../src/faults/fault-points.ts";
 import { addCounts, baseSeed, writeReport } from "./crash-report.ts";
-import { chooseCuts, cutAndRecover, record } from "./power-cuts.ts";
-import type { RecordingPlan } from "./power-cuts.ts";
+import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills } from "./power-cuts.ts";
+import type { CutPoint, Recording, RecordingPlan } from "./power-cuts.ts";
 
 /** Real supervisors and workers take their time, so fewer cuts are made of their recording. */
 const recordings = [
@@ -25,12 +25,16 @@ interface CutsReport {
   readonly violatedCount: number;
 }
 
-async function cutAll(plan: RecordingPlan, count: number): Promise<CutsReport> {
+async function cutAll(
+  plan: RecordingPlan,
+  count: number,
+  choose: (recording: Recording, count: number) => readonly CutPoint[] = chooseCuts,
+): Promise<CutsReport> {
   const recording = await record(plan);
   const cuts: Record<string, number> = {};
   const violations: string[] = [];
   let [acknowledgedCount, startCount, digestCount, violatedCount] = [0, 0, 0, 0];
-  for (const [index, cut] of chooseCuts(recording, count).entries()) {
+  for (const [index, cut] of choose(recording, count).entries()) {
     const result = await cutAndRecover(recording, cut, index);
     addCounts(cuts, { [cut.label]: 1 });
     acknowledgedCount += result.acknowledgedCount;
@@ -55,7 +59,8 @@ it(`${CUTS} power cuts under load lose nothing and start nothing twice`, async (
   const cuts: Record<string, number> = {};
   const reports: CutsReport[] = [];
   for (const [index, { executor, cutCount }] of recordings.entries()) {
-    const report = await cutAll({ seed: baseSeed * 1000 + index, executor, synchronous: "full" }, cutCount);
+    const plan = { seed: baseSeed * 1000 + index, executor, unsyncedLives: 0, killPoints: twoKills };
+    const report = await cutAll(plan, cutCount);
     addCounts(cuts, report.cuts);
     reports.push(report);
   }
@@ -79,8 +84,19 @@ it(`${CUTS} power cuts under load lose nothing and start nothing twice`, async (
   expect(sum("acknowledgedCount")).toBeGreaterThan(cutCount);
 });
 
+it("nobody acts on what a killed life left unsynced before it is on the disk", async () => {
+  const killPoints = ["after-reply-before-launch"] as const;
+  const plan = { seed: baseSeed * 1000 + 98, executor: "file", unsyncedLives: 1, killPoints } as const;
+  const report = await cutAll(plan, PLANTED_CUTS, firstActsOfLastLife);
+  writeReport("crash-unsynced-life", { cutCount: PLANTED_CUTS, violatedCount: report.violatedCount, seed: baseSeed });
+  expect(report.violations).toEqual([]);
+  expect(report.startCount).toBeGreaterThan(PLANTED_CUTS);
+  expect(report.acknowledgedCount).toBeGreaterThan(PLANTED_CUTS);
+});
+
 it("with the sync switched off the same test fails", async () => {
-  const report = await cutAll({ seed: baseSeed * 1000 + 99, executor: "file", synchronous: "off" }, PLANTED_CUTS);
+  const plan = { seed: baseSeed * 1000 + 99, executor: "file", unsyncedLives: 3, killPoints: twoKills } as const;
+  const report = await cutAll(plan, PLANTED_CUTS);
   writeReport("crash-planted-no-sync", { cutCount: PLANTED_CUTS, violatedCount: report.violatedCount, seed: baseSeed });
   expect(report.violatedCount).toBeGreaterThan(PLANTED_CUTS / 4);
 });

@@ -29,16 +29,21 @@ export interface Recording {
   readonly disk: RecordedDisk;
   /** Idempotency keys, which are the names, by workload id. */
   readonly names: ReadonlyMap<string, string>;
+  /** The line at which the last life begins. */
+  readonly lastLifeAt: number;
 }
 
 export interface RecordingPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
-  readonly synchronous: "full" | "off";
+  /** So many lives sync nothing; the others sync everything. */
+  readonly unsyncedLives: number;
+  /** Where the lives before the last one are killed. */
+  readonly killPoints: readonly FaultPoint[];
 }
 
-/** Two lives that end in a kill, so that recovery writes over what was left, and one that ends cleanly. */
-const killPoints: readonly FaultPoint[] = ["in-append", "after-append-before-reply"];
+/** Two lives that end in a kill, so that recovery writes over what was left, before one that ends cleanly. */
+export const twoKills: readonly FaultPoint[] = ["in-append", "after-append-before-reply"];
 
 interface Scale {
   readonly load: Omit<Load, "seed">;
@@ -66,19 +71,21 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
 };
 
 /** Runs the control plane under strace and reads what it did to its home. */
-export async function record({ seed, executor, synchronous }: RecordingPlan): Promise<Recording> {
+export async function record({ seed, executor, unsyncedLives, killPoints }: RecordingPlan): Promise<Recording> {
   const base = temporaryDirectory();
   const home = path.join(base, "home");
   mkdirSync(home);
   const ledger = new Ledger();
   const { load, countMin, countMax, lastReplies } = scales[executor];
   const calls: SystemCall[] = [];
+  let lastLifeAt = 0;
   try {
     for (let life = 0; life <= killPoints.length; life++) {
       const trace = path.join(base, `trace-${life}`);
       const point = killPoints[life];
       const count = countMin + (draw(seed, life, "count") % (countMax - countMin));
       const kill = point === undefined ? null : { point, count, delayMicros: 200 };
+      const synchronous = life < unsyncedLives ? "off" : "full";
       const options: CrashOptions = { home, executor, synchronous, marksPoints: true, kill };
       const process = new ControlPlaneProcess(options, ledger, { ...load, seed }, strace(trace));
       if (kill === null) process.afterReplies(lastReplies, () => process.close());
@@ -88,10 +95,10 @@ export async function record({ seed, executor, synchronous }: RecordingPlan): Pr
       process.stopLoad();
       if (end.fatal !== null || (kill === null ? end.code !== 0 : end.killedAt === null))
         throw new Error(`the recorded life ended with ${JSON.stringify(end)}`);
-      append(calls, parseTrace(readFileSync(trace, "utf8"), [home, "/dev/null"]));
+      lastLifeAt = append(calls, parseTrace(readFileSync(trace, "utf8"), [home, "/dev/null"]));
     }
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
-    return { seed, executor, calls, disk: new RecordedDisk(home, calls), names };
+    return { seed, executor, calls, disk: new RecordedDisk(home, calls), names, lastLifeAt };
   } finally {
     removeDirectory(base);
   }
@@ -115,13 +122,14 @@ function strace(trace: string): readonly string[] {
   ];
 }
 
-/** Line numbers go on from one life to the next. */
-function append(calls: SystemCall[], more: readonly SystemCall[]): void {
+/** Line numbers go on from one life to the next; answers where the next one begins. */
+function append(calls: SystemCall[], more: readonly SystemCall[]): number {
   const offset = calls.reduce(
     (last, { enter, exit }) => Math.max(last, enter + 1, Number.isFinite(exit) ? exit + 1 : 0),
     0,
   );
   for (const call of more) calls.push({ ...call, enter: call.enter + offset, exit: call.exit + offset });
+  return offset;
 }
 
 export interface CutPoint {
@@ -147,6 +155,17 @@ export function chooseCuts({ seed, calls, disk }: Recording, count: number): Cut
     const candidates = [ofPoint, replies, anywhere][index % 3] ?? anywhere;
     return candidates[draw(seed, index, "cut") % candidates.length] ?? { label: "random", at: 0 };
   });
+}
+
+/** The first instants of the last life from where it acts on what it found: by a launch, or by an answer. */
+export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, count: number): CutPoint[] {
+  const isAct = (call: SystemCall): boolean =>
+    (call.kind === "write" && path.basename(call.path) === "starts") || isReply(call);
+  const acts = calls.find((call) => call.enter >= lastLifeAt && isAct(call));
+  return disk.instants
+    .filter((at) => acts !== undefined && at >= acts.enter)
+    .slice(0, count)
+    .map((at) => ({ label: "random", at }));
 }
 
 /** A quarter loses all that was not synced, a quarter nothing, the rest is anything between. */
