@@ -1,3 +1,5 @@
+import { defaultPolicy, presets } from "@headroom/engine";
+import type { Policy } from "@headroom/engine";
 import { expect, it } from "vitest";
 import { quotaWarnings } from "./quota-warnings.ts";
 import type { QuotaTeam } from "./quota-warnings.ts";
@@ -9,9 +11,20 @@ const team = (name: string, quotas: Partial<QuotaTeam> = {}): QuotaTeam => ({
   ...quotas,
 });
 
-function warnings(teams: readonly QuotaTeam[], acceleratorTypes: readonly string[] = ["H100", "A100"]): string[] {
+/** Under this everything that teams state but shapes counts. */
+const borrowing = presets.get("kueue-fair-sharing") as Policy;
+
+interface Setting {
+  readonly acceleratorTypes?: readonly string[];
+  readonly policy?: Policy;
+}
+
+function warnings(
+  teams: readonly QuotaTeam[],
+  { acceleratorTypes = ["H100", "A100"], policy = borrowing }: Setting = {},
+): string[] {
   const declared = new Set(teams.map(({ name }) => name));
-  return quotaWarnings({ teams, declared, acceleratorTypes }).map(({ message }) => message);
+  return quotaWarnings({ teams, declared, acceleratorTypes, policy }).map(({ message }) => message);
 }
 
 it("says nothing of quotas that go together, at their edges too", () => {
@@ -49,7 +62,7 @@ it("tells of a parent that was there before when one of its children is declared
     team("a", { parent: "lab", guarantee: { H100: 9 } }),
     team("other", { guarantee: { H100: 8 }, limit: { H100: 4 } }),
   ];
-  const found = quotaWarnings({ teams, declared: new Set(["a"]), acceleratorTypes: ["H100"] });
+  const found = quotaWarnings({ teams, declared: new Set(["a"]), acceleratorTypes: ["H100"], policy: borrowing });
   expect(found.map((each) => each.team)).toEqual(["lab"]);
 });
 
@@ -64,5 +77,34 @@ it("tells of types that no pool has, once there are pools", () => {
   expect(warnings([misspelt])).toEqual([
     "A quota of team a names H10, and no pool has accelerators of that type; did you mean H100?",
   ]);
-  expect(warnings([misspelt], [])).toEqual([]);
+  expect(warnings([misspelt], { acceleratorTypes: [] })).toEqual([]);
+});
+
+it("tells of such types wherever a team names one", () => {
+  for (const stated of [
+    { userLimit: { H10: 1 } },
+    { borrowingLimit: { H10: 1 } },
+    { guarantee: { H10: 1 }, lendingLimit: { H10: 1 } },
+  ])
+    expect(warnings([team("a", stated)])).toEqual([expect.stringContaining("names H10")]);
+  const owning = team("a", { shapes: [{}, { acceleratorType: "H10" }] });
+  expect(warnings([owning], { policy: presets.get("hived") as Policy })).toEqual([
+    expect.stringContaining("names H10"),
+  ]);
+});
+
+it("tells of what the policy in force makes nothing of, and which policies do", () => {
+  const teams = [
+    team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 2 }, borrowingLimit: { H100: 2 } }),
+    team("b", { preemption: { within: "never", reclaim: "never" }, shapes: [{}] }),
+  ];
+  const what = "and the policy in force, default, makes nothing of it: policies do where";
+  expect(warnings(teams, { policy: defaultPolicy })).toEqual([
+    `Team a states lendingLimit, ${what} teams.overGuarantee is borrow.`,
+    `Team a states borrowingLimit, ${what} teams.overGuarantee is borrow.`,
+    `Team b states preemption, ${what} teams.overGuarantee is borrow and eviction.search is by-share or by-advantage.`,
+    `Team b states shapes, ${what} teams.shapes says from which priority on they hold work.`,
+  ]);
+  expect(warnings(teams)).toEqual([expect.stringContaining("states shapes")]);
+  expect(warnings([team("b", { shapes: [{}] })], { policy: presets.get("hived") as Policy })).toEqual([]);
 });

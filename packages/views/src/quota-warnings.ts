@@ -1,6 +1,6 @@
-/** Quotas that contradict each other, or name what the fleet does not have: they are taken as they are, and said. */
-import { ALL_ACCELERATORS, CORES, MEMORY } from "@headroom/engine";
-import type { ReadonlyState } from "@headroom/engine";
+/** Quotas that contradict each other, name what the fleet does not have or that the policy does not look at: taken as they are, and said. */
+import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
+import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import type { ApplyRequest, QuotaWarning } from "@headroom/protocol";
 import { amountText } from "./team-text.ts";
@@ -12,8 +12,12 @@ export interface QuotaTeam {
   readonly name: string;
   readonly parent: string | null;
   readonly limit: Amounts;
+  readonly userLimit?: Amounts | undefined;
   readonly guarantee?: Amounts | undefined;
   readonly lendingLimit?: Amounts | undefined;
+  readonly borrowingLimit?: Amounts | undefined;
+  readonly preemption?: object | undefined;
+  readonly shapes?: readonly { readonly acceleratorType?: string | undefined }[] | undefined;
 }
 
 export interface QuotaSetting {
@@ -23,13 +27,15 @@ export interface QuotaSetting {
   readonly declared: ReadonlySet<string>;
   /** Of all pools as they will be; empty: there is no fleet yet, and no name is wrong. */
   readonly acceleratorTypes: readonly string[];
+  /** In force. */
+  readonly policy: Policy;
 }
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
 /** What is odd about the quotas of a request beside the teams and pools that are there. */
 export function applyWarnings(
-  { teams, pools }: Pick<ReadonlyState, "teams" | "pools">,
+  { teams, pools, policy }: Pick<ReadonlyState, "teams" | "pools" | "policy">,
   request: Pick<ApplyRequest, "teams" | "pools">,
 ): QuotaWarning[] {
   const after = new Map<string, QuotaTeam>(teams);
@@ -38,15 +44,18 @@ export function applyWarnings(
     teams: [...after.values()],
     declared: new Set(request.teams.map(({ name }) => name)),
     acceleratorTypes: [...new Set([...pools.values(), ...request.pools].map(({ acceleratorType }) => acceleratorType))],
+    policy,
   });
 }
 
-export function quotaWarnings({ teams, declared, acceleratorTypes }: QuotaSetting): QuotaWarning[] {
+export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): QuotaWarning[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   return teams.flatMap((team) => {
     const below = children.get(team.name) ?? [];
     const isDeclared = declared.has(team.name);
-    const own = isDeclared ? [...contradictions(team), ...unknownTypes(team, acceleratorTypes)] : [];
+    const own = isDeclared
+      ? [...contradictions(team), ...unknownTypes(team, acceleratorTypes), ...unheeded(team, policy)]
+      : [];
     const sums = isDeclared || below.some(({ name }) => declared.has(name)) ? overPromised(team, below) : [];
     return [...own, ...sums].map((message) => ({ team: team.name, message }));
   });
@@ -94,13 +103,48 @@ function overPromised({ name, guarantee = {} }: QuotaTeam, below: readonly Quota
   });
 }
 
-function unknownTypes({ name, limit, guarantee = {} }: QuotaTeam, types: readonly string[]): string[] {
+function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
   if (types.length === 0) return [];
-  const named = [...new Set([...Object.keys(guarantee), ...Object.keys(limit)])];
-  return named.flatMap((type) => {
+  const { name, limit, guarantee, userLimit, lendingLimit, borrowingLimit, shapes = [] } = team;
+  const stated = [guarantee, limit, userLimit, lendingLimit, borrowingLimit];
+  const named = new Set([
+    ...stated.flatMap((amounts = {}) => Object.keys(amounts)),
+    ...shapes.flatMap(({ acceleratorType }) => acceleratorType ?? []),
+  ]);
+  return [...named].flatMap((type) => {
     if (besideTypes.includes(type) || types.includes(type)) return [];
     const nearest = nearestName(type, [...types, ...besideTypes]);
     const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     return `A quota of team ${name} names ${type}, and no pool has accelerators of that type${hint === "" ? "." : hint}`;
   });
+}
+
+/** What the team states and the policy in force makes nothing of, with the knob that would. */
+function unheeded({ name, lendingLimit, borrowingLimit, preemption, shapes }: QuotaTeam, policy: Policy): string[] {
+  const { teams, eviction, phases } = rulesOf(policy);
+  const borrows = teams.overGuarantee === "borrow";
+  const takesByQuota =
+    borrows && phases.includes("reclaim") && (eviction.search === "by-share" || eviction.search === "by-advantage");
+  const borrowing = "teams.overGuarantee is borrow";
+  const fields = [
+    { field: "lendingLimit", isStated: lendingLimit !== undefined, isHeeded: borrows, where: borrowing },
+    { field: "borrowingLimit", isStated: borrowingLimit !== undefined, isHeeded: borrows, where: borrowing },
+    {
+      field: "preemption",
+      isStated: preemption !== undefined,
+      isHeeded: takesByQuota,
+      where: `${borrowing} and eviction.search is by-share or by-advantage`,
+    },
+    {
+      field: "shapes",
+      isStated: (shapes ?? []).length > 0,
+      isHeeded: teams.shapes !== undefined,
+      where: "teams.shapes says from which priority on they hold work",
+    },
+  ];
+  return fields.flatMap(({ field, isStated, isHeeded, where }) =>
+    isStated && !isHeeded
+      ? `Team ${name} states ${field}, and the policy in force, ${policy.name}, makes nothing of it: policies do where ${where}.`
+      : [],
+  );
 }
