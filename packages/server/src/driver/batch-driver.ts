@@ -45,6 +45,9 @@ export interface BatchDriverParts {
   readonly recoveryMs: number;
 }
 
+/** A read is shown budgets, spans and what stands idle as of a round that is no older: nothing else may have happened for hours. */
+const READ_LAG_MS_MAX = 1_000;
+
 /** Sampling interval of the event-loop monitor; it is part of every sample it takes. */
 const LOOP_SAMPLE_MS = 10;
 
@@ -67,6 +70,8 @@ export class BatchDriver implements Driver {
   #turn: "idle" | "gathering" | "deciding" = "idle";
   #gatheringSinceMs = 0;
   #isTickDue = false;
+  /** The engine's time as of its newest round; 0: it has made none in this process. */
+  #decidedAtMs = 0;
   #isDigestDue = false;
   #durable: { readonly sequence: number; readonly chain: string };
   #digestSequence: number;
@@ -127,9 +132,18 @@ export class BatchDriver implements Driver {
           reject(error instanceof Error ? error : new Error(String(error)));
         }
       };
-      if (this.#turn === "deciding") this.#reads.push(run);
+      if (this.#turn === "deciding" || this.#looksAgain()) this.#reads.push(run);
       else run();
     });
+  }
+
+  /** Whether the newest round is so old that a read is to wait for another one, which records nothing. */
+  #looksAgain(): boolean {
+    if (this.#phase !== "running") return false;
+    if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
+    this.#isTickDue = true;
+    this.#wake();
+    return true;
   }
 
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent> {
@@ -227,7 +241,8 @@ export class BatchDriver implements Driver {
     this.#gathering.closed(batch.commandCount);
     await this.#at("after-observation-before-append", batch.inputs.length > batch.commandCount);
     const beganMs = performance.now();
-    const ready = this.#engine.receive(batch.inputs, this.#parts.clock.nowMs());
+    this.#decidedAtMs = this.#parts.clock.nowMs();
+    const ready = this.#engine.receive(batch.inputs, this.#decidedAtMs);
     this.#decideLatency.record(performance.now() - beganMs);
     this.#roundCount++;
     this.#commandCount += batch.commandCount;

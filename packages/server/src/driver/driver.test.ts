@@ -1,3 +1,4 @@
+import { accountOf, teamName } from "@headroom/engine";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -184,6 +185,24 @@ describe("the driver", () => {
     await untilEvent(first.driver, (event) => event.kind === "workloadEnded");
     await first.close();
     expect(redecideJournal(journalDirectory(home)).groupCount).toBeGreaterThan(4);
+  });
+
+  it("shows a read the present, however long nothing has happened, and records nothing for it", async () => {
+    let wallMs = 1_000_000_000_000;
+    const { driver } = await opened({ clock: { wallMs: () => wallMs, monotonicMs: () => wallMs } });
+    const budget = { gpuHours: 100, period: "total", over: "hold" } as const;
+    const team = { name: teamName("ml"), parent: null, limit: {}, budget };
+    const declared = { sites: [], pools: [], teams: [team], workloads: [] };
+    await driver.command({ kind: "apply", actor: "test", idempotencyKey: null, ...declared });
+    const told = () => driver.read((engine) => accountOf(engine, team.name)?.atMs);
+    expect(await told()).toBe(wallMs);
+    const { sequence } = driver.status();
+    wallMs += 3 * 3_600_000;
+    expect(await Promise.all([told(), told()])).toEqual([wallMs, wallMs]);
+    const { roundCount } = driver.status();
+    wallMs += 500;
+    expect(await told()).toBe(wallMs - 500);
+    expect(driver.status()).toMatchObject({ sequence, roundCount });
   });
 
   it("records a digest once it is quiet, so that a start after a crash has one to compare", async () => {

@@ -61,7 +61,7 @@ export interface Driver {
   command(command: CommandRequest): Promise<Reply>;
   /** Never throws and never blocks. Facts are never dropped; progress signals are, when the inbox overflows. */
   observe(input: Observation | Signal): void;
-  /** Runs `query` against a state that is durable. The engine must not be kept beyond the call. */
+  /** Runs `query` against a state that is durable, as of now or a second ago. The engine must not be kept beyond the call. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**
    * Durable events in order, first the recorded ones from `fromSequence` on, then live ones, until `signal` aborts or the
