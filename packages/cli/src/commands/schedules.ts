@@ -1,3 +1,4 @@
+import type { ScheduleItem } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { tableLines } from "../output/table.ts";
@@ -37,18 +38,25 @@ export const schedulesCommand = defineCommand<Options>({
       return exitCode.ok;
     }
     const { writeInstant } = await import("@headroom/protocol");
-    const rows = items.map(({ schedule, cron, nextAtMs, lastWorkloadId, actor }) => [
-      { text: schedule.name, tone: "bold" as const },
-      cron,
-      nextAtMs === null ? "never" : writeInstant(nextAtMs),
-      schedule.spec.name,
-      lastWorkloadId ?? "–",
-      actor,
+    const rows = items.map((item) => [
+      { text: item.schedule.name, tone: "bold" as const },
+      item.cron,
+      item.nextAtMs === null ? "never" : writeInstant(item.nextAtMs),
+      item.schedule.spec.name,
+      lastText(item),
+      item.actor,
     ]);
     context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
     return exitCode.ok;
   },
 });
+
+/** What came of the last time at which it was due: `w3 failed`, or why nothing was submitted. */
+function lastText({ runs: [last], lastWorkloadId }: ScheduleItem): string {
+  if (last === undefined) return lastWorkloadId ?? "–";
+  if (last.workloadId === null) return `left out: ${last.left}`;
+  return last.phase === undefined ? last.workloadId : `${last.workloadId} ${last.phase}`;
+}
 
 const columns = [
   { title: "SCHEDULE", minWidth: 8 },
