@@ -44,7 +44,7 @@ export const problemKinds = {
   unknownPool: kind(422, failed, "There is no such pool"),
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),
-  neverDue: kind(422, usage, "The schedule is never due"),
+  neverDue: kind(422, usage, "It is never due"),
   windowOver: kind(422, usage, "The window is over already"),
   reservationTooLarge: kind(422, unsatisfied, "Not enough is free to be reserved then"),
   poolInUse: kind(409, failed, "The pool is in use"),

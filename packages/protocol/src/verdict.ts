@@ -187,7 +187,8 @@ export const verdict = z
       sentence,
       reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
       deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
-        description: "It will miss its deadline, even if it started as soon as it may and took its walltime.",
+        description:
+          "It will miss its deadline, even if it started as soon as it may and took its walltime, or has missed it.",
       }),
       wakeOn: z.array(z.string()).meta({ description: "Kinds of event that could change this answer." }),
     }),

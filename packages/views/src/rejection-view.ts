@@ -43,7 +43,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "unknownSchedule":
       return `There is no schedule ${rejection.name}.`;
     case "neverDue":
-      return `The schedule ${rejection.name} is never due: no day of the calendar is among its times.`;
+      return `${rejection.name} is never due: no day of the calendar is among the times of its cron.`;
     case "windowOver":
       return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. It was not in the calendar like this when it ended: give it times to come, or leave it out.`;
     case "reservationTooLarge":

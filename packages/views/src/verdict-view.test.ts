@@ -36,6 +36,10 @@ describe("the sentence of a verdict", () => {
     expect(verdictView(fleet.engine, late)).toMatchObject({ deadline: { deadlineMs: nowMs + 3_599_000 } });
     expect(sentence(fleet, inTime)).not.toContain("deadline");
     expect(sentence(fleet, later)).toContain("miss its deadline");
+    const over = fleet.submit("over", { gang, deadlineMs: nowMs - 1_000 });
+    const open = fleet.submit("open", { gang, deadlineMs: nowMs + 1_000 });
+    expect(sentence(fleet, over)).toMatch(/It misses its deadline of .*: it does not end before /);
+    expect(sentence(fleet, open)).not.toContain("deadline");
   });
 
   it("names the prediction by which work would be in the way of a protected start", () => {

@@ -33,7 +33,7 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
     case "blocked": {
       const reasons = verdict.reasons.map((reason) => reasonView(engine, workload, reason));
       const missed = missedDeadline(engine, workload);
-      const late = missed === null ? [] : [missedSentence(missed)];
+      const late = missed === null ? [] : [missedSentence(missed, workload)];
       const sentence = [...reasons.map((reason) => reason.sentence), ...late].join(" ");
       const deadline = missed === null ? {} : { deadline: missed };
       return { kind: "blocked", sentence, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
@@ -52,16 +52,20 @@ interface MissedDeadline {
   readonly earliestEndMs: number;
 }
 
-/** The deadline that the work will miss even if it starts as soon as it may; `null`: none, or it may be kept. */
+/** The deadline that the work will miss even if it starts as soon as it may, or has missed; `null`: none, or it may be kept. */
 function missedDeadline({ state }: Engine, { spec }: Waiting): MissedDeadline | null {
   const { deadlineMs, walltimeMs, notBeforeMs = 0 } = spec;
-  if (deadlineMs === undefined || walltimeMs === null) return null;
-  const earliestEndMs = Math.max(state.nowMs, notBeforeMs) + walltimeMs;
+  if (deadlineMs === undefined) return null;
+  const earliestEndMs = Math.max(state.nowMs, notBeforeMs) + (walltimeMs ?? 0);
   return earliestEndMs > deadlineMs ? { deadlineMs, earliestEndMs } : null;
 }
 
-const missedSentence = ({ deadlineMs, earliestEndMs }: MissedDeadline): string =>
-  `It will miss its deadline of ${writeInstant(deadlineMs)}: with its walltime it ends at ${writeInstant(earliestEndMs)} at the earliest.`;
+function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: { walltimeMs } }: Waiting): string {
+  const deadline = `its deadline of ${writeInstant(deadlineMs)}`;
+  return walltimeMs === null
+    ? `It misses ${deadline}: it does not end before ${writeInstant(earliestEndMs)}.`
+    : `It will miss ${deadline}: with its walltime it ends at ${writeInstant(earliestEndMs)} at the earliest.`;
+}
 
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;

@@ -39,7 +39,10 @@ describe("cron expressions", () => {
     ["0 0 0 * *", "day of the month from 1 to 31"],
     ["0 0 * * 8", "day of the week from 0 to 6"],
     ["0 5-3 * * *", "from 0 to 23"],
+    ["0 1-3-5 * * *", "from 0 to 23"],
     ["*/0 * * * *", "whole step"],
+    ["*/2/3 * * * *", "whole step"],
+    ["*/1e1 * * * *", "whole step"],
     ["a * * * *", "from 0 to 59"],
   ])("%s is refused", (text, message) => {
     const reading = readCron(text);

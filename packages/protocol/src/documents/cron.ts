@@ -61,16 +61,17 @@ function readField(text: string, field: Field): Reading<number[]> {
 /** A star, `5` or `1-5`, each with a step as in `8-18/2`; `5/10` goes on to the end. */
 function readPart(part: string, field: Field): Reading<number[]> {
   const { noun, min, max } = field;
-  const [range = "", step] = part.split("/");
-  const every = step === undefined ? 1 : Number(step);
-  const [first = "", last] = range.split("-");
+  const [range = "", step, ...furtherSteps] = part.split("/");
+  const every = step === undefined ? 1 : /^\d{1,2}$/.test(step) ? Number(step) : 0;
+  const [first = "", last, ...furtherEnds] = range.split("-");
   const from = range === "*" ? min : valueOf(first, field);
   const to = range === "*" ? max : last !== undefined ? valueOf(last, field) : step === undefined ? from : max;
   // Sunday is 7, too.
   const isSunday = field.key === "daysOfWeek" && to === max + 1;
-  if (from === null || to === null || from < min || (to > max && !isSunday) || from > to)
+  const isRange = from !== null && to !== null && from <= to && furtherEnds.length === 0;
+  if (!isRange || from < min || (to > max && !isSunday))
     return refuse(`must have a ${noun} from ${min} to ${max}, got ${shown(part)}`);
-  if (!Number.isInteger(every) || every < 1) return refuse(`must have a whole step after the /, got ${shown(part)}`);
+  if (every < 1 || furtherSteps.length > 0) return refuse(`must have a whole step after the /, got ${shown(part)}`);
   const values: number[] = [];
   for (let at = from; at <= to; at += every) values.push(at > max ? 0 : at);
   return read(values);
