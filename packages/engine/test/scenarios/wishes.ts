@@ -153,6 +153,12 @@ function duringHour(hour: number): NonNullable<DefragmentRules["during"]> {
   return { times: { minutes: [0], hours: [hour], ...days }, lastsMs: 3_600_000 };
 }
 
+function knobOf(name: string, text: string): unknown {
+  if (name === "during") return duringHour(Number(text));
+  if (name === "order" || name === "phases") return text === "" ? [] : text.split(",");
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
 /** A preset, with knobs changed: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo phases=place,grow`. */
 export function policyOf({ plain, fields }: Words): Policy {
   const preset = presets.get(plain[0] ?? "");
@@ -160,9 +166,8 @@ export function policyOf({ plain, fields }: Words): Policy {
   const policy: Record<string, unknown> = { ...preset };
   for (const [name, text] of fields) {
     const [section = "", knob] = name.split(".");
-    const value = knob === "during" ? duringHour(Number(text)) : /^\d+$/.test(text) ? Number(text) : text;
-    if (knob !== undefined) policy[section] = { ...(policy[section] as object | undefined), [knob]: value };
-    else policy[section] = section === "order" || section === "phases" ? text.split(",") : value;
+    const value = knobOf(knob ?? section, text);
+    policy[section] = knob === undefined ? value : { ...(policy[section] as object | undefined), [knob]: value };
   }
   return policy as unknown as Policy;
 }

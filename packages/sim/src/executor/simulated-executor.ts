@@ -120,10 +120,12 @@ export class SimulatedExecutor {
     return this.#slotByAttempt.size;
   }
 
-  /** Workers of an attempt that were not asked to leave; none if it is not known. */
+  /** Workers of an attempt that were not asked to leave; none if it is not known, or is about to be reported lost with a machine. */
   workersOf(attemptId: AttemptId): LaunchGang["workers"] {
     const slot = this.#slotByAttempt.get(attemptId);
-    return slot === undefined ? [] : this.#slots[slot]!.workers;
+    if (slot === undefined) return [];
+    const { phase, exit, workers } = this.#slots[slot]!;
+    return phase === "stopping" && exit === "lost" ? [] : workers;
   }
 
   perform(effects: readonly Effect[], nowMs: number): void {

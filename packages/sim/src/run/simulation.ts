@@ -187,7 +187,7 @@ export class Simulation<Observer extends SimulationObserver> {
     return this.#round(inputs, inputs.length, this.#scriptIndex);
   }
 
-  /** With which workers an attempt really runs, whatever the engine thinks; none: it has ended. */
+  /** With which workers an attempt really runs, whatever the engine thinks; none: it has ended, or is lost. */
   workersOf(id: AttemptId): readonly WorkerAllocation[] {
     return this.#executor.workersOf(id);
   }

@@ -24,13 +24,30 @@ export const openingOf = (world: World): number => world.capacity.freedEpoch + w
 
 export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
 
-/**
- * The classes by which the order of those that are not closed is known. Where a team is seen with what its best request asks
- * for, one that is closed stands for its team like any other, until its turn comes.
- */
+/** The classes by which the order of those that are not closed is known. */
 export function classesInTurn(world: World, classes: readonly PlacementClass[]): readonly PlacementClass[] {
   const open = classes.filter((found) => !isClosed(world, found));
-  return open.length > 1 && comparesRequests(world.rules.teams.order) ? classes : open;
+  return doClosedDecide(world, open) ? classes : open;
+}
+
+/**
+ * Whether classes that are closed decide which of the others is next: each stands for its team like any other until its turn comes,
+ * where a team is seen with what its best request asks for, and where a team's own work goes before or after whoever is next below it.
+ */
+export function doClosedDecide(world: World, open: readonly PlacementClass[]): boolean {
+  const { order } = world.rules.teams;
+  return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
+}
+
+/** Whether the team of one of them lies above the team of another. */
+function isAnyAbove({ teamUse }: World, classes: readonly PlacementClass[]): boolean {
+  const below = classes.map(({ team }) => teamUse.node(team)).filter(({ parent }) => parent !== null);
+  if (below.length === 0) return false;
+  const own = new Set(classes.map(({ team }) => teamUse.node(team)));
+  return below.some((node) => {
+    for (let above = node.parent; above !== null; above = above.parent) if (own.has(above)) return true;
+    return false;
+  });
 }
 
 /** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
