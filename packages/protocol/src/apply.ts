@@ -19,6 +19,8 @@ function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
   return teams.flatMap(({ name }, index): Fault[] => {
     const path = [name];
     for (let at = parents.get(name); at !== null && at !== undefined; at = parents.get(at)) {
+      // A circle that it hangs from is told where it is.
+      if (at !== name && path.includes(at)) return [];
       path.push(at);
       if (at === name) return [{ index, message: `must not contain each other: ${path.join(" > ")}` }];
       if (path.length > limits.TEAM_DEPTH_MAX) {

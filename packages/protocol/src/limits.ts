@@ -42,7 +42,8 @@ export const ENVIRONMENT_ENTRIES_MAX = 500;
 export const ENVIRONMENT_VALUE_CHARS_MAX = 32_768;
 export const ACCELERATOR_TYPES_MAX = 16;
 export const FABRIC_LEVELS_MAX = 8;
-export const TEAM_DEPTH_MAX = 8;
+/** Deeper than any organisation is; a path of so many names still has to fit into `names.teamName`. */
+export const TEAM_DEPTH_MAX = 64;
 /** A node or team limit beyond this is a slip of the finger. */
 export const ACCELERATOR_LIMIT_MAX = 100_000_000;
 /** Cores in thousandths and memory in MiB of a whole fleet: an exbibyte, and a safe integer when counted in thousandths. */

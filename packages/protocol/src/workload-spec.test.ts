@@ -41,7 +41,7 @@ describe("a workload's spec", () => {
     ["NUL in the environment", { env: { A: "\u0000" } }, "env.A"],
     ["a name no environment has", { env: { "1A": "" } }, "env.1A"],
     ["a team that climbs", { team: "../root" }, "team"],
-    ["a team nine deep", { team: "a/b/c/d/e/f/g/h/i" }, "team"],
+    ["a team 65 deep", { team: Array.from({ length: 65 }, () => "a").join("/") }, "team"],
     ["a type that every record has", { acceleratorTypes: ["constructor"] }, "acceleratorTypes.0"],
     ["an unknown field", { gpus: 8 }, ""],
     ["an unknown field inside", { gang: { gpus: 8 } }, "gang"],
@@ -74,15 +74,14 @@ describe("an apply request", () => {
       "teams.0.parent: must not contain each other: a > b > c > a",
       "teams.1.parent: must not contain each other: b > c > a > b",
       "teams.2.parent: must not contain each other: c > a > b > c",
-      "teams.3.parent: must be nested at most 8 deep: d > a > b > c > a > b > c > a > b",
     ]);
     expect(faults([{ name: "a", parent: "a" }])).toEqual(["teams.0.parent: must not contain each other: a > a"]);
   });
 
-  it("takes eight levels and no more", () => {
+  it("takes 64 levels and no more", () => {
     const chain = (length: number): object[] =>
       Array.from({ length }, (_, depth) => ({ name: `t${depth}`, parent: depth === 0 ? null : `t${depth - 1}` }));
-    expect(faults(chain(8))).toEqual([]);
-    expect(faults(chain(9))).toHaveLength(1);
+    expect(faults(chain(64))).toEqual([]);
+    expect(faults(chain(65))).toHaveLength(1);
   });
 });
