@@ -34,6 +34,18 @@ describe("a policy", () => {
     ]);
   });
 
+  it("is refused where it starts nothing, or moves work without bounds", () => {
+    expect(faults({ phases: ["preempt", "grow"] })).toEqual([
+      "phases: must have place or refill among them, or nothing would ever start",
+    ]);
+    expect(faults({ phases: [] })).toHaveLength(1);
+    const bounds = { movesPerHour: 1, restMs: 3_600_000, lossPerPairMs: 0 };
+    expect(faults({ phases: ["place", "defragment"], defragment: bounds })).toEqual([]);
+    expect(faults({ phases: ["place", "defragment"] })).toEqual([
+      "defragment: must say within which bounds work is moved, for the phase defragment",
+    ]);
+  });
+
   it("is refused with a key twice, or half a section", () => {
     expect(faults({ phases: ["place", "place"] })).toEqual(["phases: must not name a key twice"]);
     expect(faults({ backfill: { reserve: "head" } })).toHaveLength(2);

@@ -214,6 +214,14 @@ export const policy = z
       .optional()
       .meta({ description: "Invariants of the design, by number, that the policy gives up for what it imitates." }),
   })
+  .refine(({ phases }) => phases === undefined || phases.includes("place") || phases.includes("refill"), {
+    path: ["phases"],
+    message: "must have place or refill among them, or nothing would ever start",
+  })
+  .refine(({ phases, defragment }) => phases?.includes("defragment") !== true || defragment !== undefined, {
+    path: ["defragment"],
+    message: "must say within which bounds work is moved, for the phase defragment",
+  })
   .refine(({ teams, phases }) => teams?.usageHalfLifeMs == null || phases?.includes("refill") !== true, {
     path: ["teams", "usageHalfLifeMs"],
     message: "must be null beside the phase refill, which gives out anew what is held now",

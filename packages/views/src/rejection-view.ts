@@ -1,4 +1,5 @@
 /** What the engine refused, as a problem that says what to do about it. */
+import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Rejection } from "@headroom/engine";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
@@ -17,6 +18,8 @@ function rejectionSentence(rejection: Rejection): string {
     case "teamCycle":
       return `These teams contain each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
     case "teamInUse":
+      if (rejection.team === DEFAULT_TEAM)
+        return `Team ${rejection.team} is always there: work that names no team belongs to it.`;
       return `Team ${rejection.team} still has ${plural(rejection.workloads, "workload")} and ${plural(rejection.children, "team")} below it. Let them end or move them first.`;
     case "unknownSite":
       return `There is no site ${rejection.site}. Apply it together with the pool.`;

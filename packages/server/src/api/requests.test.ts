@@ -300,6 +300,10 @@ describe("commands", () => {
   it("remove teams by their path, and only unused ones", async () => {
     await live.client.apply({ teams: [{ name: "short/lived" }] });
     await expect(live.client.removeTeam("research")).rejects.toMatchObject({ code: "teamInUse" });
+    await expect(live.client.removeTeam("default")).rejects.toMatchObject({
+      code: "teamInUse",
+      message: expect.stringContaining("always there"),
+    });
     expect(await live.client.removeTeam("short/lived")).toEqual({ team: "short/lived" });
     await expect(live.client.removeTeam("short/lived")).rejects.toMatchObject({ code: "unknownTeamName" });
   });
