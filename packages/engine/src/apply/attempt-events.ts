@@ -255,6 +255,7 @@ function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly k
 function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: number): void {
   const workload = workloadOf(world, workloadId);
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
+  if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
   if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
 }
 

@@ -54,13 +54,19 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (phase === "spares") keepSpares(batch);
     else phases[phase](batch);
     // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
-    if (isAmong(batch.events, length, "promiseWithdrawn")) keepPromises(batch);
+    if (isAmong(batch.events, length, "promiseWithdrawn")) keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
     else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
     if (phase === "refill" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
+}
+
+/** Who lost a promised place waits again, and only off-peak where that was asked for. */
+function keepPlaces(batch: Batch): void {
+  keepPromises(batch);
+  keepOffPeak(batch);
 }
 
 const areAlike = (before: readonly Reservation[], after: readonly Reservation[]): boolean =>
@@ -100,7 +106,7 @@ export function runRound(batch: Batch): void {
   expire(batch);
   replaceLost(batch);
   keepOffPeak(batch);
-  keepPromises(batch);
+  keepPlaces(batch);
   keepSpares(batch);
   const { phases: named, eviction } = batch.world.rules;
   if (eviction.promises === "forgotten") takeOneTurn(batch, named);
