@@ -28,7 +28,8 @@ async function chosen(
   const [first] = open;
   if (open.length > 1) {
     const list = open.map(({ id, team, name, phase }) => `  ${id}  ${team}/${name}  ${phase}`).join("\n");
-    throw new CliError(`${text} names ${open.length} workloads; use an id or team/name:\n${list}`, exitCode.usage);
+    const how = new Set(open.map(({ team }) => team)).size === open.length ? "an id or team/name" : "an id";
+    throw new CliError(`${text} names ${open.length} workloads; use ${how}:\n${list}`, exitCode.usage);
   }
   // Nothing of that name is under way: the newest that was (lists come newest first).
   const found = first ?? named[0];

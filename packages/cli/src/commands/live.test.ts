@@ -193,6 +193,11 @@ describe("looking", () => {
     const red = json<{ id: string; team: string }>(await headroom(["show", "red/twin", "--json"]));
     expect(red.team).toBe("red");
     expect(json<{ id: string }>(await headroom(["show", red.id, "--json"])).id).toBe(red.id);
+    const again = json<{ workloadId: string }>(
+      await headroom(["run", "--name", "twin", "--team", "red", "--gpus", "9", "--json", "--", "true"]),
+    );
+    expect((await headroom(["show", "red/twin"])).stderr).toContain("red/twin names 2 workloads; use an id:\n");
+    expect((await headroom(["stop", again.workloadId])).code).toBe(0);
     expect((await headroom(["show", "twi"])).stderr).toBe('error: there is no workload "twi"; did you mean twin?\n');
     expect((await headroom(["stop", "red/twin", "blue/twin"])).code).toBe(0);
   });
