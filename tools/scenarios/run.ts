@@ -1,7 +1,7 @@
 /**
  * `npm run scenarios -- FILE... [--dialect NAME] [--only ID] [--json] [--verbose]`: plays external scheduling scenarios on this engine, each dialect
  * as a preset, counts them by dialect and explains each failure. Ends with 1 if any case fails, with 2 if a file has none or
- * cannot be read.
+ * cannot be read, or no case is asked for.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -9,17 +9,29 @@ import { dialects } from "./dialects/dialects.ts";
 import { playVector } from "./fair-share-vectors.ts";
 import type { Outcome, Scenario, ScenarioFile } from "./scenario-file.ts";
 
-const { values: options, positionals: files } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: "boolean", default: false },
-    verbose: { type: "boolean", default: false },
-    dialect: { type: "string" },
-    only: { type: "string" },
-  },
-});
+const USAGE = "usage: npm run scenarios -- FILE... [--dialect NAME] [--only ID] [--json] [--verbose]";
 
-function play(scenario: Scenario): Outcome {
+class UnusableRequest extends Error {}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        json: { type: "boolean", default: false },
+        verbose: { type: "boolean", default: false },
+        dialect: { type: "string" },
+        only: { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UnusableRequest(`${(error as Error).message}\n${USAGE}`);
+  }
+}
+
+type Options = ReturnType<typeof readArguments>["values"];
+
+function play(scenario: Scenario, options: Options): Outcome {
   const { id, dialect, name } = scenario;
   const player = dialects.get(dialect);
   if (player === undefined) return { id, dialect, name, differences: [`no preset plays the dialect ${dialect}`] };
@@ -32,27 +44,25 @@ function play(scenario: Scenario): Outcome {
   }
 }
 
-class UnusableFile extends Error {}
-
 function read(file: string): ScenarioFile {
   let content: ScenarioFile;
   try {
     content = JSON.parse(readFileSync(file, "utf8")) as ScenarioFile;
   } catch (error) {
-    throw new UnusableFile(`${file} cannot be read: ${(error as Error).message}`);
+    throw new UnusableRequest(`${file} cannot be read: ${(error as Error).message}`);
   }
   const { scenarios = [], fairShareVectors = [] } = content;
   if (scenarios.length + fairShareVectors.length === 0)
-    throw new UnusableFile(`${file} has neither \`scenarios\` nor \`fairShareVectors\``);
+    throw new UnusableRequest(`${file} has neither \`scenarios\` nor \`fairShareVectors\``);
   return content;
 }
 
-function outcomesOf({ scenarios = [], fairShareVectors = [] }: ScenarioFile): readonly Outcome[] {
+function outcomesOf({ scenarios = [], fairShareVectors = [] }: ScenarioFile, options: Options): readonly Outcome[] {
   const isWanted = ({ id, dialect }: { readonly id: string; readonly dialect: string }): boolean =>
     (options.dialect === undefined || dialect === options.dialect) &&
     (options.only === undefined || id === options.only);
   return [
-    ...scenarios.filter(isWanted).map(play),
+    ...scenarios.filter(isWanted).map((scenario) => play(scenario, options)),
     ...fairShareVectors.filter(({ id }) => isWanted({ id, dialect: "fair-share" })).map(playVector),
   ];
 }
@@ -71,17 +81,19 @@ function report(outcomes: readonly Outcome[]): string {
   return lines.join("\n");
 }
 
-if (files.length === 0) {
-  process.stderr.write("usage: npm run scenarios -- FILE... [--dialect NAME] [--only ID] [--json] [--verbose]\n");
+function main(): number {
+  const { values: options, positionals: files } = readArguments();
+  if (files.length === 0) throw new UnusableRequest(USAGE);
+  const outcomes = files.map(read).flatMap((file) => outcomesOf(file, options));
+  if (outcomes.length === 0) throw new UnusableRequest("no case of the files is of that --dialect and that --only");
+  process.stdout.write(`${options.json ? JSON.stringify(outcomes, null, 1) : report(outcomes)}\n`);
+  return outcomes.some(({ differences }) => differences.length > 0) ? 1 : 0;
+}
+
+try {
+  process.exitCode = main();
+} catch (error) {
+  if (!(error instanceof UnusableRequest)) throw error;
+  process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
-} else {
-  try {
-    const outcomes = files.map(read).flatMap(outcomesOf);
-    process.stdout.write(`${options.json ? JSON.stringify(outcomes, null, 1) : report(outcomes)}\n`);
-    if (outcomes.some(({ differences }) => differences.length > 0)) process.exitCode = 1;
-  } catch (error) {
-    if (!(error instanceof UnusableFile)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 2;
-  }
 }
