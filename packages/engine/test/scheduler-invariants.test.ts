@@ -52,6 +52,31 @@ function protecting(): Engine {
   return drive.engine;
 }
 
+/** Work goes past the first of the queue, which is promised the place that was protected for it afterwards; its second task waits. */
+function promisedAfterwards(): { readonly engine: Engine; readonly ready: Ready } {
+  const drive = new Drive();
+  const policy = presets.get("default") as Required<Policy>;
+  drive.receive(
+    applied({ sites: [site], pools: [pool("H100")] }),
+    command({ kind: "setPolicy", policy: { ...policy, order: ["submitted"], teams: { ...policy.teams, order: [] } } }),
+    { kind: "nodeSeen", node: node("n1", "H100") },
+    { kind: "nodeSeen", node: node("n2", "H100") },
+  );
+  drive.receive(submit("leaves", { gang: { workers: 3, accelerators: 4 }, priority: -1 }));
+  drive.receive(submit("fills", { gang: { accelerators: 4 }, preemptible: true }));
+  drive.receive(submit("urgent", { priority: 1 }));
+  drive.receive({
+    kind: "attemptExited",
+    attemptId: attemptId("w2.1"),
+    exits: [{ kind: "exited", worker: 0, code: 0 }],
+  });
+  const ready = drive.receive(
+    submit("twice", { gang: { accelerators: 6 }, taskCount: 2 }),
+    submit("long", { gang: { accelerators: 4 }, walltimeMs: 7_200_000, preemptible: true }),
+  );
+  return { engine: drive.engine, ready };
+}
+
 const attemptOf = (world: World, id: string) => {
   const found = world.state.attempts.get(attemptId(id));
   if (found === undefined) throw new Error(`no attempt ${id}`);
@@ -210,6 +235,16 @@ describe("checkBatch", () => {
     expect(bent(without("evictionPlanned"))).toMatch(/w2.1 is evicted and no plan names it/);
     expect(bent(without("gangShrinkRequested"))).toMatch(/w2.1 is a victim and is not asked to leave/);
     expect(bent(without("placePromised"))).toMatch(/work was evicted for w3 task 0, which got no place/);
+  });
+
+  it("finds a start that delays whoever is first by then, and not whoever comes first by a promise made later", () => {
+    const { engine, ready } = promisedAfterwards();
+    const events = ready.events.filter(({ kind }) => kind === "gangPlaced" || kind === "placePromised");
+    expect(events.map(({ kind }) => kind)).toEqual(["gangPlaced", "placePromised"]);
+    expect(checkBatch(engine.state, ready)).toEqual([]);
+    expect(checkBatch(engine.state, { ...ready, events: ready.events.toReversed() }).join("\n")).toMatch(
+      /w5.1 went past w4 and delayed its start from 30000 to 7200000 ms/,
+    );
   });
 
   it("finds victims that may not be taken", () => {

@@ -1,7 +1,8 @@
 /**
  * No start that went past the first of the queue delays its protected start (DESIGN §7.12): with what was started behind it taken
  * away again, it could start no earlier than it can now. Counted from the state after the batch, by when work is expected to end
- * and the second opinion on what fits; left aside is what that cannot tell, and batches in which places were taken otherwise.
+ * and the second opinion on what fits, with what was given or promised since taken back; left aside is what that cannot tell, and
+ * batches in which places were taken otherwise.
  */
 import type { Event } from "../events.ts";
 import type { AttemptId } from "../model/ids.ts";
@@ -29,16 +30,39 @@ export function checkProtectedStarts(
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
   if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
-  const started = events.flatMap((event) =>
-    event.kind === "gangPlaced" && !known.has(event.attemptId) ? [event.attemptId] : [],
-  );
-  const head = started.length === 0 ? null : firstOfLine(state, nowMs);
+  // Who was first may be promised its place afterwards, and is first no more: starts are judged as of the promise that follows them.
+  const since: Given[] = [];
+  let started: Given[] = [];
+  const judge = (): void => {
+    if (started.length > 0) checkStarts(findings, withoutGiven(state, since, nowMs), { started, nowMs });
+    since.push(...started);
+    started = [];
+  };
+  for (const event of events.toReversed()) {
+    if (event.kind === "gangPlaced" && !known.has(event.attemptId)) started.unshift(event);
+    if (event.kind !== "placePromised" || event.promise.growth) continue;
+    judge();
+    since.push(event.promise);
+  }
+  judge();
+}
+
+/** A place that a task was given or promised. */
+type Given = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
+
+/** `started`: what was started last, and nothing was promised meanwhile. */
+function checkStarts(
+  findings: Findings,
+  state: ReadonlyState,
+  { started, nowMs }: { readonly started: readonly Given[]; readonly nowMs: number },
+): void {
+  const head = firstOfLine(state, nowMs);
   if (head === null) return;
-  const isBehind = (id: AttemptId): boolean => {
-    const workload = state.workloads.get(state.attempts.get(id)?.workloadId as Workload["id"]);
+  const isBehind = ({ workloadId }: Given): boolean => {
+    const workload = state.workloads.get(workloadId);
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
-  const behind = new Set(started.filter(isBehind));
+  const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
   // By what was started behind it, somebody before it may have come to a limit of its team since.
   const before = without(state, behind);
   if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
@@ -73,6 +97,20 @@ function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): n
     if (feasibility(then).couldNow(requestOf(head))) return startMs;
   }
   return null;
+}
+
+/** As if these places had not been given yet: their tasks wait again. */
+function withoutGiven(state: ReadonlyState, given: readonly Given[], nowMs: number): ReadonlyState {
+  if (given.length === 0) return state;
+  const ids = new Set(given.map(({ attemptId }) => attemptId));
+  const workloads = new Map(state.workloads);
+  for (const { workloadId, task } of given) {
+    const workload = workloads.get(workloadId);
+    if (workload === undefined) continue;
+    workloads.set(workloadId, { ...workload, retries: [...workload.retries, { task, notBeforeMs: nowMs }] });
+  }
+  const promises = new Map([...state.promises].filter(([id]) => !ids.has(id)));
+  return Object.assign(Object.create(without(state, ids)) as ReadonlyState, { workloads, promises });
 }
 
 const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): ReadonlyState =>
