@@ -264,6 +264,19 @@ describe("checkBatch", () => {
     expect(bent(sound, richer)).toMatch(/w2.1 is reclaimed from a, which is within its guarantee/);
   });
 
+  it("finds victims of a team that holds no more than its own of the type asked for, and of what any type will do for", () => {
+    const limited = (h100: number, otherType: string) => (world: World) => {
+      const a = guaranteed("a", { accelerators: 4, cores: 0, memory: 0 });
+      world.state.teams.set(teamName("a"), { ...a, limit: { H100: h100 } });
+      Object.assign(world.state.nodes.get(nodeId("n2"))!, { acceleratorType: otherType });
+    };
+    const sound = (event: Event): readonly Event[] => [event];
+    const finding = /w2.1 is reclaimed from a, which is within its guarantee/;
+    expect(bent(sound, limited(3, "H100"))).toMatch(finding);
+    expect(bent(sound, limited(2, "H100"))).not.toMatch(finding);
+    expect(bent(sound, limited(2, "A100"))).toMatch(finding);
+  });
+
   it("finds workers that do not lie as they asked", () => {
     const wish = (wishes: object) => (world: World) => {
       const found = world.state.workloads.get(workloadId("w3"))!;

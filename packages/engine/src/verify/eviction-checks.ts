@@ -3,9 +3,11 @@
  * nobody was taken who might not be (DESIGN §7.8, and the rights that the policy and the work itself state).
  */
 import type { Event, PlannedVictim } from "../events.ts";
+import { typesOfGroup } from "../model/gang.ts";
 import type { AttemptId, TeamName } from "../model/ids.ts";
 import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
+import type { Amounts } from "../model/team.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
@@ -22,7 +24,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   for (const plan of plans) {
     const who = `${plan.workloadId} task ${plan.task}`;
     findings.expect(plan.victims.length > 0, () => `a plan for ${who} names no victims`);
-    findings.expect(hasPlace(plan, events), () => `work was evicted for ${who}, which got no place`);
+    findings.expect(placeGiven(plan, events) !== undefined, () => `work was evicted for ${who}, which got no place`);
     for (const victim of plan.victims) {
       findings.expect(!planned.has(victim.attemptId), () => `${victim.attemptId} is a victim twice in one batch`);
       planned.add(victim.attemptId);
@@ -40,12 +42,12 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   const [plan] = plans;
   if (plan === undefined || plans.length > 1 || plan.reason !== "reclaimed") return;
   if (rulesOf(state.policy).phases.includes("refill")) checkRefilled(findings, state, plan);
-  else checkClaims(findings, state, plan);
+  else checkClaims(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
 }
 
 /** After the plan, its beneficiary is placed, grown or promised a place. */
-function hasPlace(plan: Planned, events: readonly Event[]): boolean {
-  return events.slice(events.indexOf(plan)).some((event) => {
+function placeGiven(plan: Planned, events: readonly Event[]): Event | undefined {
+  return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
     if (event.kind === "placePromised") return event.promise.workloadId === plan.workloadId;
     return event.kind === "gangGrown" && event.attemptId.startsWith(`${plan.workloadId}.`);
@@ -112,12 +114,42 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 
+/** Resources, as teams name them, of which the plan's beneficiary asked for some: of types, those that it cannot do without. */
+function askedFor(state: ReadonlyState, plan: Planned, given: Event | undefined): readonly string[] {
+  const { spec } = state.workloads.get(plan.workloadId) ?? {};
+  if (spec === undefined) return [];
+  const all = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
+  const lists =
+    spec.gang.groups === undefined
+      ? [spec.gang.accelerators > 0 ? typesFor(state, spec, given) : []]
+      : spec.gang.groups.map((group) => (group.accelerators > 0 ? typesOfGroup(spec, group) : []));
+  return [...new Set([...all, ...lists.flatMap((types) => (types.length === 1 ? types : []))])];
+}
+
+/** Types of the fleet that it will do with; a gang that runs grows on its own. */
+function typesFor(
+  state: ReadonlyState,
+  { acceleratorTypes }: WorkloadSpec,
+  given: Event | undefined,
+): readonly string[] {
+  if (given?.kind === "placePromised" && given.promise.growth) return [given.promise.acceleratorType];
+  const grown = given?.kind === "gangGrown" ? state.attempts.get(given.attemptId) : undefined;
+  if (grown !== undefined) return [grown.acceleratorType];
+  const inFleet = new Set([...state.nodes.values()].map((node) => node.acceleratorType));
+  return [...inFleet].filter((type) => acceleratorTypes.length === 0 || acceleratorTypes.includes(type));
+}
+
+interface Claimed {
+  readonly plan: Planned;
+  readonly asked: readonly string[];
+}
+
 /**
  * Nothing is reclaimed from a side that keeps within its guarantee of all that is asked for, where the sides are the teams
  * below the lowest one that both lie below; nor from a team below the side that does, where those above it are guaranteed what
  * their teams are together. Where several plans were made, who held what in between is not known here.
  */
-function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): void {
+function checkClaims(findings: Findings, state: ReadonlyState, { plan, asked }: Claimed): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return;
   const own = new Set(withAncestors(state, spec.team));
@@ -127,7 +159,6 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
     if (attempt === undefined || workload === undefined || right !== undefined) continue;
     const gave = givenBy(state, { attempt, gang: workload.spec.gang, keeps });
-    const asked = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
     const [side, ...below] = withAncestors(state, workload.spec.team)
       .filter((team) => !own.has(team))
       .toReversed();
@@ -144,10 +175,10 @@ function checkClaims(findings: Findings, state: ReadonlyState, plan: Planned): v
     const first = below.findIndex((team) => !coversTeams(state, state.teams.get(team)?.parent ?? null, asked));
     for (const team of [side, ...(first < 0 ? below : below.slice(0, first))]) {
       const { guarantee } = state.teams.get(team) ?? {};
-      if (guarantee === undefined || !asked.every((resource) => resource in guarantee)) continue;
+      if (guarantee === undefined || !asked.every((resource) => isNamed(guarantee, resource))) continue;
       const isAbove = asked.some((resource) => {
-        const before = (held.get(team)?.get(resource) ?? 0) + (gave.get(resource) ?? 0);
-        return before > rightfulOf(state, team, resource);
+        const given = gave.get(resource) ?? 0;
+        return given > 0 && (held.get(team)?.get(resource) ?? 0) + given > rightfulOf(state, team, resource);
       });
       findings.expect(isAbove, () => `${attemptId} is reclaimed from ${team}, which is within its guarantee`);
     }
@@ -197,24 +228,28 @@ function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Pl
 function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
   const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
   const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
+  const isType = !ofAllTypes.has(resource);
   let guaranteed = guarantee[resource] ?? Number.POSITIVE_INFINITY;
   // Stated by type alone it is of those types; stated by number alone, of any.
-  if (!(resource in guarantee) && ofTypes.length > 0 && guarantee[ALL_ACCELERATORS] === undefined) {
-    if (resource === ALL_ACCELERATORS) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
-    else if (!ofAllTypes.has(resource)) guaranteed = 0;
+  if (!(resource in guarantee) && (isType || resource === ALL_ACCELERATORS)) {
+    if (isType) guaranteed = guarantee[ALL_ACCELERATORS] ?? (ofTypes.length > 0 ? 0 : guaranteed);
+    else if (ofTypes.length > 0) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
   }
   return Math.min(guaranteed, limit[resource] ?? Number.POSITIVE_INFINITY);
 }
 
 const ofAllTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
 
-/** Whether all teams below one state what they are guaranteed, together no more than it is itself. */
+/** Whether a guarantee says how much of the resource: of a type also by the number of accelerators of any. */
+const isNamed = (guarantee: Amounts, resource: string): boolean =>
+  resource in guarantee || (!ofAllTypes.has(resource) && ALL_ACCELERATORS in guarantee);
+
+/** Whether all teams below one state what they are guaranteed, together no more than what is rightfully its own. */
 function coversTeams(state: ReadonlyState, above: TeamName | null, resources: readonly string[]): boolean {
-  const guarantee = above === null ? undefined : state.teams.get(above)?.guarantee;
   const below = [...state.teams.values()].filter(({ parent }) => parent === above);
   return resources.every((resource) => {
-    if (!below.every((team) => team.guarantee?.[resource] !== undefined)) return false;
-    const sum = below.reduce((total, team) => total + (team.guarantee?.[resource] as number), 0);
-    return guarantee === undefined || sum <= (guarantee[resource] ?? Number.POSITIVE_INFINITY);
+    if (!below.every(({ guarantee = {} }) => isNamed(guarantee, resource))) return false;
+    const sum = below.reduce((total, { name }) => total + rightfulOf(state, name, resource), 0);
+    return above === null || sum <= rightfulOf(state, above, resource);
   });
 }
