@@ -205,7 +205,7 @@ export const whatIfQuestion = z
       .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))
       .max(100)
       .default([])
-      .meta({ description: "Nodes in every way like one that is there." }),
+      .meta({ description: "Nodes in every way like one that is there; what is said of one node twice adds up." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Teams as they would be defined." }),
     policy: policyChoice.optional().meta({ description: "Left out: the one in force." }),
   })
@@ -218,6 +218,7 @@ const courseSample = z
     usableAccelerators: count,
     waitingWorkloads: count,
     waitingAccelerators: z.number(),
+    startedWorkloads: count.meta({ description: "Of what waits at the beginning, what has started until then." }),
     heldByTeam: z.record(z.string(), z.number()),
   })
   .meta({ id: "CourseSample" });

@@ -2,6 +2,7 @@
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { WhatIfAnswer } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import { meanOf } from "./what-if-figures.ts";
 
 type Course = WhatIfAnswer["present"];
 
@@ -60,7 +61,5 @@ const courseView = ({ samples, evictions }: PlayedCourse): Course => ({
   evictions,
 });
 
-function meanText({ samples }: PlayedCourse): string {
-  const sum = samples.reduce((held, { heldAccelerators }) => held + heldAccelerators, 0);
-  return grouped(Math.round(sum / Math.max(1, samples.length)));
-}
+const meanText = (course: PlayedCourse): string =>
+  grouped(Math.round(meanOf(course, ({ heldAccelerators }) => heldAccelerators)));

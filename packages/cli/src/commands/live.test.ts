@@ -233,6 +233,25 @@ describe("looking", () => {
     expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
   });
 
+  it("shows the next hours beside what they would be", async () => {
+    await headroom(["run", "--name", "holds", "--gpus", "4", "--cores", "0", "--", "exec sleep 600"]);
+    await headroom(["run", "--name", "waits", "--gpus", "4", "--cores", "0", "--", "exec sleep 600"]);
+    const { stdout, code } = await headroom(["what-if", "--add", "here:1", "--add", "here", "--hours", "6"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^waiting, most {2,}1 {2,}0$/m);
+    expect(stdout).toMatch(/^ +IN +IN USE +OF +WAITING/m);
+    expect(stdout).toMatch(/^ *now +4 → 8 +4 → 12 +1 → 0 .* 0 → 1$/m);
+    expect(stdout.match(/^ *(?:now|\d+(?:h|m)(?:\d+m)?) .* → /gm)).toHaveLength(13);
+    expect(stdout).toMatch(/^default {2}gains /m);
+    expect(stdout).toMatch(/^waits .* earlier .* → now$/m);
+    for (const nothing of [[], ["--hours", "24"], ["--json"]])
+      expect(await headroom(["what-if", ...nothing])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("say what would be otherwise"),
+      });
+    await headroom(["stop", "waits", "holds"]);
+  });
+
   it("says when a node goes, and that it stays after all", async () => {
     const said = await headroom(["nodes", "notice", "here", "--in", "2h", "--reason", "spot reclaim"]);
     expect(said).toMatchObject({ code: 0, stdout: expect.stringMatching(/^here goes at \d{4}-.*Z; .*--withdraw/) });

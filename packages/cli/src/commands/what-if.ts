@@ -1,6 +1,5 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
-import { printable } from "../terminal.ts";
 
 interface Options {
   readonly lose?: readonly string[];
@@ -20,7 +19,11 @@ export const whatIfCommand = defineCommand<Options>({
     "  headroom what-if -f teams.yaml",
   options: [
     { flags: "--lose <node>", description: "without this node; repeatable", repeatable: true },
-    { flags: "--add <node:count>", description: "with so many more nodes like this one; repeatable", repeatable: true },
+    {
+      flags: "--add <node:count>",
+      description: "with so many more nodes like this one; repeatable, adds up",
+      repeatable: true,
+    },
     {
       flags: "--policy <preset or file>",
       description: "under another policy: a preset, or FILE.yaml",
@@ -31,28 +34,29 @@ export const whatIfCommand = defineCommand<Options>({
     jsonOption,
   ],
   async run(context, { options }) {
-    const client = await context.connect();
     const hours = Number(options.hours ?? "12");
     if (!(hours > 0 && hours <= 168)) throw new CliError("--hours must be a number up to 168", exitCode.usage);
+    const loseNodes = [...(options.lose ?? [])];
+    const addNodes = (options.add ?? []).map(addition);
     const { triedPolicy, triedTeams } = await import("../tried-change.ts");
     const { terminal } = context;
+    const teams = options.file === undefined ? [] : await triedTeams(options.file, terminal);
+    if (loseNodes.length + addNodes.length + teams.length === 0 && options.policy === undefined)
+      throw new CliError("say what would be otherwise: --lose, --add, --policy or -f with a team", exitCode.usage);
+    const client = await context.connect();
     const answer = await client.whatIf({
-      teams: options.file === undefined ? [] : await triedTeams(options.file, terminal),
+      teams,
       horizonMs: Math.round(hours * 3_600_000),
-      loseNodes: [...(options.lose ?? [])],
-      addNodes: (options.add ?? []).map(addition),
+      loseNodes,
+      addNodes,
       ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),
     });
     if (options.json === true) {
       context.print(JSON.stringify(answer, null, 2));
       return exitCode.ok;
     }
-    context.print(printable(answer.sentence));
-    for (const { name, team, presentAtMs, changedAtMs } of answer.moved.slice(0, 20)) {
-      const when = (atMs: number | null): string => (atMs === null ? "beyond" : new Date(atMs).toISOString());
-      context.print(`  ${printable(team)}/${printable(name)}: ${when(presentAtMs)} -> ${when(changedAtMs)}`);
-    }
-    if (answer.moved.length > 20) context.print(`  … and ${answer.moved.length - 20} more (--json has them)`);
+    const { whatIfTables } = await import("../output/what-if-text.ts");
+    context.print(...whatIfTables(answer, terminal.stdout, context.paint));
     return exitCode.ok;
   },
 });

@@ -14,6 +14,8 @@ export interface CourseSample {
   readonly usableAccelerators: number;
   readonly waitingWorkloads: number;
   readonly waitingAccelerators: number;
+  /** Of the work that waited at the beginning, what has started until then. */
+  readonly startedWorkloads: number;
   /** Accelerators by team, each with everything below it. */
   readonly heldByTeam: Readonly<Record<string, number>>;
 }
@@ -169,6 +171,7 @@ class CoursePlay {
       usableAccelerators: usable,
       waitingWorkloads: waiting.workloads,
       waitingAccelerators: waiting.accelerators,
+      startedWorkloads: this.#starts.size,
       heldByTeam,
     };
   }

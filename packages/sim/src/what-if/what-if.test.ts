@@ -3,6 +3,7 @@ import {
   commandId,
   createEngine,
   nodeId,
+  nodeLike,
   poolName,
   presets,
   siteName,
@@ -84,12 +85,30 @@ describe("what if", () => {
     const more = whatIf(busyEngine(), { ...nothing, addNodes: [{ like: "n1", count: 3 }] }, options);
     expect([...more.changed.starts.values()]).toEqual([1000, 1000, 1000]);
     expect(more.moved).toHaveLength(3);
-    expect(more.changed.samples[0]).toMatchObject({ heldAccelerators: 40, waitingWorkloads: 0 });
+    expect(more.changed.samples[0]).toMatchObject({ heldAccelerators: 40, waitingWorkloads: 0, startedWorkloads: 3 });
+    expect(more.present.samples[0]).toMatchObject({ heldAccelerators: 16, waitingWorkloads: 3, startedWorkloads: 0 });
+    expect(more.present.samples.at(-1)).toMatchObject({ startedWorkloads: 3 });
     const fewer = whatIf(busyEngine(), { ...nothing, loseNodes: ["n2"] }, options);
     expect(fewer.changed.samples[0]).toMatchObject({ usableAccelerators: 8 });
     for (const { presentAtMs, changedAtMs } of fewer.moved)
       expect(changedAtMs ?? Number.POSITIVE_INFINITY).toBeGreaterThan(presentAtMs ?? Number.POSITIVE_INFINITY);
     expect(fewer.moved.length).toBeGreaterThan(0);
+  });
+
+  it("adds up what is said of one node twice, and leaves nodes alone whose names it would give", () => {
+    const twice = [
+      { like: "n1", count: 1 },
+      { like: "n1", count: 1 },
+    ];
+    const usable = (engine: Engine): number | undefined =>
+      whatIf(engine, { ...nothing, addNodes: twice }, options).changed.samples[0]?.usableAccelerators;
+    expect(usable(busyEngine())).toBe(32);
+    const engine = busyEngine();
+    const known = engine.state.nodes.get(nodeId("n1"));
+    if (known === undefined) throw new Error("n1 is not there");
+    engine.receive([{ kind: "nodeSeen", node: { ...nodeLike(known, 0) } }], 1000);
+    engine.advance();
+    expect(usable(engine)).toBe(40);
   });
 
   it("takes another policy and other teams, and says what the engine refuses", () => {

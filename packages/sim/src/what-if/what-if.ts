@@ -11,7 +11,7 @@ import type { Course, CourseOptions } from "./course.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
-  /** So many nodes in every way like one that is there. */
+  /** So many nodes in every way like one that is there; what is said of one node twice adds up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
   /** Teams as they would be defined. */
   readonly teams: readonly Team[];
@@ -80,13 +80,25 @@ function inputsOf(engine: Engine, { loseNodes, addNodes, teams, policy }: WhatIf
   return [
     ...commands,
     ...loseNodes.map((id): Input => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "what if it were lost" })),
-    ...addNodes.flatMap(({ like, count }) => nodesLike(engine, like, count)),
+    ...[...countsByNode(addNodes)].flatMap(([like, count]) => nodesLike(engine, like, count)),
   ];
 }
 
-/** Nothing, where there is no such node. */
+/** A node that is named several times is copied as often as all of them say together. */
+function countsByNode(addNodes: WhatIfChange["addNodes"]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { like, count } of addNodes) counts.set(like, (counts.get(like) ?? 0) + count);
+  return counts;
+}
+
+/** Nothing, where there is no such node. Names that are taken are passed over. */
 function nodesLike({ state }: Engine, like: string, count: number): readonly Input[] {
   const known = state.nodes.get(nodeId(like));
   if (known === undefined) return [];
-  return Array.from({ length: count }, (_, index): Input => ({ kind: "nodeSeen", node: nodeLike(known, index) }));
+  const inputs: Input[] = [];
+  for (let index = 0; inputs.length < count; index++) {
+    const node = nodeLike(known, index);
+    if (!state.nodes.has(node.id)) inputs.push({ kind: "nodeSeen", node });
+  }
+  return inputs;
 }

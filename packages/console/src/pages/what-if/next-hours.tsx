@@ -1,5 +1,5 @@
 import type { WhatIfAnswer } from "@headroom/protocol";
-import { grouped } from "@headroom/views";
+import { grouped, teamShares } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -95,10 +95,7 @@ function Courses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
 const amount = (value: number): string => grouped(Math.round(value));
 
 /** Accelerators that each team holds on average. */
-function TeamShares({ answer: { present, changed } }: { readonly answer: WhatIfAnswer }): ReactElement {
-  const mean = ({ samples }: WhatIfAnswer["present"], team: string): number =>
-    samples.reduce((sum, { heldByTeam }) => sum + (heldByTeam[team] ?? 0), 0) / Math.max(1, samples.length);
-  const teams = Object.keys(present.samples[0]?.heldByTeam ?? {}).toSorted();
+function TeamShares({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   return (
     <Panel title="By team">
       <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Accelerators by team">
@@ -113,19 +110,16 @@ function TeamShares({ answer: { present, changed } }: { readonly answer: WhatIfA
             </tr>
           </thead>
           <tbody className="divide-y divide-line">
-            {teams.map((team) => {
-              const [before, after] = [mean(present, team), mean(changed, team)];
-              return (
-                <tr key={team}>
-                  <th scope="row" className="px-4 py-1.5 font-medium">
-                    {team}
-                  </th>
-                  <td className="px-4 py-1.5 text-right font-mono">{before.toFixed(1)}</td>
-                  <td className="px-4 py-1.5 text-right font-mono">{after.toFixed(1)}</td>
-                  <td className="px-4 py-1.5 text-right font-mono">{signed(after - before)}</td>
-                </tr>
-              );
-            })}
+            {teamShares(answer).map(({ team, presentMean, changedMean }) => (
+              <tr key={team}>
+                <th scope="row" className="px-4 py-1.5 font-medium">
+                  {team}
+                </th>
+                <td className="px-4 py-1.5 text-right font-mono">{presentMean.toFixed(1)}</td>
+                <td className="px-4 py-1.5 text-right font-mono">{changedMean.toFixed(1)}</td>
+                <td className="px-4 py-1.5 text-right font-mono">{signed(changedMean - presentMean)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
       </div>

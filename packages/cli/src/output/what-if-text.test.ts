@@ -1,0 +1,96 @@
+import type { WhatIfAnswer } from "@headroom/protocol";
+import { expect, it } from "vitest";
+import type { Paint } from "./style.ts";
+import { whatIfTables } from "./what-if-text.ts";
+
+const tagged: Paint = (tone, text) => (tone === "dim" || tone === "bold" ? text : `<${tone}>${text}</>`);
+const HOUR_MS = 3_600_000;
+
+type Course = WhatIfAnswer["present"];
+
+/** Of every hour: held, waiting, started so far. */
+const course = (usable: number, hours: readonly (readonly [number, number, number])[], evictions: number): Course => ({
+  samples: hours.map(([held, waiting, started], hour) => ({
+    atMs: hour * HOUR_MS,
+    heldAccelerators: held,
+    usableAccelerators: usable,
+    waitingWorkloads: waiting,
+    waitingAccelerators: waiting * 8,
+    startedWorkloads: started,
+    heldByTeam: { lab: held - 4, "a team": 4 },
+  })),
+  evictions,
+});
+
+const answer: WhatIfAnswer = {
+  fromMs: 0,
+  horizonMs: 2 * HOUR_MS,
+  stepMs: HOUR_MS,
+  present: course(
+    16,
+    [
+      [16, 3, 0],
+      [16, 3, 0],
+      [16, 1, 2],
+    ],
+    0,
+  ),
+  changed: course(
+    32,
+    [
+      [32, 1, 2],
+      [32, 0, 3],
+      [24.5, 0, 3],
+    ],
+    1,
+  ),
+  earlierCount: 3,
+  laterCount: 0,
+  moved: [
+    { workloadId: "w1", name: "one", team: "lab", presentAtMs: 2 * HOUR_MS, changedAtMs: 0 },
+    { workloadId: "w2", name: "two", team: "lab", presentAtMs: null, changedAtMs: HOUR_MS },
+  ],
+  sentence: "In the next 2 h: so it is.",
+};
+
+it("shows both courses beside each other: in all, hour by hour, team by team, start by start", () => {
+  expect(whatIfTables(answer, { columns: undefined }, tagged)).toEqual([
+    "1970-01-01T00:00:00Z to 1970-01-01T02:00:00Z",
+    "In the next 2 h: so it is.",
+    "",
+    "                                   AS THINGS ARE  WITH THE CHANGE",
+    "accelerators in use, mean                     16             29.5",
+    "accelerators that take work, mean             16               32",
+    "waiting, mean                                2.3              0.3",
+    "waiting, most                                  3                1",
+    "waited in all, workload hours                4.7              0.7",
+    "started of what waits                          2                3",
+    "evictions                                      0                1",
+    "",
+    " IN     IN USE       OF  WAITING  THEY ASK FOR  STARTED",
+    "now    16 → 32  16 → 32    3 → 1        24 → 8    0 → 2",
+    " 1h    16 → 32  16 → 32    3 → 0        24 → 0    0 → 1",
+    " 2h  16 → 24.5  16 → 32    1 → 0         8 → 0    2 → 0",
+    "",
+    "TEAM           ACCELERATORS, MEAN  DIFFERENCE",
+    "lab     <green>gains</>           12 → 25.5       <green>+13.5</>",
+    "a team  same                4 → 4           0",
+    "",
+    "WORKLOAD  TEAM                   STARTS",
+    "one       lab   <green>earlier</>     in 2h → now",
+    "two       lab   <green>earlier</>  beyond → in 1h",
+  ]);
+});
+
+it("shows a dozen rows of a long time, and says so where nothing moves", () => {
+  const day = course(
+    8,
+    Array.from({ length: 97 }, (_, hour) => [8, 0, hour] as const),
+    0,
+  );
+  const lines = whatIfTables({ ...answer, present: day, changed: day, moved: [] }, { columns: undefined }, tagged);
+  const hours = lines.filter((line) => /^ *(now|\d+[dh])/.test(line));
+  expect(hours).toHaveLength(13);
+  expect(hours.at(-1)).toMatch(/^ +4d .* 8 → 8$/);
+  expect(lines.at(-1)).toBe("Everything that waits starts when it starts as things are.");
+});

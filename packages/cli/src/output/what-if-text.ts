@@ -1,0 +1,123 @@
+/** The next hours beside what they would be, as tables. */
+import type { WhatIfAnswer } from "@headroom/protocol";
+import { grouped, meanOf, teamShares, type TeamShare } from "@headroom/views";
+import { printable, type Sink } from "../terminal.ts";
+import { instant, shortDuration } from "./amounts.ts";
+import type { Paint, Tone } from "./style.ts";
+import { tableLines, type Cell } from "./table.ts";
+
+/** What fits a screen; `--json` has every sample, team and start. */
+const TIMES_SHOWN = 12;
+const ROWS_MAX = 20;
+const HOUR_MS = 3_600_000;
+
+type Course = WhatIfAnswer["present"];
+type Sample = Course["samples"][number];
+type Look = { readonly sink: Pick<Sink, "columns">; readonly paint: Paint };
+
+const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
+
+export function whatIfTables(answer: WhatIfAnswer, sink: Pick<Sink, "columns">, paint: Paint): string[] {
+  const look = { sink, paint };
+  return [
+    `${instant(answer.fromMs)} to ${instant(answer.fromMs + answer.horizonMs)}`,
+    printable(answer.sentence),
+    ...wholeLines(answer, look),
+    ...timeLines(answer, look),
+    ...teamLines(answer, look),
+    ...startLines(answer, look),
+  ];
+}
+
+/** `12`, `1,204.5`: work may hold shares of an accelerator. */
+const amount = (value: number): string => grouped(tenths(value));
+
+const tenths = (value: number): number => Math.round(value * 10) / 10;
+
+const figures: readonly (readonly [string, (course: Course, answer: WhatIfAnswer) => number])[] = [
+  ["accelerators in use, mean", (course) => meanOf(course, ({ heldAccelerators }) => heldAccelerators)],
+  ["accelerators that take work, mean", (course) => meanOf(course, ({ usableAccelerators }) => usableAccelerators)],
+  ["waiting, mean", (course) => meanOf(course, ({ waitingWorkloads }) => waitingWorkloads)],
+  ["waiting, most", ({ samples }) => Math.max(0, ...samples.map(({ waitingWorkloads }) => waitingWorkloads))],
+  [
+    "waited in all, workload hours",
+    (course, { horizonMs }) => (meanOf(course, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
+  ],
+  ["started of what waits", ({ samples }) => samples.at(-1)?.startedWorkloads ?? 0],
+  ["evictions", ({ evictions }) => evictions],
+];
+
+function wholeLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
+  const rows = figures.map(([name, figure]) => [
+    name,
+    amount(figure(answer.present, answer)),
+    amount(figure(answer.changed, answer)),
+  ]);
+  return ["", ...tableLines([{ title: "" }, right("AS THINGS ARE"), right("WITH THE CHANGE")], rows, sink, paint)];
+}
+
+/** Both courses at the same times; what started since the row above. */
+function timeLines({ present, changed, stepMs }: WhatIfAnswer, { sink, paint }: Look): string[] {
+  const count = Math.min(present.samples.length, changed.samples.length);
+  const stride = Math.max(1, Math.ceil((count - 1) / TIMES_SHOWN));
+  const rows: (Cell | string)[][] = [];
+  for (let index = 0; index < count; index += stride) {
+    const pair = (figure: (sample: Sample) => number): string =>
+      [present, changed].map(({ samples }) => amount(figure(samples[index] as Sample))).join(" → ");
+    const started = [present, changed].map(({ samples }) => {
+      const before = samples[index - stride]?.startedWorkloads ?? 0;
+      return amount((samples[index] as Sample).startedWorkloads - before);
+    });
+    rows.push([
+      index === 0 ? "now" : shortDuration(index * stepMs),
+      pair(({ heldAccelerators }) => heldAccelerators),
+      pair(({ usableAccelerators }) => usableAccelerators),
+      pair(({ waitingWorkloads }) => waitingWorkloads),
+      pair(({ waitingAccelerators }) => waitingAccelerators),
+      started.join(" → "),
+    ]);
+  }
+  const columns = ["IN", "IN USE", "OF", "WAITING", "THEY ASK FOR", "STARTED"].map(right);
+  return ["", ...tableLines(columns, rows, sink, paint)];
+}
+
+/** Those that gain or lose most first. */
+function teamLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
+  const difference = ({ presentMean, changedMean }: TeamShare): number =>
+    tenths(tenths(changedMean) - tenths(presentMean));
+  const teams = teamShares(answer).toSorted(
+    (one, other) => Math.abs(difference(other)) - Math.abs(difference(one)) || (one.team < other.team ? -1 : 1),
+  );
+  const rows = teams.slice(0, ROWS_MAX).map((share): (Cell | string)[] => {
+    const gained = difference(share);
+    const tone: Tone = gained > 0 ? "green" : gained < 0 ? "red" : "dim";
+    const outcome = gained > 0 ? "gains" : gained < 0 ? "loses" : "same";
+    return [
+      { text: share.team, tone: "bold" },
+      { text: outcome, tone },
+      `${amount(share.presentMean)} → ${amount(share.changedMean)}`,
+      { text: `${gained > 0 ? "+" : ""}${amount(gained)}`, tone },
+    ];
+  });
+  const columns = [{ title: "TEAM", minWidth: 8 }, { title: "" }, right("ACCELERATORS, MEAN"), right("DIFFERENCE")];
+  return ["", ...tableLines(columns, rows, sink, paint), ...more(teams.length)];
+}
+
+function startLines({ moved, fromMs, earlierCount, laterCount }: WhatIfAnswer, { sink, paint }: Look): string[] {
+  if (moved.length === 0) return ["", "Everything that waits starts when it starts as things are."];
+  const when = (atMs: number | null): string =>
+    atMs === null ? "beyond" : atMs <= fromMs ? "now" : `in ${shortDuration(atMs - fromMs)}`;
+  const rows = moved.slice(0, ROWS_MAX).map(({ name, team, presentAtMs, changedAtMs }): (Cell | string)[] => {
+    const isEarlier = (changedAtMs ?? Number.POSITIVE_INFINITY) < (presentAtMs ?? Number.POSITIVE_INFINITY);
+    return [
+      { text: name, tone: "bold" },
+      team,
+      isEarlier ? { text: "earlier", tone: "green" } : { text: "later", tone: "red" },
+      `${when(presentAtMs)} → ${when(changedAtMs)}`,
+    ];
+  });
+  const columns = [{ title: "WORKLOAD", minWidth: 8 }, { title: "TEAM", minWidth: 6 }, { title: "" }, right("STARTS")];
+  return ["", ...tableLines(columns, rows, sink, paint), ...more(earlierCount + laterCount)];
+}
+
+const more = (count: number): string[] => (count > ROWS_MAX ? [`… and ${count - ROWS_MAX} more`] : []);

@@ -1,0 +1,27 @@
+/** What two courses of the next hours come to, team by team: the same figures on the command line and in the console. */
+import type { WhatIfAnswer } from "@headroom/protocol";
+
+export interface TeamShare {
+  readonly team: string;
+  /** Accelerators on average over the horizon, with everything below the team. */
+  readonly presentMean: number;
+  readonly changedMean: number;
+}
+
+/** By name; with the teams that only the change has. */
+export function teamShares({ present, changed }: Pick<WhatIfAnswer, "present" | "changed">): TeamShare[] {
+  const names = [present, changed].flatMap(({ samples }) => Object.keys(samples[0]?.heldByTeam ?? {}));
+  return [...new Set(names)].toSorted().map((team) => ({
+    team,
+    presentMean: meanOf(present, ({ heldByTeam }) => heldByTeam[team] ?? 0),
+    changedMean: meanOf(changed, ({ heldByTeam }) => heldByTeam[team] ?? 0),
+  }));
+}
+
+/** Over the samples of a course, which stand at even steps. */
+export function meanOf<Sample>(
+  { samples }: { readonly samples: readonly Sample[] },
+  figure: (sample: Sample) => number,
+): number {
+  return samples.reduce((sum, sample) => sum + figure(sample), 0) / Math.max(1, samples.length);
+}
