@@ -53,6 +53,7 @@ export { findWaste } from "./explain/waste.ts";
 export type { Waste } from "./explain/waste.ts";
 export { foreseeDefragmentation } from "./explain/defragmentation.ts";
 export type { DefragmentationForecast } from "./explain/defragmentation.ts";
+export { awaitedFirst } from "./decide/apply-documents.ts";
 export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
 export { windowUse } from "./explain/window-use.ts";

@@ -28,6 +28,20 @@ function receive(engine: Engine, inputs: readonly Input[]): JournalGroup[] {
 }
 
 describe("bounds", () => {
+  it("a pipeline may be longer than calls go deep: who waits for an end that never comes is over, to the last", () => {
+    const engine = createEngine();
+    const length = 20_000;
+    const chain = Array.from({ length }, (_, index) => {
+      const after = index === 0 ? {} : { after: [{ workload: `w${index}`, on: "ok" as const }] };
+      return command({ kind: "submitWorkload", spec: { ...spec(`link-${index}`), ...after } });
+    });
+    receive(engine, chain);
+    receive(engine, [stop(1)]);
+    const phases = [...engine.state.workloads.values()].map(({ phase }) => phase);
+    expect(phases).toHaveLength(ENDED_WORKLOADS_KEPT < length ? ENDED_WORKLOADS_KEPT : length);
+    expect(new Set(phases)).toEqual(new Set(["cancelled"]));
+  });
+
   it("ended workloads are kept up to a number, newest ends first, live and after a restart", () => {
     const engine = createEngine();
     const count = ENDED_WORKLOADS_KEPT + 50;

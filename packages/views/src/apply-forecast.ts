@@ -1,5 +1,5 @@
 /** The dry run of `apply` with what would become of the work that it would create. */
-import { forkEngine, planApply } from "@headroom/engine";
+import { awaitedFirst, forkEngine, planApply } from "@headroom/engine";
 import type { ApplyDocuments, Engine, Rejection, WorkloadId } from "@headroom/engine";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
 import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./outlook-view.ts";
@@ -12,7 +12,7 @@ export type ApplyForecastView =
 /** Each takes tens of rounds on forks. */
 const FORECASTS_MAX = 20;
 
-/** Each workload is judged after what is declared beside it and the workloads before it; one estimate is made for all of them. */
+/** Each workload is judged after what is declared beside it and the workloads recorded before it; one estimate is made for all of them. */
 export function applyForecastView(
   engine: Engine,
   { documents, actor }: { readonly documents: ApplyDocuments; readonly actor: string },
@@ -27,7 +27,8 @@ export function applyForecastView(
   // The workloads come last, in their order.
   const first = planned.changes.length - documents.workloads.length;
   const told = new Map<number, { readonly forecast: SubmissionForecast; readonly id: WorkloadId | null }>();
-  for (const [index, spec] of documents.workloads.entries()) {
+  for (const spec of awaitedFirst(documents.workloads)) {
+    const index = documents.workloads.indexOf(spec);
     if (planned.changes[first + index]?.action === "unchanged" || told.size >= FORECASTS_MAX) continue;
     const view = verdictBefore(fork, { spec, actor });
     if (view.kind === "refused") continue;

@@ -102,7 +102,7 @@ function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Facts): boolean {
   return entry.nodes?.some((node) => node === nodeId) === true || (entry.kind === "maintenance" && entry.pool === pool);
 }
 
-/** The first `after` that names what is not there, nor comes before it in the documents; of a circle that of the first in it. */
+/** The first `after` that names what is not there, nor comes with it in the documents; of a circle that of the first in it. */
 function placeOfAfter({ name, artifact, cycle }: Facts, loaded: readonly LoadedDocument[]): string[] {
   const works = loaded.flatMap(({ document, placeText }) =>
     document.kind === "workload" ? [{ spec: document.spec, placeText }] : [],
@@ -111,15 +111,13 @@ function placeOfAfter({ name, artifact, cycle }: Facts, loaded: readonly LoadedD
     const first = works.find(({ spec }) => spec.name === cycle[0] && spec.after !== undefined);
     return first === undefined ? [] : [first.placeText(["after"])];
   }
-  for (const [position, { spec, placeText }] of works.entries()) {
+  for (const { spec, placeText } of works) {
     const index = (spec.after ?? []).findIndex((each) =>
       "artifact" in each
         ? each.artifact === artifact && (each.workload ?? each.artifact) === name
         : artifact === undefined && each.workload === name,
     );
-    const comes = works
-      .slice(0, position)
-      .some((earlier) => earlier.spec.team === spec.team && earlier.spec.name === name);
+    const comes = works.some((other) => other.spec.team === spec.team && other.spec.name === name);
     if (index >= 0 && !comes) return [placeText(["after", index])];
   }
   return [];

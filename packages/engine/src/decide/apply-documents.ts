@@ -8,11 +8,12 @@ import type { PoolName, TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { ApplyChange, Rejection } from "../replies.ts";
+import type { IndexedWindow } from "../state/calendar-index.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import { knownEntry } from "../state/past-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../state/world.ts";
-import { calendarObjection, recordEntry } from "./calendar.ts";
+import { calendarObjection, plannedWindow, recordEntry } from "./calendar.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { recordSchedule, scheduleObjection } from "./schedules.ts";
@@ -54,8 +55,10 @@ export function apply(batch: Batch, command: Apply): Decision {
       recordSchedule(batch, schedule, command.actor),
     );
   const newest = newestNamed(batch.world, command.workloads);
-  for (const spec of command.workloads)
-    changes.push(applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
+  const applied = new Map<WorkloadSpec, ApplyChange>();
+  for (const spec of awaitedFirst(command.workloads))
+    applied.set(spec, applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
+  for (const spec of command.workloads) changes.push(applied.get(spec) as ApplyChange);
   return done({ kind: "applied", changes });
 }
 
@@ -200,10 +203,12 @@ function hasParts(state: ReadonlyState, pool: PoolName): boolean {
 }
 
 function calendarObjections(world: World, documents: ApplyDocuments, nowMs: number): Rejection | null {
+  const planned = new Map<string, IndexedWindow>();
   for (const entry of documents.calendar ?? []) {
-    const isThere = actionOf(knownEntry(world.state, entry), entry) === "unchanged";
-    const objection = isThere ? null : calendarObjection(world, entry, { documents, nowMs });
+    if (actionOf(knownEntry(world.state, entry), entry) === "unchanged") continue;
+    const objection = calendarObjection(world, entry, { documents, nowMs, planned });
     if (objection !== null) return objection;
+    if (entry.kind !== "tariff") planned.set(entry.name, plannedWindow(world, entry, planned));
   }
   for (const schedule of documents.schedules ?? []) {
     const objection = scheduleObjection(world, schedule, documents);
@@ -248,39 +253,81 @@ function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]):
 function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
   const newest = newestNamed(world, workloads);
-  for (const [index, spec] of workloads.entries()) {
+  const awaited = awaitedAmong(workloads);
+  const submitted = new Set<WorkloadSpec>();
+  const objectionTo = (spec: WorkloadSpec): Rejection | null => {
+    // What it waits for may come with it.
+    const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
+    const objection = submissionObjection(world, after === undefined ? spec : { ...spec, after }, known);
+    return objection === null ? null : withCycle(objection, spec, awaited);
+  };
+  for (const spec of awaitedFirst(workloads)) {
     const last = newest.get(nameOf(spec));
     // What is there already is not taken in again, so nothing can be held against it.
     if (workActionOf(last, spec) === "unchanged") continue;
-    const objection = submissionObjection(world, withoutEarlier(spec, workloads.slice(0, index)), known);
-    if (objection !== null) return withCycle(objection, spec, workloads);
+    const objection = objectionTo(spec);
+    if (objection?.code === "unknownDependency" && objection.cycle !== undefined) {
+      // Of a circle that one is told which stands first in the set.
+      const { cycle } = objection;
+      const first = workloads.find(({ team, name }) => team === spec.team && cycle.includes(name));
+      return (first === undefined ? null : objectionTo(first)) ?? objection;
+    }
+    if (objection !== null) return objection;
+    submitted.add(spec);
     if (last !== undefined && last.endedAtMs === null)
       return { code: "workloadActive", workloadId: last.id, name: spec.name };
   }
   return null;
 }
 
-/** What work waits for may come with it, before it in the set. */
-function withoutEarlier(spec: WorkloadSpec, earlier: readonly WorkloadSpec[]): WorkloadSpec {
-  if (spec.after === undefined || earlier.length === 0) return spec;
-  return { ...spec, after: spec.after.filter((each) => !earlier.some((other) => isMeant(spec, each, other))) };
+/** Other work of the set that one of the things may be which work waits for. */
+type AwaitedAmong = (spec: WorkloadSpec, each: AfterSpec) => readonly WorkloadSpec[];
+
+function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
+  const byName = new Map(workloads.map((spec) => [nameOf(spec), spec]));
+  const producers = Map.groupBy(
+    workloads.flatMap((spec) => (spec.produces ?? []).map((artifact) => ({ key: `${spec.team} ${artifact}`, spec }))),
+    ({ key }) => key,
+  );
+  return ({ team }, each) => {
+    const named = each.workload === undefined ? undefined : byName.get(`${team} ${each.workload}`);
+    if (!("artifact" in each)) return named === undefined ? [] : [named];
+    const made = (producers.get(`${team} ${each.artifact}`) ?? []).map(({ spec }) => spec);
+    return each.workload === undefined ? made : made.filter((spec) => spec === named);
+  };
 }
 
-/** Whether other work of the set is what `each` of the work waits for. */
-function isMeant({ team }: WorkloadSpec, each: AfterSpec, other: WorkloadSpec): boolean {
-  if (other.team !== team || (each.workload ?? other.name) !== other.name) return false;
-  return !("artifact" in each) || other.produces?.includes(each.artifact) === true;
+/** In the order of the set, but what work waits for before it, wherever it stands; what waits for itself in a circle as it stands. */
+export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<WorkloadSpec> {
+  if (!workloads.some(({ after }) => after !== undefined)) return workloads;
+  const awaited = awaitedAmong(workloads);
+  const ordered = new Set<WorkloadSpec>();
+  const entered = new Set<WorkloadSpec>();
+  for (const first of workloads) {
+    // A pipeline may be longer than calls go deep.
+    const path = [first];
+    for (let spec = path.at(-1); spec !== undefined; spec = path.at(-1)) {
+      const own = spec;
+      const next = entered.has(own) ? [] : (own.after ?? []).flatMap((each) => awaited(own, each));
+      const ahead = next.filter((other) => !entered.has(other) && other !== own);
+      entered.add(own);
+      if (ahead.length > 0) path.push(...ahead.toReversed());
+      else {
+        path.pop();
+        ordered.add(own);
+      }
+    }
+  }
+  return ordered;
 }
 
 /** What is not there yet, because it waits for this in turn, is told as the circle that it is. */
-function withCycle(objection: Rejection, spec: WorkloadSpec, workloads: readonly WorkloadSpec[]): Rejection {
+function withCycle(objection: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
   if (objection.code !== "unknownDependency") return objection;
-  const awaited = (of: WorkloadSpec): readonly WorkloadSpec[] =>
-    workloads.filter((other) => (of.after ?? []).some((each) => isMeant(of, each, other)));
   const from = new Map<WorkloadSpec, WorkloadSpec>();
   const reached = [spec];
   for (const each of reached) {
-    for (const other of awaited(each)) {
+    for (const other of (each.after ?? []).flatMap((one) => awaited(each, one))) {
       if (other === spec) {
         const cycle = [spec.name];
         for (let at: WorkloadSpec | undefined = each; at !== undefined && at !== spec; at = from.get(at))

@@ -10,17 +10,29 @@ import { nextDueMs } from "../recurrence/due.ts";
 import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { workloadOf } from "../state/entities.ts";
 import { isNoticeName } from "../state/notices.ts";
+import { indexedWindow } from "../state/calendar-index.ts";
+import type { IndexedWindow } from "../state/calendar-index.ts";
+import { invariant } from "../state/invariant.ts";
 import type { World } from "../state/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
 type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams">;
 
+interface EntryWith {
+  readonly documents: Documents;
+  readonly nowMs: number;
+  /** Windows that are recorded before it, by name. */
+  readonly planned: Planned;
+}
+
+export type Planned = ReadonlyMap<string, IndexedWindow>;
+
 /** What speaks against an entry beside the documents that come with it; `null`: nothing. */
 export function calendarObjection(
   world: World,
   entry: CalendarEntry,
-  { documents: { sites, pools, teams }, nowMs }: { readonly documents: Documents; readonly nowMs: number },
+  { documents: { sites, pools, teams }, nowMs, planned }: EntryWith,
 ): Rejection | null {
   const { state } = world;
   if (isNoticeName(entry.name)) return { code: "reservedName", name: entry.name };
@@ -36,7 +48,7 @@ export function calendarObjection(
     return { code: "unknownTeam", team };
   const over = overObjection(entry, nowMs);
   if (over !== null || accelerators === undefined) return over;
-  const { availableCount, nodes } = choose(world, entry, accelerators);
+  const { availableCount, nodes } = choose(world, { entry, wantedCount: accelerators, planned });
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
@@ -46,10 +58,23 @@ const overObjection = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | 
 
 export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
   const amount = entry.kind === "reservation" ? entry.accelerators : undefined;
-  const chosen = amount === undefined || entry.kind === "tariff" ? null : choose(batch.world, entry, amount).nodes;
+  const chosen = entry.kind === "tariff" ? null : chosenNodes(batch.world, entry, NOTHING_PLANNED);
+  invariant(amount === undefined || chosen !== null, `nothing is left for the reservation ${entry.name}`);
   const nodes = chosen === null ? {} : { nodes: chosen };
   batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor, ...nodes });
 }
+
+const NOTHING_PLANNED: Planned = new Map();
+
+/** What a window will close once it is recorded after those that are planned. */
+export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
+  indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
+
+/** Those that a reservation by amount is given; `null`: it names its own, or there are not enough. */
+const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonly NodeId[] | null =>
+  entry.kind === "maintenance" || entry.accelerators === undefined
+    ? null
+    : choose(world, { entry, wantedCount: entry.accelerators, planned }).nodes;
 
 /** Its site must exist, and it must hold some day. */
 function tariffObjection({ state }: World, { name, site, when }: Tariff, sites: Documents["sites"]): Rejection | null {
@@ -64,10 +89,17 @@ interface Chosen {
   readonly availableCount: number;
 }
 
+interface Wanted {
+  readonly entry: TimeWindow;
+  readonly wantedCount: number;
+  readonly planned: Planned;
+}
+
 /** Nodes for which nothing else is planned then; first those on which nothing of others is expected to run any more. */
-function choose(world: World, entry: TimeWindow, wantedCount: number): Chosen {
+function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
+  const others = [...world.calendar.windows.filter(({ window }) => !planned.has(window.name)), ...planned.values()];
   const taken = new Set(
-    world.calendar.windows
+    others
       .filter(({ window }) => window.name !== entry.name && overlap(window, entry))
       .flatMap(({ nodes }) => [...nodes]),
   );

@@ -69,19 +69,25 @@ function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): 
 /** Work that waits for an end which came out otherwise will never start: it ends, and so does what waits for it in turn. */
 export function endHopeless(batch: Batch, ended: Workload, dependents: readonly WorkloadId[]): void {
   const { world } = batch;
-  for (const id of dependents) {
+  // A pipeline may be longer than calls go deep.
+  const due: { readonly after: WorkloadId; readonly id: WorkloadId }[] = [];
+  const add = (after: WorkloadId, ids: Iterable<WorkloadId>): void => {
+    for (const id of Array.from(ids).toReversed()) due.push({ after, id });
+  };
+  add(ended.id, dependents);
+  for (let next = due.pop(); next !== undefined; next = due.pop()) {
+    const { after, id } = next;
     const dependent = world.state.workloads.get(id);
-    const wait = dependent?.waitsFor?.find(({ workloadId }) => workloadId === ended.id);
+    const wait = dependent?.waitsFor?.find(({ workloadId }) => workloadId === after);
     if (dependent === undefined || dependent.endedAtMs !== null || wait === undefined) continue;
-    const next = [...(world.dependents.get(id) ?? [])];
+    add(id, world.dependents.get(id) ?? []);
     batch.emit({
       kind: "workloadEnded",
       version: 1,
       atMs: batch.nowMs,
       workloadId: id,
       phase: "cancelled",
-      reason: { kind: "dependencyNotMet", workloadId: ended.id, on: wait.on },
+      reason: { kind: "dependencyNotMet", workloadId: after, on: wait.on },
     });
-    endHopeless(batch, dependent, next);
   }
 }

@@ -15,6 +15,8 @@ import { PowerOutlook } from "../off-peak/power-outlook.ts";
 import { figuresAt } from "../off-peak/tariffs.ts";
 import type { Engine } from "../ready.ts";
 import { predictsRuns } from "../past/run-times.ts";
+import { findBesideStarts } from "../schedule/backfill/beside-starts.ts";
+import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { findPlacement } from "../schedule/place.ts";
 import { predictionOf } from "../schedule/start.ts";
 import { emptyFleetWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
@@ -156,10 +158,11 @@ function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): Blocke
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
 function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
   const expectedEndMs = nowMs + found.durationMs;
-  const other = world.reservations.find(
+  const starts = world.reservations.filter(
     ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
   );
-  return other === undefined
+  const other = firstInTheWay(world, found, starts);
+  return other === null
     ? null
     : {
         kind: "reservation",
@@ -168,6 +171,18 @@ function explainReservation(world: World, found: PlacementClass, nowMs: number):
         expectedEndMs,
         ...predictionOf(world, found),
       };
+}
+
+/** Beside those before it there is room, and with it there is none; the first, where all of them together are not in the way now. */
+function firstInTheWay(world: World, found: PlacementClass, starts: readonly Reservation[]): Reservation | null {
+  if (starts.length > 1 && findBesideStarts(world, found, starts) !== null) return starts[0] as Reservation;
+  let beside = 0;
+  for (let upTo = starts.length; upTo - beside > 1;) {
+    const middle = (beside + upTo) >> 1;
+    if (findBesideStarts(world, found, starts.slice(0, middle)) === null) upTo = middle;
+    else beside = middle;
+  }
+  return starts[beside] ?? null;
 }
 
 function explainBackoff(workload: Workload): Verdict {

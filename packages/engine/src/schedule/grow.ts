@@ -7,9 +7,9 @@ import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import { mayEvict } from "../policy/rules.ts";
-import { Ledger } from "../state/ledger.ts";
 import { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { findBesideStarts } from "./backfill/beside-starts.ts";
 import { expectedEndMs } from "./backfill/expected-duration.ts";
 import type { Placement } from "./request.ts";
 import { growingAttempt, wholeNeeded } from "./request.ts";
@@ -87,12 +87,6 @@ function placeBesideReservations({ world, nowMs }: Batch, found: PlacementClass)
   const { spec } = found;
   // Never before the next instant: what runs over its time ends at any moment.
   const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
-  const ledger = new Ledger(world);
-  try {
-    for (const reserved of reservations)
-      if (reserved.startMs < endMs) ledger.occupy(reserved.found, reserved.placement);
-    return findPlacement(world, found);
-  } finally {
-    ledger.rollback();
-  }
+  const starts = reservations.filter(({ startMs }) => startMs < endMs);
+  return findBesideStarts(world, found, starts);
 }

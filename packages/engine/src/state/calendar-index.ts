@@ -8,6 +8,18 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
+/** A window with its nodes; `chosen`: those that a reservation by amount was given. */
+export function indexedWindow(
+  { nodes }: Pick<State, "nodes">,
+  window: TimeWindow,
+  chosen: readonly NodeId[] | undefined,
+): IndexedWindow {
+  const named = new Set(chosen ?? window.nodes ?? []);
+  if (window.kind === "maintenance" && window.pool !== undefined)
+    for (const { id, pool } of nodes.values()) if (pool === window.pool) named.add(id);
+  return { window, nodes: named };
+}
+
 /** Whose placement is asked about. */
 export interface Asking {
   readonly team: TeamName;
@@ -32,13 +44,9 @@ export class CalendarIndex {
   rebuild(): void {
     const { calendar, nodes } = this.#state;
     if (calendar.size === 0 && this.#windows.length === 0) return;
-    this.#windows = [...calendar.values()].flatMap(({ entry, nodes: chosen }): IndexedWindow[] => {
-      if (entry.kind === "tariff") return [];
-      const named = new Set(chosen ?? entry.nodes ?? []);
-      if (entry.kind !== "maintenance" || entry.pool === undefined) return [{ window: entry, nodes: named }];
-      for (const { id, pool } of nodes.values()) if (pool === entry.pool) named.add(id);
-      return [{ window: entry, nodes: named }];
-    });
+    this.#windows = [...calendar.values()].flatMap(({ entry, nodes: chosen }) =>
+      entry.kind === "tariff" ? [] : indexedWindow({ nodes }, entry, chosen),
+    );
     this.#firstStartMs = Math.min(Number.POSITIVE_INFINITY, ...this.#windows.map(({ window }) => window.startMs));
     this.#users = new Set(
       this.#windows.flatMap(({ window }) => (window.kind === "reservation" ? (window.users ?? []) : [])),

@@ -290,6 +290,7 @@ export class Stage {
       else if (kind === "workload") documents.workloads.push(this.#spec(body));
       else if (kind === "pool") documents.pools.push(pool(body));
       else if (kind === "maintenance") documents.calendar.push(maintenanceOf(body));
+      else if (kind === "reservation") documents.calendar.push(reservationOf(body));
       else throw new Error(`unknown document "${kind}"`);
     }
     return documents;
