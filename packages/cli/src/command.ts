@@ -34,6 +34,8 @@ export interface CommandContext {
   readonly paint: Paint;
   /** The state directory: `--home`, `$HEADROOM_HOME`, else `.headroom` in the working directory. */
   readonly home: string;
+  /** Whom it acts for: `--user`, `$HEADROOM_USER`, else the operating system's user; throws where that is no name of a user. */
+  user(): Promise<string>;
   /** Connects to the control plane; throws a `CliError` that says how to start one. */
   connect(): Promise<HeadroomClient>;
   /** The outside of the whole program. */

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
-import type { Terminal } from "./terminal.ts";
+import { isProblemError } from "./describe-error.ts";
+import { printable, type Terminal } from "./terminal.ts";
 
 const SERVER_FILE = "server.json";
 const TOKEN_FILE = "token";
@@ -19,11 +20,34 @@ export function homeDirectory({ env, workingDirectory }: Terminal, given: string
   return path.resolve(workingDirectory, named === undefined || named === "" ? ".headroom" : named);
 }
 
+/** `--user`, else `$HEADROOM_USER`, else the operating system's user. */
+export async function actingUser({ env, userName }: Terminal, given: string | undefined): Promise<string> {
+  const inEnvironment = env["HEADROOM_USER"] ?? "";
+  const { checkedUser } = await import("@headroom/protocol");
+  try {
+    return checkedUser(given ?? (inEnvironment === "" ? userName() : inEnvironment));
+  } catch (error) {
+    if (!isProblemError(error)) throw error;
+    throw new CliError(`${printable(error.message)}\nName another with --user or HEADROOM_USER.`, exitCode.usage);
+  }
+}
+
+interface Whence {
+  readonly home: string;
+  /** Asked only when there is somebody to tell. */
+  user(): Promise<string>;
+}
+
 /** A client for `$HEADROOM_URL`, else for the control plane that runs on the state directory. */
-export async function connect(terminal: Terminal, home: string): Promise<HeadroomClient> {
+export async function connect(terminal: Terminal, { home, user }: Whence): Promise<HeadroomClient> {
   const baseUrl = await addressOf(terminal, home);
   const token = terminal.env["HEADROOM_TOKEN"] ?? (await tokenIn(terminal, home));
-  return clientOf({ baseUrl, token: token === "" ? undefined : token, interrupted: terminal.interrupted });
+  return clientOf({
+    baseUrl,
+    token: token === "" ? undefined : token,
+    user: await user(),
+    interrupted: terminal.interrupted,
+  });
 }
 
 /** The token of a directory is for the control plane of that directory, and nobody else's to see. */
@@ -35,15 +59,17 @@ async function tokenIn({ env }: Terminal, home: string): Promise<string | undefi
 interface Address {
   readonly baseUrl: string;
   readonly token: string | undefined;
+  readonly user: string;
   /** An interrupted command does not wait for an answer any more. */
   readonly interrupted?: AbortSignal;
 }
 
-export async function clientOf({ baseUrl, token, interrupted }: Address): Promise<HeadroomClient> {
+export async function clientOf({ baseUrl, token, user, interrupted }: Address): Promise<HeadroomClient> {
   const { createHttpClient } = await import("@headroom/protocol");
   return createHttpClient({
     baseUrl,
     token,
+    user,
     fetch: (url, request) => {
       const signals = [request.signal as AbortSignal | undefined, interrupted].filter((each) => each !== undefined);
       return fetch(url, { ...(request as RequestInit), signal: AbortSignal.any(signals) });

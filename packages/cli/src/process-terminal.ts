@@ -1,5 +1,6 @@
 /** The terminal of this process. */
 import { once } from "node:events";
+import { userInfo } from "node:os";
 import type { Sink, Terminal } from "./terminal.ts";
 
 /** The first signal asks to end, the second one insists. */
@@ -33,8 +34,18 @@ export function processTerminal(): Terminal {
     stderr: sinkOf(process.stderr),
     env: process.env,
     workingDirectory: process.cwd(),
+    userName: systemUser,
     interrupted: interrupted.signal,
   };
+}
+
+/** Containers run under numbers that have no name. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "");
+  }
 }
 
 function sinkOf(stream: NodeJS.WriteStream): Sink {

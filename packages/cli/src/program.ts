@@ -4,7 +4,7 @@ import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { commands } from "./commands/index.ts";
-import { connect, homeDirectory } from "./connection.ts";
+import { actingUser, connect, homeDirectory } from "./connection.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
@@ -34,6 +34,7 @@ function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): 
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
     .option("--home <directory>", "state directory (default: $HEADROOM_HOME, else .headroom here)")
+    .option("--user <name>", "whom you act for (default: $HEADROOM_USER, else your name on this system)")
     .version(version(), "-V, --version", "print the version")
     .enablePositionalOptions();
   configure(program, terminal);
@@ -92,14 +93,22 @@ function optionOf({ flags, description, repeatable, hidden }: OptionDefinition):
   return hidden === true ? option.hideHelp() : option;
 }
 
+/** What may stand before every command. */
+interface Globals {
+  readonly home?: string;
+  readonly user?: string;
+}
+
 function createContext(terminal: Terminal, program: Command, command: Command): CommandContext {
-  const given: unknown = command.optsWithGlobals()["home"];
-  const home = homeDirectory(terminal, typeof given === "string" ? given : undefined);
+  const given: Globals = command.optsWithGlobals();
+  const home = homeDirectory(terminal, given.home);
+  const user = (): Promise<string> => actingUser(terminal, given.user);
   return {
     terminal,
     paint: painter(terminal.stdout, terminal.env),
     home,
-    connect: () => connect(terminal, home),
+    user,
+    connect: () => connect(terminal, { home, user }),
     shape: () => shapeOf(program, commands),
     print: (...lines) => {
       for (const line of lines) terminal.stdout.write(`${line}\n`);

@@ -16,6 +16,8 @@ export interface Terminal {
   readonly stderr: Sink;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;
+  /** Who runs the program, as the operating system knows them: by name, else by number. */
+  userName(): string;
   /** Aborts when the user interrupts (Ctrl-C) or the system asks the program to end. */
   readonly interrupted: AbortSignal;
 }

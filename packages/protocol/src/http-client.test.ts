@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHttpClient, type HttpResponse } from "./http-client.ts";
+import { createHttpClient, type HttpRequest, type HttpResponse } from "./http-client.ts";
 
 /** What `fetch` does when the other side goes away in the middle of an answer. */
 function cutOff(pieces: readonly string[]): HttpResponse {
@@ -49,5 +49,29 @@ describe("a connection that breaks off", () => {
       for await (const _ of client.logs("w1", { signal: leaving.signal })) leaving.abort();
     };
     await expect(reading()).rejects.toThrow("terminated");
+  });
+});
+
+describe("whom a client acts for", () => {
+  it("is said with every request, and by none where nobody is named", async () => {
+    const told: unknown[] = [];
+    const fetch = (_url: string, { headers }: HttpRequest): Promise<HttpResponse> => {
+      told.push((headers as Record<string, string>)["headroom-user"]);
+      return Promise.resolve(cutOff([]));
+    };
+    for (const user of ["alice", undefined]) {
+      const client = createHttpClient({ baseUrl: "http://here", user, fetch });
+      await expect(client.status()).rejects.toMatchObject({ code: "unreachable" });
+      await expect(client.stopWorkload("w1")).rejects.toMatchObject({ code: "unreachable" });
+    }
+    expect(told).toEqual(["alice", "alice", undefined, undefined]);
+  });
+
+  it("is a name that the control plane takes, or there is no client", () => {
+    const fetch = (): never => {
+      throw new Error("asked");
+    };
+    for (const user of ["", "a b", "a\r\nauthorization: x", "token"])
+      expect(() => createHttpClient({ baseUrl: "http://here", user, fetch })).toThrow(/user/);
   });
 });

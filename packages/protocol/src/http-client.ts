@@ -4,6 +4,7 @@ import type { Abort, CallOptions, CommandOptions, HeadroomClient } from "./clien
 import { linesOf, type ByteStream } from "./ndjson.ts";
 import { operations, type Operation } from "./operations.ts";
 import { ProblemError, isProblemCode, problem, problemOf, refuse, type ProblemPlace } from "./problems.ts";
+import { USER_HEADER, checkedUser } from "./user.ts";
 
 export interface HttpResponse {
   readonly status: number;
@@ -23,6 +24,8 @@ export interface HttpClientOptions {
   readonly baseUrl: string;
   /** Left out in browsers, which are signed in by a cookie. */
   readonly token?: string | undefined;
+  /** Whom it acts for (`checkedUser` says which names there are); left out: the control plane tells by how it was let in. */
+  readonly user?: string | undefined;
   /** The platform's own. */
   fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
   /** A fresh key for each command, such as `crypto.randomUUID`; without it commands go without a key. */
@@ -135,8 +138,9 @@ class Http {
   }
 
   async #send(operation: Operation, call: Call, accept: string): Promise<HttpResponse> {
-    const { baseUrl, token, newIdempotencyKey } = this.#options;
+    const { baseUrl, token, user, newIdempotencyKey } = this.#options;
     const headers: Record<string, string> = { accept };
+    if (user !== undefined) headers[USER_HEADER.toLowerCase()] = user;
     if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
     if (operation.body !== null) headers["content-type"] = "application/json";
     const key = call.options?.idempotencyKey ?? (operation.method === "GET" ? undefined : newIdempotencyKey?.());
@@ -161,8 +165,9 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
-/** Talks to the control plane at `baseUrl`. */
+/** Talks to the control plane at `baseUrl`. Throws where `user` is no name of a user: in a header it might be another's. */
 export function createHttpClient(options: HttpClientOptions): HeadroomClient {
+  if (options.user !== undefined) checkedUser(options.user);
   const http = new Http(options);
   const o = operations;
   return {

@@ -29,6 +29,7 @@ export * from "./schedule.ts";
 export * from "./sizing.ts";
 export * from "./status.ts";
 export * from "./team.ts";
+export * from "./user.ts";
 export * from "./verdict.ts";
 export * from "./waste.ts";
 export * from "./worker-client.ts";

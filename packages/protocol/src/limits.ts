@@ -12,6 +12,8 @@ export const PAGE_ITEMS_MAX = 500;
 export const CURSOR_CHARS_MAX = 512;
 export const ID_CHARS_MAX = 200;
 export const IDEMPOTENCY_KEY_CHARS_MAX = 128;
+/** Account names of Linux have at most 32; with a domain behind them they are longer. */
+export const USER_CHARS_MAX = 64;
 export const SEARCH_CHARS_MAX = 200;
 export const REASON_CHARS_MAX = 200;
 

@@ -71,6 +71,14 @@ export const acceleratorType = z
     "must be at most 64 letters, digits, '.', '_', '+', '-', '/' and single spaces",
   );
 
+/** As systems name accounts: `alice`, `_runner`, `alice@example.org`. The engine joins it with other text by spaces and ends of lines. */
+export const userName = z
+  .string()
+  .regex(
+    new RegExp(`^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,${limits.USER_CHARS_MAX - 1}}$`),
+    `must be 1 to ${limits.USER_CHARS_MAX} letters, digits, '.', '_', '@', '+' and '-', starting with a letter, digit or '_'`,
+  );
+
 /** An id as a client hands it back: opaque, bounded, printable. */
 export const opaqueId = z
   .string()

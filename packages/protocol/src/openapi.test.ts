@@ -45,6 +45,17 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("takes a user and an idempotency key with everything that changes something", () => {
+    for (const name of operationNames) {
+      const headers = (described(name)["parameters"] as Json[]).filter((each) => each["in"] === "header");
+      const expected = operations[name].method === "GET" ? [] : ["Headroom-User", "Idempotency-Key"];
+      expect(
+        headers.map((each) => each["name"]),
+        name,
+      ).toEqual(expected);
+    }
+  });
+
   it("keeps what may be left out of a request apart from what is always in an answer", () => {
     expect((schemas["GangSpecInput"] as Json)["required"]).toBeUndefined();
     expect((schemas["GangSpec"] as Json)["required"]).toEqual(["workers", "accelerators", "coresMilli", "memoryMib"]);

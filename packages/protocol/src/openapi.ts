@@ -1,7 +1,9 @@
 /** The OpenAPI 3.1 document, made of the table of operations and the schemas they name: there is no second description. */
 import { z } from "zod";
+import * as names from "./names.ts";
 import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
 import { problem, problemKinds, type ProblemCode } from "./problems.ts";
+import { USER_HEADER } from "./user.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -143,10 +145,19 @@ function parameters(operation: Operation): Json[] {
     description: "A retry with the same key gets the first answer again.",
     schema: { type: "string", minLength: 1, maxLength: 128 },
   };
+  const { $schema: _schema, ...userSchema } = z.toJSONSchema(names.userName);
+  const user = {
+    name: USER_HEADER,
+    in: "header",
+    required: false,
+    description:
+      "For whom the request acts, with the token: whose limits, shares and reservations hold. Left out: `token`. A browser acts for whoever asked for its link.",
+    schema: userSchema,
+  };
   return [
     ...list("path", operation.params.shape),
     ...list("query", operation.query.shape),
-    ...(operation.method === "GET" ? [] : [key]),
+    ...(operation.method === "GET" ? [] : [user, key]),
   ];
 }
 

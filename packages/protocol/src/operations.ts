@@ -323,6 +323,7 @@ export const operationNames = Object.keys(operations) as readonly OperationName[
 /** What any route may answer. */
 export const commonProblems: readonly ProblemCode[] = [
   "invalidRequest",
+  "reservedName",
   "unauthorized",
   "forbiddenHost",
   "forbiddenOrigin",

@@ -61,8 +61,6 @@ export interface RunningControlPlane {
   /** `null` where `auth` is off. */
   readonly token: string | null;
   readonly driver: Driver;
-  /** Opens the console in a browser, once and within minutes. */
-  loginUrl(): string;
   /** Ends streams and requests, finishes what was accepted, releases the directory. What runs goes on. Idempotent. */
   close(): Promise<void>;
 }
@@ -165,7 +163,6 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     url,
     token,
     driver: plane.driver,
-    loginUrl: () => `${url}/login?code=${plane.gate.newLoginCode().code}`,
     close: () => (closing ??= close()),
   };
 }

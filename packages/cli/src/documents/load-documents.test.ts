@@ -160,6 +160,7 @@ async function load(targets: readonly string[], stdin = ""): Promise<readonly Lo
     stderr: sink,
     env: {},
     workingDirectory: folder,
+    userName: () => "tester",
     interrupted: new AbortController().signal,
   };
   return loadDocuments(targets, terminal);

@@ -25,6 +25,7 @@ async function written(chunks: readonly LogChunk[], isTagged: boolean) {
     stderr: sink("stderr"),
     env: {},
     workingDirectory: "/",
+    userName: () => "tester",
     interrupted: new AbortController().signal,
   };
   await writeLogs(terminal, Readable.from(chunks), { isTagged, json: false });

@@ -11,6 +11,8 @@ export interface Said {
 
 export interface Surroundings {
   readonly workingDirectory: string;
+  /** Of the operating system's user. */
+  readonly userName?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
   /** As if stdout and stderr were a terminal so wide. */
@@ -20,7 +22,7 @@ export interface Surroundings {
 
 export async function headroom(
   args: readonly string[],
-  { workingDirectory, env, stdin, columns, interrupted }: Surroundings,
+  { workingDirectory, userName = "tester", env, stdin, columns, interrupted }: Surroundings,
 ): Promise<Said> {
   const said = { stdout: "", stderr: "" };
   const sink = (stream: "stdout" | "stderr"): Sink => ({
@@ -37,6 +39,7 @@ export async function headroom(
     stderr: sink("stderr"),
     env: env ?? {},
     workingDirectory,
+    userName: () => userName,
     interrupted: interrupted ?? new AbortController().signal,
   };
   return { code: await runCli(args, terminal), ...said };

@@ -45,7 +45,10 @@ export async function bannerLines({
     ["fleet", [...machines, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")],
     ["API", `${plane.url}/v1, token in ${path.join(home, "token")}`],
   ];
-  if (hasConsole) pairs.push(["console", `${plane.loginUrl()}  (signs one browser in; later: ${program} login)`]);
+  if (hasConsole) {
+    const { url } = await client.createLoginLink();
+    pairs.push(["console", `${url}  (signs one browser in; later: ${program} login)`]);
+  }
   if (quickstart !== null) {
     const what =
       quickstart === "created" ? "two workers now train a tiny language model" : "as it was; nothing to apply";

@@ -35,6 +35,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
   const slotCount = wholeNumber("--slots", options.slots, SLOTS_MAX);
   const nodeCount = wholeNumber("--nodes", options.nodes, NODES_MAX);
   if (nodeCount === 0) throw new CliError("--nodes must be at least 1: a fleet is not empty", exitCode.usage);
+  const user = await context.user();
   const build = options.console
     ? await withProgress(terminal.stderr, "Building the console", buildConsole())
     : { directory: null, problem: null };
@@ -56,7 +57,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       },
     }),
   );
-  const client = await clientOf({ baseUrl: plane.url, token: plane.token ?? undefined });
+  const client = await clientOf({ baseUrl: plane.url, token: plane.token ?? undefined, user });
   try {
     const before = await client.status();
     const quickstart = options.quickstart === true ? await applyQuickstart(context, client) : null;

@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { createHttpClient } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchange, removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
@@ -60,9 +61,69 @@ describe("the token", () => {
   });
 });
 
+describe("users", () => {
+  const submit = (headers: Record<string, string>): Promise<Response> =>
+    live.request("/v1/workloads", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ kind: "train", name: "told", run: "true", gang: { accelerators: 64 } }),
+    });
+  const idOf = async (response: Response): Promise<string> =>
+    ((await response.json()) as { workloadId: string }).workloadId;
+
+  it("are named by a header, and by how they were let in without one", async () => {
+    const ids = await Promise.all(
+      [submit({ "headroom-user": "alice" }), submit({})].map(async (each) => idOf(await each)),
+    );
+    const workloads = await Promise.all(ids.map((id) => live.client.getWorkload(id)));
+    expect(workloads.map(({ actor }) => actor)).toEqual(["alice", "token"]);
+  });
+
+  it("have idempotency keys of their own", async () => {
+    const key = { "idempotency-key": "nightly" };
+    const alice = await idOf(await submit({ ...key, "headroom-user": "alice" }));
+    const bob = await idOf(await submit({ ...key, "headroom-user": "bob" }));
+    expect(bob).not.toBe(alice);
+    expect(await idOf(await submit({ ...key, "headroom-user": "alice" }))).toBe(alice);
+  });
+
+  it("are refused before anything is read where they cannot be, and only after the token", async () => {
+    const before = live.driver.status().sequence;
+    const unfit = await submit({ "headroom-user": "a b" });
+    expect([unfit.status, await unfit.json()]).toMatchObject([
+      422,
+      { code: "invalidRequest", errors: [{ pointer: "Headroom-User" }] },
+    ]);
+    const kept = await submit({ "headroom-user": "console" });
+    expect([kept.status, await kept.json()]).toMatchObject([422, { code: "reservedName" }]);
+    const unknown = await submit({ "headroom-user": "console", authorization: "Bearer guessed" });
+    expect([unknown.status, await unknown.json()]).toMatchObject([401, { code: "unauthorized" }]);
+    expect(live.driver.status().sequence).toBe(before);
+  });
+
+  it("are what forecasts are for", async () => {
+    const [alice, other] = ["alice", undefined].map((user) =>
+      createHttpClient({
+        baseUrl: live.url,
+        token: live.token ?? undefined,
+        user,
+        fetch: (target, request) => fetch(target, request as RequestInit),
+      }),
+    );
+    await other?.apply({ teams: [{ name: "lab", parent: null, limit: {}, userLimit: { slot: 1 } }] });
+    const spec = { kind: "train", team: "lab", run: "sleep 600", gang: { accelerators: 1, coresMilli: 0 } } as const;
+    const { workloadId } = (await alice?.submitWorkload({ ...spec, name: "first" })) ?? { workloadId: "" };
+    const next = { ...spec, name: "next" };
+    expect((await alice?.forecastWorkload(next))?.kind).toBe("waits");
+    expect((await other?.forecastWorkload(next))?.kind).toBe("starts");
+    await other?.stopWorkload(workloadId);
+  });
+});
+
 describe("the browser", () => {
   it("is signed in by a link once, with a cookie that scripts cannot read", async () => {
-    const link = live.loginUrl();
+    const { url: link } = await live.client.createLoginLink();
+    expect(link.startsWith(`${live.url}/login?code=`)).toBe(true);
     const first = await fetch(link, { redirect: "manual" });
     expect([first.status, first.headers.get("location")]).toEqual([303, "/"]);
     const cookie = first.headers.get("set-cookie") ?? "";
@@ -76,10 +137,17 @@ describe("the browser", () => {
     expect((await fetch(`${live.url}/login`)).status).toBe(403);
   });
 
-  it("gets a link from the API, too", async () => {
-    const { url } = await live.client.createLoginLink();
-    expect(url.startsWith(`${live.url}/login?code=`)).toBe(true);
-    expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+  it("acts for whoever asked for the link", async () => {
+    const link = await live.request("/v1/login-links", { method: "POST", headers: { "headroom-user": "alice" } });
+    const { url } = (await link.json()) as { url: string };
+    const cookie = (await fetch(url, { redirect: "manual" })).headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    const submitted = await fetch(`${live.url}/v1/workloads`, {
+      method: "POST",
+      headers: { cookie, "content-type": "application/json" },
+      body: JSON.stringify({ kind: "train", name: "clicked", run: "true", gang: { accelerators: 64 } }),
+    });
+    const { workloadId } = (await submitted.json()) as { workloadId: string };
+    expect((await live.client.getWorkload(workloadId)).actor).toBe("alice");
   });
 
   it("gets pages that may run nothing but their own scripts, also where none were built", async () => {

@@ -289,8 +289,8 @@ export const handlers: Handlers = {
     driver.read((engine) =>
       statusView(engine, { version, mode: "live", startedAtMs, journal: journalStatus(driver.status()) }),
     ),
-  createLoginLink: ({ gate, address }) => {
-    const { code, expiresAtMs } = gate.newLoginCode();
+  createLoginLink: ({ gate, address }, { actor }) => {
+    const { code, expiresAtMs } = gate.newLoginCode(actor);
     return { url: `${address()}/login?code=${code}`, expiresAtMs };
   },
 };

@@ -5,7 +5,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
-import { refuse } from "@headroom/protocol";
+import { USER_HEADER, checkedUser, isUser, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 
 export interface GateOptions {
@@ -34,7 +34,7 @@ export class Gate {
   readonly #cookieName: string;
   readonly #hostNames: ReadonlySet<string>;
   readonly #nowMs: () => number;
-  readonly #codes = new Map<string, number>();
+  readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly user: string | null }>();
 
   constructor({ token, hostNames, nowMs }: GateOptions) {
     this.#token = token === null ? null : Buffer.from(token);
@@ -62,34 +62,42 @@ export class Gate {
     return null;
   }
 
-  /** Who asks; `null`: nobody we know. */
+  /** Who asks; `null`: nobody we know. Throws where the header names somebody whom it cannot. */
   actor(headers: IncomingHttpHeaders): string | null {
-    if (this.#token === null) return "anonymous";
     const { authorization, cookie } = headers;
-    if (authorization !== undefined) return this.#bearerMatches(this.#token, authorization) ? "token" : null;
-    return cookie !== undefined && this.#cookieIsValid(cookie) ? "console" : null;
+    if (this.#token === null) return declaredUser(headers) ?? "anonymous";
+    if (authorization !== undefined)
+      return this.#bearerMatches(this.#token, authorization) ? (declaredUser(headers) ?? "token") : null;
+    const actor = cookie === undefined ? null : this.#signedIn(cookie);
+    if (actor === null || declaredUser(headers) === null) return actor;
+    throw refuse("invalidRequest", `A browser acts for whom it was signed in; ${USER_HEADER} goes with the token.`, {
+      errors: [{ pointer: USER_HEADER, message: "goes with the token" }],
+    });
   }
 
-  newLoginCode(): LoginCode {
+  /** `asker`: who asked for it, and for whom the browser will act; with no name of their own it acts as `console`. */
+  newLoginCode(asker: string): LoginCode {
     for (const oldest of this.#codes.keys()) {
       if (this.#codes.size < LOGIN_CODES_MAX) break;
       this.#codes.delete(oldest);
     }
     const code = randomBytes(24).toString("base64url");
     const expiresAtMs = this.#nowMs() + LOGIN_CODE_LIFETIME_MS;
-    this.#codes.set(digestOf(code), expiresAtMs);
+    this.#codes.set(digestOf(code), { expiresAtMs, user: isUser(asker) ? asker : null });
     return { code, expiresAtMs };
   }
 
   /** The `Set-Cookie` for a code that is used now for the first time; `null` for any other. */
   redeem(code: string): string | null {
     const key = digestOf(code);
-    const expiresAtMs = this.#codes.get(key);
+    const found = this.#codes.get(key);
     this.#codes.delete(key);
-    if (expiresAtMs === undefined || expiresAtMs < this.#nowMs()) return null;
+    if (found === undefined || found.expiresAtMs < this.#nowMs()) return null;
+    const { user } = found;
     const untilMs = this.#nowMs() + SESSION_LIFETIME_MS;
     const maxAgeS = SESSION_LIFETIME_MS / 1000;
-    return `${this.#cookieName}=${untilMs}.${this.#signature(untilMs)}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict`;
+    const value = `${untilMs}.${this.#signature(untilMs, user)}${user === null ? "" : `.${user}`}`;
+    return `${this.#cookieName}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict`;
   }
 
   #bearerMatches(token: Buffer, authorization: string): boolean {
@@ -98,23 +106,34 @@ export class Gate {
     return given.length === token.length && timingSafeEqual(given, token);
   }
 
-  /** Signed rather than remembered, so that a restart signs nobody out; a new token signs everybody out. */
-  #cookieIsValid(cookie: string): boolean {
+  /**
+   * Whom a cookie acts for; `null`: it is not ours. Signed rather than remembered, so that a restart signs nobody out; a new
+   * token signs everybody out.
+   */
+  #signedIn(cookie: string): string | null {
     for (const pair of cookie.split(";")) {
       const [name, value = ""] = pair.trim().split("=", 2);
       if (name !== this.#cookieName) continue;
-      const [until = "", signature = ""] = value.split(".", 2);
-      if (!/^[0-9]{1,15}$/.test(until) || Number(until) < this.#nowMs()) continue;
-      const expected = Buffer.from(this.#signature(Number(until)));
+      const [, until = "", signature = "", user = null] = /^([0-9]{1,15})\.([\w-]+)(?:\.(.+))?$/.exec(value) ?? [];
+      if (until === "" || Number(until) < this.#nowMs()) continue;
+      const expected = Buffer.from(this.#signature(Number(until), user));
       const given = Buffer.from(signature);
-      if (given.length === expected.length && timingSafeEqual(given, expected)) return true;
+      if (given.length === expected.length && timingSafeEqual(given, expected)) return user ?? "console";
     }
-    return false;
+    return null;
   }
 
-  #signature(untilMs: number): string {
-    return createHmac("sha256", this.#cookieKey).update(String(untilMs)).digest("base64url");
+  #signature(untilMs: number, user: string | null): string {
+    const signed = user === null ? String(untilMs) : `${untilMs} ${user}`;
+    return createHmac("sha256", this.#cookieKey).update(signed).digest("base64url");
   }
+}
+
+/** Whom a request says that it acts for; `null`: it does not say. */
+function declaredUser(headers: IncomingHttpHeaders): string | null {
+  const given = headers[USER_HEADER.toLowerCase()];
+  // What is given twice, Node joins by a comma, which no name holds.
+  return given === undefined ? null : checkedUser(String(given));
 }
 
 /** Looked up by digest: comparing digests of guesses tells nothing about the code, however long it takes. */
