@@ -39,7 +39,7 @@ export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
-export { createEngine, forkEngine, restoreEngine, replayEngine } from "./engine.ts";
+export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
 export { nodeLike } from "./explain/node-like.ts";
 export { smallestChanges } from "./explain/smallest-change.ts";

@@ -1,5 +1,5 @@
 /** What would start work, for people: each change in one sentence, with the command where there is one. */
-import { acceleratorsIn, wholeParts } from "@headroom/engine";
+import { acceleratorsIn, clockOf, wholeParts } from "@headroom/engine";
 import type { ApartTerm, Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
@@ -16,7 +16,7 @@ export function changeSentence(engine: Engine, spec: Spec, change: Change): stri
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
+function sentenceAlone(engine: Engine, spec: Spec, change: Change): string {
   switch (change.kind) {
     case "release":
       return `Release it: headroom release ${spec.team}/${spec.name}.`;
@@ -67,8 +67,8 @@ function sentenceAlone({ state }: Engine, spec: Spec, change: Change): string {
     case "admitData":
       return `Admit work under the rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
-      const name = state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
-      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - state.nowMs))}`;
+      const name = engine.state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
+      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))}`;
       return change.count === 1
         ? `Wait until ${name} ends, ${inTime}.`
         : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;

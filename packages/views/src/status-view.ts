@@ -1,5 +1,5 @@
 /** How the control plane is doing, as far as the engine knows it. */
-import { waitingSummary } from "@headroom/engine";
+import { clockOf, waitingSummary } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { Status } from "@headroom/protocol";
 import { fleetView } from "./fleet-view.ts";
@@ -18,7 +18,7 @@ export function statusView(engine: Engine, shell: ShellStatus): Status {
   const waiting = waitingSummary(engine);
   return {
     ...shell,
-    nowMs: state.nowMs,
+    nowMs: clockOf(engine),
     sequence: state.sequence,
     chain: state.chain,
     policy: state.policy.name,

@@ -42,6 +42,15 @@ describe("the sentence of a verdict", () => {
     expect(sentence(fleet, open)).not.toContain("deadline");
   });
 
+  it("counts from the engine's clock, however long ago the last event was", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const id = fleet.submit("later", { gang: { accelerators: 1 }, notBeforeMs: fleet.nowMs + 3_600_000 });
+    fleet.nowMs += 1_800_000;
+    fleet.receive({ kind: "tick" });
+    expect(fleet.engine.state.nowMs).toBeLessThan(fleet.nowMs);
+    expect(sentence(fleet, id)).toContain("in 30 min.");
+  });
+
   it("names the prediction by which work would be in the way of a protected start", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const easy = presets.get("easy") as Policy;

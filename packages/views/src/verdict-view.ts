@@ -1,5 +1,5 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { explain, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
+import { clockOf, explain, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -53,10 +53,10 @@ interface MissedDeadline {
 }
 
 /** The deadline that the work will miss even if it starts as soon as it may, or has missed; `null`: none, or it may be kept. */
-function missedDeadline({ state }: Engine, { spec }: Waiting): MissedDeadline | null {
+function missedDeadline(engine: Engine, { spec }: Waiting): MissedDeadline | null {
   const { deadlineMs, walltimeMs, notBeforeMs = 0 } = spec;
   if (deadlineMs === undefined) return null;
-  const earliestEndMs = Math.max(state.nowMs, notBeforeMs) + (walltimeMs ?? 0);
+  const earliestEndMs = Math.max(clockOf(engine), notBeforeMs) + (walltimeMs ?? 0);
   return earliestEndMs > deadlineMs ? { deadlineMs, earliestEndMs } : null;
 }
 
@@ -141,7 +141,8 @@ function causeText(state: Engine["state"], spec: Waiting["spec"]): string {
   return cause === null ? "" : ` ${cause}`;
 }
 
-function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReason): string {
+function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
+  const { state } = engine;
   switch (reason.kind) {
     case "exceedsFleet":
       return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.${causeText(state, spec)}`;
@@ -175,11 +176,11 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
       return `It waits until ${nameIn(state, reason.workloadId)} ${what}${others}.`;
     }
     case "notBefore":
-      return `Its time has not come: it does not start before ${writeInstant(reason.atMs)}, in ${durationText(Math.max(0, reason.atMs - state.nowMs))}.`;
+      return `Its time has not come: it does not start before ${writeInstant(reason.atMs)}, in ${durationText(Math.max(0, reason.atMs - clockOf(engine)))}.`;
     case "offPeak":
       return offPeakSentence(reason);
     case "reservation":
-      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - state.nowMs))}${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
+      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))}${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
       const renewed = reason.renewsAtMs === null ? "" : ` It begins anew at ${writeInstant(reason.renewsAtMs)}.`;
@@ -195,7 +196,7 @@ function sentenceAlone({ state }: Engine, { spec }: Waiting, reason: EngineReaso
     case "promised":
       return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {
-      const wait = durationText(Math.max(0, reason.untilMs - state.nowMs));
+      const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
       return reason.failures === 0
         ? `It was lost and is tried again in ${wait}.`
         : `It failed ${plural(reason.failures, "time")} and is tried again in ${wait}.`;
