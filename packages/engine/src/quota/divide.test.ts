@@ -28,6 +28,14 @@ describe("dividing fair shares", () => {
     expect(divided(15, left, right)).toEqual([10, 10]);
   });
 
+  it("divides by fractions of a weight, of amounts of any size", () => {
+    const [left, right] = [claim({ request: 80, weight: 1.5 }), claim({ request: 80, weight: 0.5 })];
+    expect(divided(100, left, right)).toEqual([75, 25]);
+    const huge = 64_000_000_000_000;
+    const claims = [999_999.5, 0.5].map((weight) => ({ ...claim({ request: 0, weight }), request: huge }));
+    expect(divideFairShare(huge, claims, 1)).toEqual([63_999_968_000_000, 32_000_000]);
+  });
+
   it("passes on what one does not need", () => {
     const modest = claim({ request: 3 });
     expect(divided(20, modest, claim({ request: 30 }), claim({ request: 30, weight: 2 }))).toEqual([3, 6, 11]);

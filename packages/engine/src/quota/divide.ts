@@ -28,6 +28,8 @@ interface Rest {
 
 interface Division {
   readonly claims: readonly ShareClaim[];
+  /** In whole numbers. */
+  readonly weights: readonly number[];
   /** The most that each may get: its request, at most its limit. */
   readonly mosts: readonly number[];
   readonly shares: number[];
@@ -45,7 +47,8 @@ export function divideFairShare(total: number, claims: readonly ShareClaim[], un
   const mosts = claims.map((claim) => Math.min(claim.request, claim.limit ?? claim.request));
   const shares = claims.map((claim, index) => Math.min(claim.guarantee ?? total, mosts[index] as number));
   const left = total - shares.reduce((sum, share) => sum + share, 0);
-  const division: Division = { claims, mosts, shares, rests: claims.map(() => null), unit, left };
+  const weights = wholeWeights(claims);
+  const division: Division = { claims, weights, mosts, shares, rests: claims.map(() => null), unit, left };
   if (left <= 0) return shares;
 
   const groups = groupsByPriority(claims);
@@ -148,4 +151,10 @@ function give(division: Division, index: number, amount: number): void {
 const lack = (division: Division, index: number): number =>
   (division.mosts[index] as number) - (division.shares[index] as number);
 
-const weightOf = (division: Division, index: number): number => (division.claims[index] as ShareClaim).weight;
+const weightOf = (division: Division, index: number): number => division.weights[index] as number;
+
+/** Only ratios count, to the millionth: products with them are exact. */
+function wholeWeights(claims: readonly ShareClaim[]): readonly number[] {
+  const weights = claims.map(({ weight }) => weight);
+  return weights.every(Number.isInteger) ? weights : weights.map((weight) => Math.round(weight * 1_000_000));
+}
