@@ -58,6 +58,7 @@ export { planApply } from "./explain/plan-apply.ts";
 export type { ApplyDocuments, ApplyForecast } from "./explain/plan-apply.ts";
 export { windowUse } from "./explain/window-use.ts";
 export type { WindowUse } from "./explain/window-use.ts";
+export { teamClaims } from "./explain/team-claims.ts";
 export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { DEFAULT_TEAM } from "./state/world.ts";

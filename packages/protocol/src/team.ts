@@ -136,6 +136,10 @@ export const team = teamSpec
       .optional()
       .meta({ description: "What is used up of its budget in this period." }),
     held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
+    claim: held.optional().meta({
+      description:
+        "What it may claim by what everybody asks for now, by resource: the larger of its guarantee and its fair share, within its limit. Absent: the policy compares no teams.",
+    }),
     pastUse: z.object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count }).optional().meta({
       description: "What they held on average lately, by the half-life of the policy; absent: past use does not count.",
     }),

@@ -1,4 +1,7 @@
+import { presets } from "@headroom/engine";
+import type { Policy } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
+import type { Team } from "@headroom/protocol";
 import { amountText, resourceUses } from "./team-text.ts";
 import { teamList } from "./team-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
@@ -6,6 +9,7 @@ import { SmallFleet } from "./testing/small-fleet.ts";
 describe("what a team holds", () => {
   it("is set beside guarantee and limit for every resource that anybody named", () => {
     const fleet = SmallFleet.withNodes(2, 8);
+    fleet.command({ kind: "setPolicy", policy: presets.get("default") as Policy });
     fleet.define({
       name: "research",
       parent: null,
@@ -14,13 +18,23 @@ describe("what a team holds", () => {
       weight: 2,
     });
     fleet.submit("a", { team: "research", gang: { workers: 2, accelerators: 2, coresMilli: 1_500, memoryMib: 1_024 } });
+    fleet.submit("wants", { gang: { workers: 2, accelerators: 8 } });
     fleet.submit("b", { team: "research", gang: { accelerators: 1, shareMilli: 250 } });
-    const [, team] = teamList(fleet.engine, {}).items;
+    const [other, team] = teamList(fleet.engine, {}).items;
     if (team === undefined) throw new Error("no team");
     expect(team).toMatchObject({ name: "research", weight: 2, held: { H100: 4.25 } });
-    const texts = resourceUses(team).map(({ resource, held, guarantee, limit }) =>
-      [held, guarantee, limit].map((each) => (each === null ? "–" : amountText(resource, each))).join(" / "),
+    const texts = resourceUses(team).map(({ resource, held, claim, guarantee, limit }) =>
+      [held, claim, guarantee, limit].map((each) => (each === null ? "–" : amountText(resource, each))).join(" / "),
     );
-    expect(texts).toEqual(["4.25 / – / 12", "4.25 / 8 / –", "3 cores / 8 cores / –", "2 GiB / – / 96 GiB"]);
+    expect(texts).toEqual([
+      "4.25 / 8 / – / 12",
+      "4.25 / 8 / 8 / –",
+      "3 cores / 8 cores / 8 cores / –",
+      "2 GiB / 96 GiB / – / 96 GiB",
+    ]);
+    // It holds nothing and asks for all there is: what research does not ask for is its share.
+    expect(resourceUses(other as Team)).toEqual([
+      { resource: "accelerators", held: 0, claim: 11.75, guarantee: null, limit: null },
+    ]);
   });
 });

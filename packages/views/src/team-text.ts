@@ -1,4 +1,4 @@
-/** What a team holds beside what it was promised and may have at most, resource by resource, in the units of people. */
+/** What a team holds beside what it may claim, was promised and may have at most, resource by resource, in the units of people. */
 import { ALL_ACCELERATORS, CORES, MEMORY } from "@headroom/engine";
 import type { Team } from "@headroom/protocol";
 import { coresText, grouped, memoryText } from "./plain-text.ts";
@@ -7,6 +7,8 @@ export interface ResourceUse {
   /** An accelerator type, or `accelerators`, `cores`, `memory`. */
   readonly resource: string;
   readonly held: number;
+  /** By what everybody asks for now; `null`: teams are not compared by it. */
+  readonly claim: number | null;
   /** `null`: nothing is guaranteed. */
   readonly guarantee: number | null;
   /** `null`: no limit. */
@@ -15,11 +17,12 @@ export interface ResourceUse {
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** Every resource that the team holds accelerators of, or has a guarantee or a limit for; types first. */
+/** Every resource that the team holds accelerators of, or has a guarantee or a limit for, and what it may claim; types first. */
 export function resourceUses(team: Team): readonly ResourceUse[] {
-  const { held, limit, guarantee = {} } = team;
+  const { held, limit, guarantee = {}, claim = {} } = team;
   const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
-  const named = [...new Set([...Object.keys(limit), ...Object.keys(guarantee), ...types])].toSorted();
+  const claimed = (claim[ALL_ACCELERATORS] ?? 0) > 0 ? [ALL_ACCELERATORS] : [];
+  const named = [...new Set([...Object.keys(limit), ...Object.keys(guarantee), ...types, ...claimed])].toSorted();
   const ordered = [
     ...named.filter((resource) => !besideTypes.includes(resource)),
     ...besideTypes.filter((resource) => named.includes(resource)),
@@ -27,6 +30,7 @@ export function resourceUses(team: Team): readonly ResourceUse[] {
   return ordered.map((resource) => ({
     resource,
     held: heldOf(team, resource),
+    claim: claim[resource] ?? null,
     guarantee: guarantee[resource] ?? null,
     limit: limit[resource] ?? null,
   }));

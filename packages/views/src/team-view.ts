@@ -1,5 +1,5 @@
 /** Teams by name, with what they and everything below them hold. */
-import { accountOf, pastUseOf, teamHolds, teamHoldsInAll } from "@headroom/engine";
+import { accountOf, pastUseOf, teamClaims, teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
@@ -32,11 +32,13 @@ function teamResource(engine: Engine, team: EngineTeam): Team {
   const held = Object.fromEntries(teamHolds(engine, team.name));
   const account = accountOf(engine, team.name);
   const pastUse = pastUseOf(engine, team.name);
+  const claim = teamClaims(engine, team.name);
   return {
     ...teamSpecResource(team),
     held,
     heldInAll: teamHoldsInAll(engine, team.name),
     ...(account === null ? {} : { account: accountResource(account) }),
+    ...(claim === null ? {} : { claim: Object.fromEntries(claim) }),
     ...(pastUse === null ? {} : { pastUse }),
   };
 }

@@ -25,7 +25,7 @@ const removeCommand = defineCommand<Options>({
 
 export const teamsCommand = defineCommand<Options>({
   name: "teams",
-  summary: "List teams with what they hold, were promised and may have at most",
+  summary: "List teams with what they hold, may claim now, were promised and may have at most",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {
@@ -40,14 +40,15 @@ export const teamsCommand = defineCommand<Options>({
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
-      const uses = resourceUses(team).map(({ resource, held, guarantee, limit }) => [
+      const uses = resourceUses(team).map(({ resource, held, claim, guarantee, limit }) => [
         resource,
         text(resource, held, ""),
+        text(resource, claim, "–"),
         text(resource, guarantee, "–"),
         text(resource, limit, "∞"),
       ]);
       const name = { text: team.name, tone: "bold" as const };
-      const [first = ["–", "0", "–", "∞"], ...others] = uses;
+      const [first = ["–", "0", "–", "–", "∞"], ...others] = uses;
       return [[name, String(team.weight ?? 1), ...first], ...others.map((use) => ["", "", ...use])];
     });
     if (items.length === 0) context.note("No teams.");
@@ -65,5 +66,5 @@ const teamColumns = [
   { title: "TEAM", minWidth: 8 },
   { title: "WEIGHT", align: "right" as const },
   { title: "RESOURCE", minWidth: 8 },
-  ...["HELD", "GUARANTEE", "LIMIT"].map((title) => ({ title, align: "right" as const })),
+  ...["HELD", "CLAIM", "GUARANTEE", "LIMIT"].map((title) => ({ title, align: "right" as const })),
 ];
