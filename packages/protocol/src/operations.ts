@@ -171,17 +171,17 @@ export const operations = {
     "GET /v1/workloads/{id}/changes",
     "The smallest changes that would start it now, each one tried",
     startingChanges,
-    { params: byId, problems: ["unknownWorkload", "overloaded"] },
+    { params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
   ),
   estimateStart: operation("GET /v1/workloads/{id}/estimate", "When it will start, as a range", startEstimate, {
     params: byId,
-    problems: ["unknownWorkload", "notWaiting", "overloaded"],
+    problems: ["unknownWorkload", "notWaiting", "overloaded", "tookTooLong"],
   }),
   forecastWorkload: operation(
     "POST /v1/workloads/explain",
     "What would become of it if it were submitted now; nothing is recorded",
     submissionForecast,
-    { body: workloadSpec, problems: [...admission, "overloaded"] },
+    { body: workloadSpec, problems: [...admission, "overloaded", "tookTooLong"] },
   ),
   logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
     params: byId,
@@ -217,13 +217,25 @@ export const operations = {
         .meta({ description: "With `dryRun`: say what would become of the first workloads that it would create." }),
     }),
     body: applyRequest,
-    problems: [...admission, "teamCycle", "unknownSite", "poolInUse", "overloaded", ...planning, ...commandProblems],
+    problems: [
+      ...admission,
+      "teamCycle",
+      "unknownSite",
+      "poolInUse",
+      "overloaded",
+      "tookTooLong",
+      ...planning,
+      ...commandProblems,
+    ],
   }),
   whatIf: operation(
     "POST /v1/what-if",
     "The next hours beside what they would be with other nodes, teams or another policy; nothing is recorded",
     whatIfAnswer,
-    { body: whatIfQuestion, problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded"] },
+    {
+      body: whatIfQuestion,
+      problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded", "tookTooLong"],
+    },
   ),
   startReplay: operation(
     "POST /v1/replays",
@@ -250,7 +262,7 @@ export const operations = {
     "GET /v1/defragmentation",
     "What would be moved now to gather idle accelerators; nothing is",
     defragmentation,
-    { problems: ["overloaded"] },
+    { problems: ["overloaded", "tookTooLong"] },
   ),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, {

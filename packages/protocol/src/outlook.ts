@@ -158,9 +158,14 @@ export const startEstimate = z
   .object({
     workloadId: z.string(),
     atMs: instantMs.meta({ description: "When the estimate was made." }),
-    p10AtMs: instantMs.nullable().meta({ description: "null: beyond the horizon, or never as things are." }),
+    p10AtMs: instantMs
+      .nullable()
+      .meta({ description: "null: beyond the horizon, or never as things are, or after `playedUntilMs`." }),
     p50AtMs: instantMs.nullable(),
     p90AtMs: instantMs.nullable(),
+    playedUntilMs: instantMs
+      .optional()
+      .meta({ description: "So much waits that the scenarios were played until then only; absent: to the horizon." }),
     because: z.object({
       endsBefore: count,
       startsBefore: count,

@@ -77,6 +77,7 @@ export const problemKinds = {
   tooManyStreams: passing(429, "Too many streams are open"),
   tooManyReplays: passing(429, "Too many replays are running"),
   overloaded: passing(503, "The control plane is overloaded"),
+  tookTooLong: passing(503, "The answer took too long"),
   closing: passing(503, "The control plane is shutting down"),
   journalFailed: kind(503, failed, "The journal failed; whether the request took effect is not known"),
   unavailable: passing(503, "Something the answer depends on does not work"),

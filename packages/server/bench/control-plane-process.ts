@@ -40,7 +40,7 @@ const plane = {
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingDesk(),
-  outlook: new OutlookDesk(driver, () => Date.now()),
+  outlook: new OutlookDesk({ driver, nowMs: () => Date.now() }),
   replays: new ReplayDesk(path.join(config.home, "journal")),
   log,
   version: "bench",

@@ -129,7 +129,7 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingDesk(),
-    outlook: new OutlookDesk(driver, nowMs),
+    outlook: new OutlookDesk({ driver, nowMs }),
     replays: new ReplayDesk(journalDirectory(home)),
     log,
     version: productVersion(),

@@ -1,12 +1,14 @@
 /**
  * How long start estimates for all of 10,000 pending workloads take, on 1,000 nodes of eight accelerators with 1,000 ended
- * workloads to learn from: the live engine's snapshot, the forks and the forward runs included. Prints JSON.
+ * workloads to learn from: the live engine's snapshot, the forks and the forward runs included; then with arrays of many
+ * tasks waiting there, and work behind them. Prints JSON.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
-import { presets, type Engine } from "@headroom/engine";
+import { commandId, presets, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
 import {
   estimateStarts,
   generateTrace,
+  specOf,
   traceStarts,
   uniformFleet,
   usualEstimateOptions,
@@ -31,12 +33,12 @@ function work(seed: number, jobs: number, load: number): readonly TraceJob[] {
 }
 
 /** A thousand that came and went, then at one instant more than the fleet holds by `pendingCount`. */
-function liveState(policy: string): { readonly engine: Engine; readonly nowMs: number } {
+function burst(policy: string): Live {
   const past = work(1, 1000, 0.5);
   const atMs = past.reduce((end, job) => Math.max(end, job.submittedAtMs + job.durationMs), 0) + 1000;
-  const burst = work(2, 2 * pendingCount, 0.5).map((job) => ({ ...job, submittedAtMs: atMs }));
-  const running = burst.findIndex((_, index) => heldBy(burst.slice(0, index + 1)) > accelerators);
-  const jobs = [...past, ...burst.slice(0, running + pendingCount)];
+  const queued = work(2, 2 * pendingCount, 0.5).map((job) => ({ ...job, submittedAtMs: atMs }));
+  const running = queued.findIndex((_, index) => heldBy(queued.slice(0, index + 1)) > accelerators);
+  const jobs = [...past, ...queued.slice(0, running + pendingCount)];
   const fleet = uniformFleet({ nodeCount, acceleratorsPerNode });
   const simulation = traceStarts({ jobs, fleet, policy: presets.get(policy)! });
   simulation.advance({ untilMs: atMs, maxRounds: 1_000_000 });
@@ -47,8 +49,39 @@ function heldBy(jobs: readonly TraceJob[]): number {
   return jobs.reduce((sum, job) => sum + job.accelerators, 0);
 }
 
-function bench(policy: string): Record<string, unknown> {
-  const { engine, nowMs } = liveState(policy);
+interface Live {
+  readonly engine: Engine;
+  readonly nowMs: number;
+}
+
+/** Of the first array as many tasks run as the fleet holds; of the others, and of ten single workloads, nothing does. */
+function arrays(policy: string, taskCounts: readonly number[]): Live {
+  const fleet = uniformFleet({ nodeCount, acceleratorsPerNode });
+  const { engine, nowMs } = traceStarts({ jobs: [], fleet, policy: presets.get(policy)! });
+  const [job] = work(1, 1, 0.5);
+  const base = specOf({ ...job!, accelerators: 1 }, 0);
+  const give = (inputs: readonly Input[]): void => {
+    engine.receive(inputs, nowMs);
+    engine.advance();
+  };
+  const specs = [
+    ...taskCounts.map((taskCount): WorkloadSpec => ({ ...base, kind: "batch", taskCount })),
+    ...Array.from({ length: 10 }, () => base),
+  ];
+  give(
+    specs.map((spec, index) => ({
+      kind: "submitWorkload",
+      commandId: commandId(`c${index}`),
+      actor: "bench",
+      idempotencyKey: null,
+      spec,
+    })),
+  );
+  give([...engine.state.attempts.keys()].map((attemptId) => ({ kind: "attemptRunning", attemptId })));
+  return { engine, nowMs };
+}
+
+function bench(name: string, policy: string, { engine, nowMs }: Live): Record<string, unknown> {
   const times: number[] = [];
   let estimates = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
   for (let round = 0; round < rounds; round++) {
@@ -61,9 +94,11 @@ function bench(policy: string): Record<string, unknown> {
   const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
   const because = estimates[0]?.because;
   return {
+    name,
     policy,
     pending: estimates.length,
     running: engine.state.attempts.size,
+    cut: estimates.filter(({ playedUntilMs }) => playedUntilMs !== undefined).length,
     estimated: estimates.filter(({ p50AtMs }) => p50AtMs !== null).length,
     scenarios: because?.scenarioCount,
     arrivals_replayed: because?.arrivalsReplayed,
@@ -73,6 +108,11 @@ function bench(policy: string): Record<string, unknown> {
   };
 }
 
-const results = ["default", "fifo"].map(bench);
+const manyTasks = [acceleratorsPerNode * nodeCount, 10_000, 10_000, 10_000, 10_000];
+const results = ["default", "fifo"].flatMap((policy) => [
+  bench("10,000 workloads", policy, burst(policy)),
+  bench("40,000 tasks", policy, arrays(policy, manyTasks)),
+  bench("1,000,000 tasks", policy, arrays(policy, [1_000_000 + acceleratorsPerNode * nodeCount])),
+]);
 const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism(), load: loadavg() };
 process.stdout.write(`${JSON.stringify({ machine, results }, null, 2)}\n`);

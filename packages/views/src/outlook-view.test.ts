@@ -1,6 +1,6 @@
 import { defaultPolicy, nodeId, poolName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import { startingChangesView } from "./outlook-view.ts";
+import { estimateView, startingChangesView } from "./outlook-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const kinds = (fleet: SmallFleet, id: string): string[] =>
@@ -124,4 +124,18 @@ it("submits in its place what is of the same user", () => {
   fleet.submit("first", { team: "lab", gang: { accelerators: 4 } });
   const second = fleet.submit("second", { team: "lab", gang: { accelerators: 4 } });
   expect(kinds(fleet, second)).toEqual(["largerLimit", "afterEnds"]);
+});
+
+it("says until when work does not start where the future was played no further", () => {
+  const { engine } = SmallFleet.withNodes(1, 4);
+  const because = { endsBefore: 0, startsBefore: 0, startedCount: 1, scenarioCount: 8, arrivalsReplayed: false };
+  const estimate = { workloadId: "w1", atMs: 1000, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
+  const { sentence } = estimateView(engine, { ...estimate, playedUntilMs: 7_200_000 });
+  expect(sentence).toBe(
+    "It starts after 1970-01-01T02:00:00Z in 7 of 8 scenarios: so much waits that they were played no further.",
+  );
+  const early = { ...estimate, p10AtMs: 3_601_000, p50AtMs: 5_401_000, playedUntilMs: 7_200_000 };
+  expect(estimateView(engine, early).sentence).toContain(
+    "not before 1 h from now, perhaps after 1970-01-01T02:00:00Z; 0 running",
+  );
 });

@@ -20,6 +20,7 @@ import type {
   WouldStart,
 } from "@headroom/protocol";
 import { changeSentence } from "./change-text.ts";
+import { beyondPlayed } from "./outlook-words.ts";
 import { acceleratorTimeText, durationText, plural } from "./plain-text.ts";
 import { verdictResource } from "./verdict-view.ts";
 
@@ -162,17 +163,19 @@ export function estimateView({ state }: Engine, estimate: EstimatedStart): Start
   if (middle === null) {
     const notBeforeMs = state.workloads.get(estimate.workloadId as WorkloadId)?.spec.notBeforeMs ?? 0;
     const bound = notBeforeMs > estimate.atMs ? `It does not start before ${writeInstant(notBeforeMs)}. ` : "";
-    return {
-      ...estimate,
-      sentence: `${bound}It starts in ${startedCount} of ${plural(scenarioCount, "scenario")} within the horizon: no time can be given.`,
-    };
+    const scenarios = plural(scenarioCount, "scenario");
+    const played =
+      estimate.playedUntilMs === undefined
+        ? `It starts in ${startedCount} of ${scenarios} within the horizon: no time can be given.`
+        : `It starts ${beyondPlayed(estimate)} in ${scenarioCount - startedCount} of ${scenarios}: so much waits that they were played no further.`;
+    return { ...estimate, sentence: `${bound}${played}` };
   }
   const range =
     late === null
-      ? `not before ${early ?? middle}, perhaps beyond the horizon`
-      : `between ${early ?? middle} and ${late}`;
+      ? `not before ${early ?? middle} from now, perhaps ${beyondPlayed(estimate)}`
+      : `between ${early ?? middle} and ${late} from now`;
   return {
     ...estimate,
-    sentence: `It starts in about ${middle}, in eight cases of ten ${range} from now; ${grounds}.`,
+    sentence: `It starts in about ${middle}, in eight cases of ten ${range}; ${grounds}.`,
   };
 }

@@ -1,13 +1,16 @@
 /** What stands around the sentences of an outlook, wherever it is shown. */
-import type { StartEstimate } from "@headroom/protocol";
+import { writeInstant, type StartEstimate } from "@headroom/protocol";
 
 export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
 export const noneStartsIt = "No single change that was tried starts it now.";
-export const beyondHorizon = "beyond the horizon";
+
+/** Where there is no instant: it lies after all that was played. */
+export const beyondPlayed = ({ playedUntilMs }: Pick<StartEstimate, "playedUntilMs">): string =>
+  playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
 
 export interface EstimateBound {
   readonly name: string;
-  /** `null`: beyond the horizon. */
+  /** `null`: beyond what was played, as `beyondPlayed` says. */
   readonly atMs: number | null;
 }
 

@@ -26,11 +26,11 @@ export const etaCommand = defineCommand<Options>({
       return code;
     }
     const { paint } = context;
-    const { beyondHorizon, estimateBounds } = await import("@headroom/views");
+    const { beyondPlayed, estimateBounds } = await import("@headroom/views");
     context.print(`${paint("bold", workload.name)} (${workload.id}): ${printable(estimate.sentence)}`);
     const range = estimateBounds(estimate).map(({ name, atMs }): [string, string] => [
       name,
-      atMs === null ? beyondHorizon : new Date(atMs).toISOString(),
+      atMs === null ? beyondPlayed(estimate) : new Date(atMs).toISOString(),
     ]);
     context.print(...pairLines(range, paint).map((line) => `  ${line}`));
     if (estimate.p50AtMs === null)

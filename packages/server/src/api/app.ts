@@ -38,7 +38,7 @@ const CONNECTIONS_MAX = 4_096;
 const PARAM_CHARS_MAX = 1_200;
 
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
-type AnswerHandler = (plane: ControlPlane, call: AnyCall) => unknown;
+type AnswerHandler = (plane: ControlPlane, call: AnyCall, gone: () => AbortSignal) => unknown;
 type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) => Promise<AsyncIterable<object>>;
 
 export interface Api {
@@ -185,7 +185,7 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     try {
-      const value = await handle(plane, read(request));
+      const value = await handle(plane, read(request), () => goneSignal(reply));
       void reply.code(operation.status).headers(jsonHeaders);
       if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
       void reply.send(JSON.stringify(value));
@@ -193,6 +193,14 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
       sendProblem(request, reply, error, plane.log);
     }
   }
+}
+
+/** When the connection closes before it was answered. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once("close", () => controller.abort());
+  if (raw.destroyed) controller.abort();
+  return controller.signal;
 }
 
 const jsonHeaders = {
@@ -244,7 +252,7 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: Plai
   });
   app.get("/v1/metrics", { config: { operation: "metrics" } }, async (request, reply) => {
     try {
-      const status = await handlers.status(plane, {} as never);
+      const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
       const measured = { status, driver: plane.driver.status(), requests, openStreams: streams.openCount };
       return await reply.type(EXPOSITION_CONTENT_TYPE).send(expose(metricFamilies(measured)));
     } catch (error) {

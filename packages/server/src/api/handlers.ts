@@ -56,8 +56,15 @@ type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
   ? Omit<T, "items"> & { readonly items: readonly Item[] }
   : T;
 
+/** A signal that whoever asks has left, for what is worth giving up then. */
+export type Gone = () => AbortSignal;
+
 export type Handlers = {
-  readonly [Name in AnswerName]: (plane: ControlPlane, call: Call<Name>) => Promise<Answer<Name>> | Answer<Name>;
+  readonly [Name in AnswerName]: (
+    plane: ControlPlane,
+    call: Call<Name>,
+    gone: Gone,
+  ) => Promise<Answer<Name>> | Answer<Name>;
 };
 
 /** Refusals are thrown before the stream begins, so that they are answered with their status. */
@@ -157,34 +164,34 @@ export const handlers: Handlers = {
     return { workloadId };
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
-  startingChanges: async ({ outlook }, { params: { id } }) => {
-    const answer = await outlook.ask({ kind: "changes", id });
+  startingChanges: async ({ outlook }, { params: { id } }, gone) => {
+    const answer = await outlook.ask({ kind: "changes", id }, gone());
     if (answer === null) throw noWorkload(id);
     return answer;
   },
-  estimateStart: async (plane, { params: { id } }) => {
+  estimateStart: async (plane, { params: { id } }, gone) => {
     await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
-    const answer = await plane.outlook.ask({ kind: "estimate", id });
+    const answer = await plane.outlook.ask({ kind: "estimate", id }, gone());
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
     return answer;
   },
-  forecastWorkload: async (plane, { body, actor }) => {
+  forecastWorkload: async (plane, { body, actor }, gone) => {
     await checkLevels(plane, [{ pointer: "", spec: body }]);
-    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body), actor });
+    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body), actor }, gone());
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
-  whatIf: async ({ driver, outlook }, { body }) => {
+  whatIf: async ({ driver, outlook }, { body }, gone) => {
     const { teams, policy } = await tried(driver, body);
     const change = { loseNodes: body.loseNodes, addNodes: body.addNodes, teams, policy };
     const missing = await driver.read(({ state }) =>
       [...body.loseNodes, ...body.addNodes.map(({ like }) => like)].find((id) => !state.nodes.has(id as NodeId)),
     );
     if (missing !== undefined) throw noNode(missing);
-    return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs });
+    return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs }, gone());
   },
   waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
-  defragmentation: ({ outlook }) => outlook.ask({ kind: "defragmentation" }),
+  defragmentation: ({ outlook }, _call, gone) => outlook.ask({ kind: "defragmentation" }, gone()),
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
     const change = await tried(driver, body);
     return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };
@@ -212,13 +219,13 @@ export const handlers: Handlers = {
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
-  apply: async (plane, call) => {
+  apply: async (plane, call, gone) => {
     await checkLevels(plane, specsToApply(call.body), call.body);
     const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body));
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
     if (call.query.dryRun === true && call.query.forecast === true) {
-      const answer = await plane.outlook.ask({ kind: "apply", documents, actor: call.actor });
+      const answer = await plane.outlook.ask({ kind: "apply", documents, actor: call.actor }, gone());
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
       return { ...answer.plan, ...warned };
     }

@@ -1,5 +1,7 @@
+import { problemKinds } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { OutlookDesk } from "./outlook-desk.ts";
 
 let live: LiveControlPlane;
 beforeAll(async () => {
@@ -119,5 +121,46 @@ describe("looking ahead", () => {
     expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });
     await expect(live.client.estimateStart("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
     await expect(live.client.startingChanges("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+  });
+});
+
+describe("a question about the time to come", () => {
+  const stays = new AbortController().signal;
+  const nowMs = (): number => Date.now();
+  const estimate = { kind: "estimate", id: "w999" } as const;
+  const changes = { kind: "changes", id: "w999" } as const;
+
+  it("that takes too long is given up, which may be tried again", async () => {
+    const desk = new OutlookDesk({ driver: live.driver, nowMs, answerMsMax: 1 });
+    const asked = desk.ask(estimate, stays);
+    await expect(asked).rejects.toMatchObject({ code: "tookTooLong", problem: { status: 503 } });
+    expect(problemKinds.tookTooLong.retryable).toBe(true);
+    await desk.close();
+  });
+
+  it("is given up when whoever asks leaves, and the next is answered all the same", async () => {
+    const desk = new OutlookDesk({ driver: live.driver, nowMs });
+    const leaves = new AbortController();
+    const [first, second, third] = [leaves.signal, leaves.signal, stays].map((gone) => desk.ask(estimate, gone));
+    leaves.abort();
+    await expect(first).rejects.toMatchObject({ code: "tookTooLong" });
+    await expect(second).rejects.toMatchObject({ code: "tookTooLong" });
+    expect(await third).toBeNull();
+    await desk.close();
+  });
+
+  it("of the present does not wait for one of the future", async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    const read: LiveControlPlane["driver"]["read"] = async (query) => {
+      if (reads++ === 0) await held;
+      return live.driver.read(query);
+    };
+    const desk = new OutlookDesk({ driver: { read }, nowMs });
+    const future = desk.ask(estimate, stays);
+    expect(await desk.ask(changes, stays)).toBeNull();
+    release();
+    expect(await future).toBeNull();
+    await desk.close();
   });
 });

@@ -1,4 +1,5 @@
 import {
+  commandId,
   forkEngine,
   presetNames,
   presets,
@@ -89,6 +90,7 @@ describe("a forward run that knows everything", () => {
           nowMs,
           horizonMs: Number.MAX_SAFE_INTEGER - nowMs,
           grain: 0,
+          stepsMax: 1_000_000,
           targets,
           scenario: { durationMs: (id) => busy[job(id)]!.durationMs, arrivals: rest(simulation, busy) },
         }),
@@ -96,7 +98,7 @@ describe("a forward run that knows everything", () => {
       expect(forked).toEqual(restored);
       while (simulation.step());
       for (const id of targets) {
-        expect(forked!.get(id)?.atMs ?? -1).toBe(simulation.observer.startedAtMs[job(id)]);
+        expect(forked!.starts.get(id)?.atMs ?? -1).toBe(simulation.observer.startedAtMs[job(id)]);
         compared++;
       }
     }
@@ -212,5 +214,28 @@ describe("start estimates", () => {
     expect(found[2]!.because.startsBefore).toBeGreaterThan(2);
     expect(estimates(engine, 1000)).toEqual(found);
     expect(found[2]!.p10AtMs!).toBeGreaterThan(found[0]!.p10AtMs!);
+  });
+
+  it("tell no instant of what lies behind more tasks than are played, but until when it does not start", () => {
+    const engine = after(1, jobsOf([[0, 100, 1]]), "fifo").engine;
+    const command = { actor: "test", idempotencyKey: null, kind: "submitWorkload" } as const;
+    const base = { ...specOf(jobsOf([[0, 1, 1]])[0]!, 1), walltimeMs: 1000 };
+    const array = { ...base, kind: "batch", taskCount: 1_000_000 } as const;
+    const specs = [{ ...base, gang: { ...base.gang, accelerators: accelerators } }, array, base];
+    engine.receive(
+      specs.map((spec, index) => ({ ...command, commandId: commandId(`c${index}`), spec })),
+      1000,
+    );
+    engine.advance();
+    const options = { ...usualEstimateOptions, nowMs: 1000, calibration: null, stepsMax: 8000 };
+    const [large, first, behind] = estimateStarts(engine, options);
+    expect(large!.p90AtMs).toBeGreaterThan(1000);
+    expect(first!.p90AtMs).toBeGreaterThan(1000);
+    for (const known of [large!, first!]) expect(known).not.toHaveProperty("playedUntilMs");
+    expect(behind).toMatchObject({ p10AtMs: null, p50AtMs: null, p90AtMs: null, because: { startedCount: 0 } });
+    expect(behind!.playedUntilMs).toBeGreaterThan(1000);
+    const further = estimateStarts(engine, { ...options, stepsMax: 16_000 })[2]!;
+    expect(further.playedUntilMs).toBeGreaterThan(behind!.playedUntilMs!);
+    expect(further.because.scenarioCount).toBe(8);
   });
 });

@@ -3,11 +3,11 @@
  * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
-import { forkEngine, invariant, type Engine, type WorkloadId } from "@headroom/engine";
+import { forkEngine, invariant, taskCountOf, type Engine, type Workload, type WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
-import { forwardStarts, type ForwardArrival, type ForwardStart } from "./forward-run.ts";
+import { forwardStarts, type ForwardArrival, type ForwardStart, type ForwardStarts } from "./forward-run.ts";
 import { drawnDurationMs, workHistory, type WorkHistory } from "./history.ts";
 
 export interface EstimateOptions {
@@ -15,8 +15,13 @@ export interface EstimateOptions {
   readonly seed: number;
   /** What starts later than this is said to be beyond the horizon. */
   readonly horizonMs: number;
-  /** Workloads to play through in all scenarios together: it bounds the time that an answer takes. */
+  /** Workloads and tasks of arrays to play through in all scenarios together: fewer scenarios, of coarser steps, where much waits. */
   readonly effort: number;
+  /**
+   * Steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the time that an answer takes. Where so
+   * much waits that the fewest scenarios use them up, each is cut after its share, and the answer says how far they went.
+   */
+  readonly stepsMax: number;
   /** `null`: the ranges as the scenarios have them. */
   readonly calibration: RangeCalibration | null;
   readonly durationRules: DurationRules;
@@ -26,6 +31,7 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
   seed: 1,
   horizonMs: 28 * 24 * 3_600_000,
   effort: 100_000,
+  stepsMax: 128_000,
   durationRules: usualDurationRules,
 };
 
@@ -36,12 +42,14 @@ const scenarioBounds = { min: 8, max: 64 } as const;
 const grain = 1 / 64;
 const coarseGrain = 1 / 24;
 
-/** Instants in ms; `null`: beyond the horizon, or never as things are. */
+/** Instants in ms; `null`: beyond the horizon, or never as things are, or after `playedUntilMs` where it is given. */
 export interface StartEstimate {
   readonly workloadId: WorkloadId;
   readonly p10AtMs: number | null;
   readonly p50AtMs: number | null;
   readonly p90AtMs: number | null;
+  /** How far the scenarios went in which it has not started; absent: to the horizon. */
+  readonly playedUntilMs?: number;
   readonly because: EstimateGrounds;
 }
 
@@ -49,7 +57,7 @@ export interface StartEstimate {
 export interface EstimateGrounds {
   readonly endsBefore: number;
   readonly startsBefore: number;
-  /** Scenarios in which it starts within the horizon, of all. */
+  /** Scenarios in which it starts within the horizon, or before `playedUntilMs`, of all. */
   readonly startedCount: number;
   readonly scenarioCount: number;
   /** Whether the scenarios have further submissions in them, because later work has passed such work before. */
@@ -63,26 +71,51 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   const waiting = history.workloads.filter(({ phase }) => phase === "pending").map(({ id }) => id);
   if (waiting.length === 0) return [];
   const targets = new Set(waiting);
-  const scenarioCount = countOfScenarios(options.effort, waiting.length + state.attempts.size);
+  const liveCount = state.attempts.size + history.workloads.reduce((sum, each) => sum + waitingTasks(each), 0);
+  const scenarioCount = Math.max(
+    scenarioBounds.min,
+    Math.min(scenarioBounds.max, Math.floor(options.effort / liveCount)),
+  );
+  const isCoarse = scenarioCount * liveCount > options.effort;
   const arrivalsReplayed = mayBePassed(history, targets);
-  const futures = playFutures({ engine, options, history, targets, scenarioCount, arrivalsReplayed });
+  const futures = playFutures({ engine, options, history, targets, scenarioCount, isCoarse, arrivalsReplayed });
   return waiting.map((workloadId) => {
-    const starts = futures.flatMap((future) => future.get(workloadId) ?? []);
-    starts.sort((left, right) => left.atMs - right.atMs);
+    const untilMs = playedUntilMs(futures, workloadId);
+    const starts = futures
+      .flatMap((future) => future.starts.get(workloadId) ?? [])
+      .filter(({ atMs }) => atMs <= untilMs)
+      .toSorted((left, right) => left.atMs - right.atMs);
     const middle = starts[starts.length >> 1];
     const because = {
       endsBefore: middle?.endsBefore ?? 0,
       startsBefore: middle?.startsBefore ?? 0,
       startedCount: starts.length,
-      scenarioCount,
+      scenarioCount: futures.length,
       arrivalsReplayed,
     };
-    return { workloadId, ...instants(rangeOf(starts, scenarioCount, options), options), because };
+    return {
+      workloadId,
+      ...instants(rangeOf(starts, futures.length, options), options),
+      ...(untilMs < Number.POSITIVE_INFINITY && { playedUntilMs: untilMs }),
+      because,
+    };
   });
 }
 
-function countOfScenarios(effort: number, liveCount: number): number {
-  return Math.min(scenarioBounds.max, Math.max(scenarioBounds.min, Math.floor(effort / liveCount)));
+/** Starts that it is yet to have: its own, or those of its tasks. */
+function waitingTasks({ phase, spec, nextTask, retries }: Workload): number {
+  return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + retries.length : 0;
+}
+
+/**
+ * Starts up to then are known in every scenario: the one that was cut first without a start of this workload says no more.
+ * Later starts of other scenarios are left out, for they might be the later ones of all.
+ */
+function playedUntilMs(futures: readonly ForwardStarts[], workloadId: WorkloadId): number {
+  return futures.reduce(
+    (untilMs, { starts, playedUntilMs: cutMs }) => (starts.has(workloadId) ? untilMs : Math.min(untilMs, cutMs)),
+    Number.POSITIVE_INFINITY,
+  );
 }
 
 interface Play {
@@ -90,34 +123,46 @@ interface Play {
   readonly options: EstimateOptions;
   readonly history: WorkHistory;
   readonly targets: ReadonlySet<WorkloadId>;
+  /** The most there may be; fewer, but not fewer than there must be, where the steps are used up. */
   readonly scenarioCount: number;
+  readonly isCoarse: boolean;
   readonly arrivalsReplayed: boolean;
 }
 
-function playFutures(play: Play): readonly ReadonlyMap<WorkloadId, ForwardStart>[] {
-  const { engine, options, history, targets, scenarioCount, arrivalsReplayed } = play;
-  const { nowMs, horizonMs, seed, durationRules } = options;
-  const model = new DurationModel(history.records, durationRules);
-  const isCoarse = scenarioCount * (targets.size + engine.state.attempts.size) > options.effort;
-  return Array.from({ length: scenarioCount }, (_, index) => {
-    const scenarioSeed = seed * scenarioBounds.max + index;
-    const future = forkEngine(engine);
-    const durations = model.scenario(scenarioSeed);
-    return forwardStarts({
-      engine: future,
-      nowMs,
-      horizonMs,
-      grain: isCoarse ? coarseGrain : grain,
-      targets,
-      scenario: {
-        durationMs: (id, elapsedMs) => {
-          const workload = engine.state.workloads.get(id) ?? future.state.workloads.get(id);
-          invariant(workload !== undefined, `${id} runs and is not there`);
-          return drawnDurationMs(durations, history, workload, elapsedMs);
-        },
-        arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),
+function playFutures({ scenarioCount, ...play }: Play): readonly ForwardStarts[] {
+  const { stepsMax, durationRules } = play.options;
+  const model = new DurationModel(play.history.records, durationRules);
+  const futures: ForwardStarts[] = [];
+  let stepCount = 0;
+  while (futures.length < scenarioCount && (futures.length < scenarioBounds.min || stepCount < stepsMax)) {
+    const future = playFuture(play, model, futures.length);
+    stepCount += future.stepCount;
+    futures.push(future);
+  }
+  return futures;
+}
+
+function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, index: number): ForwardStarts {
+  const { engine, options, history, targets, isCoarse, arrivalsReplayed } = play;
+  const { nowMs, horizonMs, seed, stepsMax } = options;
+  const scenarioSeed = seed * scenarioBounds.max + index;
+  const future = forkEngine(engine);
+  const durations = model.scenario(scenarioSeed);
+  return forwardStarts({
+    engine: future,
+    nowMs,
+    horizonMs,
+    grain: isCoarse ? coarseGrain : grain,
+    stepsMax: Math.floor(stepsMax / scenarioBounds.min),
+    targets,
+    scenario: {
+      durationMs: (id, elapsedMs) => {
+        const workload = engine.state.workloads.get(id) ?? future.state.workloads.get(id);
+        invariant(workload !== undefined, `${id} runs and is not there`);
+        return drawnDurationMs(durations, history, workload, elapsedMs);
       },
-    });
+      arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),
+    },
   });
 }
 

@@ -1,4 +1,12 @@
-import { commandId, presets, restoreEngine, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
+import {
+  commandId,
+  forkEngine,
+  presets,
+  restoreEngine,
+  type Engine,
+  type Input,
+  type WorkloadSpec,
+} from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
@@ -41,11 +49,12 @@ function startsOf(
   arrivals: readonly ForwardArrival[] = [],
 ): (number | undefined)[] {
   const waiting = [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
-  const starts = forwardStarts({
+  const { starts } = forwardStarts({
     engine: restoreEngine(engine.snapshot()),
     nowMs: 0,
     horizonMs: 1_000_000,
     grain: 0,
+    stepsMax: 1000,
     targets: new Set(waiting),
     scenario: { durationMs: () => durationMs, arrivals: arrivals.values() },
   });
@@ -79,5 +88,26 @@ describe("a forward run", () => {
     const [like] = engine.state.workloads.keys();
     const urgent = { ...specOf(job, 9), priority: 5 };
     expect(startsOf(engine, 5000, [{ atMs: 2000, spec: urgent, like: like! }])).toEqual([10_000]);
+  });
+
+  it("that is cut says until when it was played: nothing else starts by then", () => {
+    const engine = queueOf({}, {}, {}, {}, {});
+    const waiting = [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
+    const play = (stepsMax: number): { readonly started: number; readonly playedUntilMs: number } => {
+      const { starts, playedUntilMs } = forwardStarts({
+        engine: forkEngine(engine),
+        nowMs: 0,
+        horizonMs: 1_000_000,
+        grain: 0,
+        stepsMax,
+        targets: new Set(waiting),
+        scenario: { durationMs: () => 5000, arrivals: [].values() },
+      });
+      return { started: starts.size, playedUntilMs };
+    };
+    // What runs is a step; each start is one, the round that makes it another, and the round in which it reports to run.
+    expect(play(4)).toEqual({ started: 1, playedUntilMs: 5000 });
+    expect(play(7)).toEqual({ started: 2, playedUntilMs: 10_000 });
+    expect(play(1000)).toEqual({ started: 4, playedUntilMs: 20_000 });
   });
 });

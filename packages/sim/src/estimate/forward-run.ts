@@ -1,7 +1,7 @@
 /**
  * One possible future of a live engine, played on a fork of it: attempts end when the scenario says, work arrives when the
  * scenario says, and everything else is decided by the engine itself. It drives the fork as the live driver drives the
- * engine, batch by batch, and stops when the last workload that was asked about has started.
+ * engine, batch by batch, and stops when the last workload that was asked about has started, or at its last step.
  */
 import {
   commandId,
@@ -53,6 +53,19 @@ export interface ForwardOptions {
    * the number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0: exact.
    */
   readonly grain: number;
+  /**
+   * Rounds and starts, of workloads or their tasks, to play at most. What runs at the fork is counted as well, for it has to
+   * be taken over and to end, but for no more than half of them.
+   */
+  readonly stepsMax: number;
+}
+
+export interface ForwardStarts {
+  /** Of the targets that start within the horizon, and before the steps are used up. */
+  readonly starts: ReadonlyMap<WorkloadId, ForwardStart>;
+  /** What has not started does not start up to this instant; `Infinity`: nor within the horizon. */
+  readonly playedUntilMs: number;
+  readonly stepCount: number;
 }
 
 const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
@@ -71,30 +84,41 @@ class ForwardRun {
   #arrivalCount = 0;
   #endCount = 0;
   #startCount = 0;
+  #roundCount = 0;
+  #adoptedCount = 0;
 
   constructor(options: ForwardOptions) {
     this.#options = options;
     this.#arrival = next(options.scenario.arrivals);
   }
 
-  run(): ReadonlyMap<WorkloadId, ForwardStart> {
-    const { nowMs, horizonMs, targets, grain } = this.#options;
+  run(): ForwardStarts {
+    const { nowMs, horizonMs, targets, grain, stepsMax } = this.#options;
     this.#adopt();
     const endMs = nowMs + horizonMs;
-    while (this.#starts.size < targets.size) {
+    let playedUntilMs = nowMs;
+    while (this.#starts.size < targets.size && this.#stepCount < stepsMax) {
       const atMs = this.#nextAtMs();
-      if (atMs > endMs || atMs === Number.POSITIVE_INFINITY) break;
-      this.#roundUntil(atMs + Math.floor((atMs - nowMs) * grain), atMs);
+      if (atMs > endMs || atMs === Number.POSITIVE_INFINITY) {
+        playedUntilMs = Number.POSITIVE_INFINITY;
+        break;
+      }
+      playedUntilMs = this.#roundUntil(atMs + Math.floor((atMs - nowMs) * grain), atMs);
     }
-    return this.#starts;
+    return { starts: this.#starts, playedUntilMs, stepCount: this.#stepCount };
+  }
+
+  get #stepCount(): number {
+    return this.#adoptedCount + this.#startCount + this.#roundCount;
   }
 
   /** What the engine counts as active at the fork goes on; what is being stopped uses up its grace period. */
   #adopt(): void {
-    const { engine, nowMs, scenario } = this.#options;
+    const { engine, nowMs, scenario, stepsMax } = this.#options;
     const launching: Input[] = [];
     // The longest first: what they tell of their sweep holds for the younger ones.
     const attempts = [...engine.state.attempts.values()].toSorted(byAge);
+    this.#adoptedCount = Math.min(attempts.length, Math.floor(stepsMax / 2));
     for (const attempt of attempts) {
       const { id, workloadId, stop } = attempt;
       this.#live.add(id);
@@ -122,8 +146,8 @@ class ForwardRun {
     return Math.max(this.#options.nowMs, Math.min(this.#queue.nextAtMs, wakesAtMs, arrivesAtMs));
   }
 
-  /** All that is due until then, in one batch at the instant of the last of it. */
-  #roundUntil(untilMs: number, firstAtMs: number): void {
+  /** All that is due until then, in one batch at the instant of the last of it, which it answers. */
+  #roundUntil(untilMs: number, firstAtMs: number): number {
     const inputs = this.#reports;
     this.#reports = [];
     const reportCount = inputs.length;
@@ -149,6 +173,7 @@ class ForwardRun {
     }
     if (inputs.length === 0) inputs.push({ kind: "tick" });
     this.#round(inputs, atMs);
+    return atMs;
   }
 
   #submission({ spec, like }: ForwardArrival): Input {
@@ -164,6 +189,7 @@ class ForwardRun {
   #round(inputs: readonly Input[], atMs: number): void {
     let due = inputs;
     while (due.length > 0) {
+      this.#roundCount++;
       const { replies, effects } = this.#options.engine.receive(due, atMs);
       this.#options.engine.advance();
       for (const reply of replies) this.#note(reply);
@@ -210,7 +236,7 @@ function next(arrivals: Iterator<ForwardArrival>): ForwardArrival | null {
   return result.done === true ? null : result.value;
 }
 
-/** When each target starts in this future; those that do not within the horizon are left out. */
-export function forwardStarts(options: ForwardOptions): ReadonlyMap<WorkloadId, ForwardStart> {
+/** When each target starts in this future. */
+export function forwardStarts(options: ForwardOptions): ForwardStarts {
   return new ForwardRun(options).run();
 }

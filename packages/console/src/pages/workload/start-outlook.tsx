@@ -1,5 +1,5 @@
 import type { StartEstimate, StartingChange } from "@headroom/protocol";
-import { anyOneStartsIt, beyondHorizon, estimateBounds, noneStartsIt } from "@headroom/views";
+import { anyOneStartsIt, beyondPlayed, estimateBounds, noneStartsIt } from "@headroom/views";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement, ReactNode } from "react";
@@ -77,7 +77,7 @@ function Part<Answer>({ title, query, children }: PartProps<Answer>): ReactEleme
 function Estimate({ estimate }: { readonly estimate: StartEstimate }): ReactElement {
   const facts = estimateBounds(estimate).map(({ name, atMs }) => ({
     name,
-    value: atMs === null ? beyondHorizon : <Moment atMs={atMs} />,
+    value: atMs === null ? beyondPlayed(estimate) : <Moment atMs={atMs} />,
   }));
   return (
     <>
