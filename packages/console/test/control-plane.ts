@@ -12,6 +12,8 @@ const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.t
 
 export interface ControlPlane {
   readonly url: string;
+  /** Asks it without the console. */
+  readonly client: HeadroomClient;
   /** Signs one browser in. */
   readonly loginUrl: string;
   /** Submits many workloads at once, as `headroom apply` does. */
@@ -65,6 +67,7 @@ export async function startControlPlane(home: string, port = 0): Promise<Control
   });
   return {
     url,
+    client,
     loginUrl,
     apply: async (workloads) => void (await client.apply({ workloads: [...workloads] })),
     stopWork: () => stopWork(client),

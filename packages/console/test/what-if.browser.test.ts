@@ -1,4 +1,6 @@
-/** The page What if: in the demo the engine plays in the page's own worker, on a control plane it is asked over the API. */
+/** The page What if: the engine plays in the browser, on the demo's fleet or on the state of a control plane. */
+import { problemOf } from "@headroom/protocol";
+import { teamShares } from "@headroom/views";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
@@ -102,11 +104,64 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     removeHome(home);
   });
 
-  it("plays more nodes: what waits starts at once", async () => {
+  it("plays more nodes in the browser: what waits starts at once, and the control plane only gives its state", async () => {
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    const playing = asked.filter.bind(asked, (each) => /snapshot|what-if/.test(each));
+    await page.getByRole("spinbutton").first().fill("-1");
+    await page.getByRole("button", { name: "Play" }).click();
+    await answered(page, /0 waiting workloads would start earlier and 2 later/);
     await page.getByRole("spinbutton").first().fill("2");
     await page.getByRole("button", { name: "Play" }).click();
     await answered(page, /2 waiting workloads would start earlier and 0 later/);
     await expectShown(page.getByRole("cell", { name: /^in 0 s, earlier/ }).first());
+    await expectShown(page.getByText(/^Computed in this browser, on the state as of event \d+\.$/));
+    // One state for both questions.
+    expect(playing()).toEqual(["GET /v1/snapshot"]);
+  });
+
+  it("shows the figures that the control plane itself answers", async () => {
+    const { items } = await plane.client.listNodes();
+    const answer = await plane.client.whatIf({ addNodes: [{ like: items[0]?.id ?? "", count: 2 }] });
+    await expectShown(page.getByText(answer.sentence, { exact: true }));
+    const shares = page.getByRole("region", { name: "Accelerators by team" });
+    for (const { team, presentMean, changedMean } of teamShares(answer)) {
+      const cells = await shares.getByRole("row").filter({ hasText: team }).getByRole("cell").allTextContents();
+      expect(cells.slice(0, 2)).toEqual([presentMean.toFixed(1), changedMean.toFixed(1)]);
+    }
+    const starts = page.getByRole("region", { name: "Starts" }).getByRole("rowheader");
+    expect(await starts.allTextContents()).toEqual(answer.moved.map(({ name }) => name));
+  });
+
+  it("leaves it to the control plane where its state is too large, and says so", async () => {
+    const other = await browser.context.newPage();
+    const refusal = problemOf("snapshotTooLarge", "The state is larger.", { facts: { bytes: 100 * 1_048_576 } });
+    await other.route("**/v1/snapshot*", (route) =>
+      route.fulfill({ status: refusal.status, contentType: "application/problem+json", json: refusal }),
+    );
+    await other.goto(`${plane.url}/what-if`);
+    await expectShown(other.getByRole("button", { name: "Play" }));
+    await other.getByRole("spinbutton").first().fill("2");
+    await other.getByRole("button", { name: "Play" }).click();
+    await answered(other, /2 waiting workloads would start earlier and 0 later/);
+    await expectShown(
+      other.getByText(/^Computed by the control plane, .* \(100 MiB\) is more than a browser is given \(64 MiB\)\.$/),
+    );
+    await other.close();
+  });
+
+  it("leaves it to the control plane where the browser fails, and says so", async () => {
+    const other = await browser.context.newPage();
+    await other.route("**/v1/snapshot*", (route) =>
+      route.fulfill({ headers: { "headroom-sequence": "1", "headroom-now-ms": "1" }, body: '{"format":1000}' }),
+    );
+    await other.goto(`${plane.url}/what-if`);
+    await expectShown(other.getByRole("button", { name: "Play" }));
+    await other.getByRole("spinbutton").first().fill("2");
+    await other.getByRole("button", { name: "Play" }).click();
+    await answered(other, /2 waiting workloads would start earlier and 0 later/);
+    await expectShown(other.getByText(/^Computed by the control plane, .*: this browser could not \(.*1000.*\)\.$/));
+    await other.close();
   });
 
   it("replays what was recorded under another policy", async () => {

@@ -22,6 +22,7 @@ import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
 import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
 import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
+import type { Snapshot, SnapshotQuery } from "./snapshot.ts";
 import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
@@ -96,6 +97,8 @@ export interface HeadroomClient {
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
   /** The next hours beside what they would be; nothing is recorded. */
   whatIf(question: WhatIfQuestionInput, options?: CallOptions): Promise<WhatIfAnswer>;
+  /** The present state as bytes, from which an engine of the same version restores itself. */
+  snapshot(query?: SnapshotQuery, options?: CallOptions): Promise<Snapshot>;
   /** Begins to decide what was recorded again; ask `replay` how far it is. */
   startReplay(question: ReplayQuestionInput, options?: CommandOptions): Promise<ReplayAccepted>;
   replay(id: string, options?: CallOptions): Promise<Replay>;

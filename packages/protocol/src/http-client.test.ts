@@ -8,7 +8,9 @@ function cutOff(pieces: readonly string[]): HttpResponse {
     Promise.reject(new TypeError("terminated", { cause: new Error("other side closed") }));
   return {
     status: 200,
+    headers: { get: () => null },
     text: gone,
+    arrayBuffer: gone,
     body: {
       getReader: () => ({
         read: () => {

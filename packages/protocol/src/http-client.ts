@@ -4,12 +4,15 @@ import type { Abort, CallOptions, CommandOptions, HeadroomClient } from "./clien
 import { linesOf, type ByteStream } from "./ndjson.ts";
 import { operations, type Operation } from "./operations.ts";
 import { ProblemError, isProblemCode, problem, problemOf, refuse, type ProblemPlace } from "./problems.ts";
+import { snapshotHeaders, type Snapshot } from "./snapshot.ts";
 import { USER_HEADER, checkedUser } from "./user.ts";
 
 export interface HttpResponse {
   readonly status: number;
   readonly body: ByteStream | null;
+  readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
+  arrayBuffer(): Promise<ArrayBuffer>;
 }
 
 export interface HttpRequest {
@@ -77,6 +80,10 @@ function checked<Schema extends z.ZodType>(schema: Schema, text: string): z.outp
   } catch {
     throw refuse("unexpectedAnswer", "The answer is not JSON. Is another server at this address?");
   }
+  return accepted(schema, value);
+}
+
+function accepted<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const errors: ProblemPlace[] = parsed.error.issues
@@ -106,6 +113,17 @@ class Http {
     const text = await response.text().catch((error: unknown) => this.#brokenOff(error, call.options?.signal));
     if (response.status >= 400) throw problemIn(text, response.status);
     return checked(operation.response, text);
+  }
+
+  /** Bytes, and what the operation says of them in headers. */
+  async snapshot(call: Call): Promise<Snapshot> {
+    const response = await this.#send(operations.snapshot, call, "application/octet-stream");
+    const broken = (error: unknown): never => this.#brokenOff(error, call.options?.signal);
+    if (response.status >= 400) throw problemIn(await response.text().catch(broken), response.status);
+    const bytes = new Uint8Array(await response.arrayBuffer().catch(broken));
+    const told = ({ name }: { readonly name: string }): number => Number(response.headers.get(name) ?? Number.NaN);
+    const { sequence, nowMs } = snapshotHeaders;
+    return accepted(operations.snapshot.response, { bytes, sequence: told(sequence), nowMs: told(nowMs) });
   }
 
   async *stream<Schema extends z.ZodType>(
@@ -182,6 +200,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     estimateStart: (id, options) => http.call(o.estimateStart, { params: { id }, options }),
     forecastWorkload: (body, options) => http.call(o.forecastWorkload, { body, options }),
     whatIf: (body, options) => http.call(o.whatIf, { body, options }),
+    snapshot: (query, options) => http.snapshot({ query: { ...query }, options }),
     startReplay: (body, options) => http.call(o.startReplay, { body, options }),
     replay: (id, options) => http.call(o.replay, { params: { id }, options }),
     cancelReplay: (id, options) => http.call(o.cancelReplay, { params: { id }, options }),

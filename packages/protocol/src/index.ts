@@ -27,6 +27,7 @@ export * from "./problems.ts";
 export * from "./replay.ts";
 export * from "./schedule.ts";
 export * from "./sizing.ts";
+export * from "./snapshot.ts";
 export * from "./status.ts";
 export * from "./team.ts";
 export * from "./user.ts";

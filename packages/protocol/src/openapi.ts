@@ -3,6 +3,7 @@ import { z } from "zod";
 import * as names from "./names.ts";
 import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
 import { problem, problemKinds, type ProblemCode } from "./problems.ts";
+import { snapshotHeaders } from "./snapshot.ts";
 import { USER_HEADER } from "./user.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -13,7 +14,8 @@ class Components {
   readonly #inputNames = new Map<string, string>();
 
   constructor(roots: readonly Operation[]) {
-    const answers = definitionsOf([...roots.map(({ response }) => response), problem], "output");
+    const described = roots.filter(({ bytes }) => !bytes).map(({ response }) => response);
+    const answers = definitionsOf([...described, problem], "output");
     const bodies = definitionsOf(
       roots.flatMap(({ body }) => (body === null ? [] : [body])),
       "input",
@@ -161,11 +163,26 @@ function parameters(operation: Operation): Json[] {
   ];
 }
 
-function describe(operationId: string, operation: Operation, components: Components): Json {
+const bytesAnswer = {
+  description: "Done.",
+  headers: Object.fromEntries(
+    Object.values(snapshotHeaders).map(({ name, description }) => [name, { description, schema: { type: "integer" } }]),
+  ),
+  content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+};
+
+function answerOf(operation: Operation, components: Components): Json {
+  if (operation.bytes) return bytesAnswer;
   const schema = components.reference(operation.response, "output");
-  const content = operation.stream
-    ? { "application/x-ndjson": { schema }, "text/event-stream": { schema } }
-    : { "application/json": { schema } };
+  return operation.stream
+    ? {
+        description: "A stream, one item a line.",
+        content: { "application/x-ndjson": { schema }, "text/event-stream": { schema } },
+      }
+    : { description: "Done.", content: { "application/json": { schema } } };
+}
+
+function describe(operationId: string, operation: Operation, components: Components): Json {
   const requestBody =
     operation.body === null
       ? {}
@@ -182,10 +199,7 @@ function describe(operationId: string, operation: Operation, components: Compone
     parameters: parameters(operation),
     ...requestBody,
     responses: {
-      [String(operation.status)]: {
-        description: operation.stream ? "A stream, one item a line." : "Done.",
-        content,
-      },
+      [String(operation.status)]: answerOf(operation, components),
       ...problemResponses(operation),
     },
   };

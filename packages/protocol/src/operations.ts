@@ -19,6 +19,7 @@ import type { ProblemCode } from "./problems.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
 import { sizingAnswer, sizingQuestion } from "./sizing.ts";
+import { snapshot, snapshotQuery } from "./snapshot.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
@@ -43,6 +44,8 @@ export interface Operation {
   readonly response: z.ZodType;
   /** Streams are NDJSON, or server-sent events where the client accepts only those. */
   readonly stream: boolean;
+  /** The answer is `application/octet-stream`; what `response` has besides `bytes` stands in its headers. */
+  readonly bytes: boolean;
   /** Beyond the ones that any route can answer (`commonProblems`). */
   readonly problems: readonly ProblemCode[];
 }
@@ -90,6 +93,7 @@ interface Shape {
   readonly body?: z.ZodType;
   readonly status?: 200 | 201 | 202;
   readonly stream?: boolean;
+  readonly bytes?: boolean;
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -116,6 +120,7 @@ function operation<Response extends z.ZodType, Given extends Shape>(
     status: given.status ?? 200,
     response,
     stream: given.stream ?? false,
+    bytes: given.bytes ?? false,
     problems: given.problems ?? [],
   };
   return filled as ReturnType<typeof operation<Response, Given>>;
@@ -237,6 +242,11 @@ export const operations = {
       problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded", "tookTooLong"],
     },
   ),
+  snapshot: operation("GET /v1/snapshot", "The present state as bytes, to try things on elsewhere", snapshot, {
+    query: snapshotQuery,
+    bytes: true,
+    problems: ["snapshotTooLarge", "overloaded"],
+  }),
   startReplay: operation(
     "POST /v1/replays",
     "Decide what was recorded again, under another policy or with other teams; nothing is recorded",

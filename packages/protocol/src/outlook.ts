@@ -237,6 +237,7 @@ const course = z
 
 export const whatIfAnswer = z
   .object({
+    sequence: count.meta({ description: "The newest event of the state that both courses begin with." }),
     fromMs: instantMs,
     horizonMs: count,
     stepMs: count,

@@ -70,6 +70,7 @@ export const problemKinds = {
   methodNotAllowed: kind(405, failed, "The method is not allowed here"),
   notAcceptable: kind(406, failed, "None of the accepted media types can be produced"),
   bodyTooLarge: kind(413, usage, "The body is too large"),
+  snapshotTooLarge: kind(422, unsatisfied, "The state is larger than whoever asks can take"),
   uriTooLong: kind(414, usage, "The address is too long"),
   unsupportedMediaType: kind(415, usage, "The body must be application/json"),
   headersTooLarge: kind(431, usage, "The headers are too large"),

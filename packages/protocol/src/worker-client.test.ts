@@ -15,7 +15,7 @@ afterEach(() => {
 function connected(served: Partial<HeadroomClient>): HeadroomClient {
   const channel = new MessageChannel();
   channels.push(channel);
-  serveWorkerClient(channel.port2, served as HeadroomClient);
+  serveWorkerClient(channel.port2, served);
   return createWorkerClient(channel.port1);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Abort, HeadroomClient } from "./client.ts";
 import { operationNames, operations, type OperationName } from "./operations.ts";
-import { ProblemError, problemOf, type Problem } from "./problems.ts";
+import { ProblemError, problemOf, refuse, type Problem } from "./problems.ts";
 
 /** The part of `Worker`, `MessagePort` and a worker's own scope that is used; the real ones fit. */
 export interface MessageEndpoint {
@@ -184,16 +184,18 @@ function argsWithSignal(method: OperationName, args: readonly unknown[], signal:
   return all;
 }
 
-/** Answers what a `createWorkerClient` at the other end of `port` asks, from `client`. */
-export function serveWorkerClient(port: MessageEndpoint, client: HeadroomClient): void {
+/** Answers what a `createWorkerClient` at the other end of `port` asks, from `client`, as far as that has what is asked. */
+export function serveWorkerClient(port: MessageEndpoint, client: Partial<HeadroomClient>): void {
   const served = new Map<number, ServedCall>();
-  const methods = client as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const methods = client as unknown as Partial<Record<string, (...args: unknown[]) => unknown>>;
   const send = (answer: Answer): void => port.postMessage(answer);
 
   async function run(request: Request & { kind: "call" }, call: ServedCall): Promise<void> {
     const { id, method, args } = request;
     try {
-      const result = methods[method]?.(...argsWithSignal(method, args, call.cancellation));
+      const serve = methods[method];
+      if (serve === undefined) throw refuse("notSupported", `Nobody answers ${method} here.`);
+      const result = serve(...argsWithSignal(method, args, call.cancellation));
       if (!operations[method].stream) {
         send({ kind: "result", id, value: await result });
         return;

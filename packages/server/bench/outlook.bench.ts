@@ -1,6 +1,6 @@
 /**
  * Questions about the time to come, asked of a real control plane over HTTP while workloads are submitted: what-ifs, what would
- * start work that waits, start estimates. 1,000 nodes of eight accelerators, 1,000 workloads of whole nodes in gangs of two, of
+ * start work that waits, start estimates; and for the state itself, on which browsers answer what-ifs. 1,000 nodes of eight accelerators, 1,000 workloads of whole nodes in gangs of two, of
  * which half wait. Says how long answers take and how late the control plane's event loop is meanwhile.
  * `npm run bench outlook`; option `--seconds N` for each kind of question (10).
  */
@@ -49,6 +49,8 @@ async function during(child: ChildProcess, question: string, ask: () => Promise<
   return { question, answersMs, figures: await next<ControlPlaneFigures>(child) };
 }
 
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, SUBMISSION_INTERVAL_MS));
+
 function submitting(client: HeadroomClient): () => Promise<void> {
   let count = 0;
   let isOver = false;
@@ -56,7 +58,7 @@ function submitting(client: HeadroomClient): () => Promise<void> {
     while (!isOver) {
       const gang = { workers: 1, accelerators: 8 };
       await client.submitWorkload({ kind: "train", name: `new-${++count}`, run: "true", gang });
-      await new Promise((resolve) => setTimeout(resolve, SUBMISSION_INTERVAL_MS));
+      await pause();
     }
   })();
   return async () => {
@@ -86,11 +88,13 @@ try {
   const id = items[0]?.id ?? "";
   const asked = [
     // How late the loop is without any question, on a machine that may have other things to do.
-    await during(child, "none", () => new Promise((resolve) => setTimeout(resolve, SUBMISSION_INTERVAL_MS))),
+    await during(child, "none", pause),
     await during(child, "what if fifty nodes came", () => client.whatIf({ addNodes: [{ like: "node-1", count: 50 }] })),
     await during(child, "what if fifty nodes went", () =>
       client.whatIf({ loseNodes: Array.from({ length: 50 }, (_, index) => `node-${index}`) }),
     ),
+    // How late the loop is while browsers take the state, on which they answer what-ifs themselves, twenty times a second.
+    await during(child, "none, but the state is taken", () => Promise.all([client.snapshot(), pause()])),
     await during(child, "why, and what would start it", () => client.startingChanges(id)),
     await during(child, "when it starts", () => client.estimateStart(id)),
   ];

@@ -34,6 +34,7 @@ export type { BookSample } from "./replay/course-book.ts";
 export { outsideInputs } from "./replay/outside-inputs.ts";
 export type { OutsideInput, ReplayChange } from "./replay/outside-inputs.ts";
 export * from "./replay/replay.ts";
+export * from "./what-if/present.ts";
 export * from "./what-if/what-if.ts";
 export * from "./checkers/checker.ts";
 export { Violation } from "./checkers/violation.ts";

@@ -29,6 +29,7 @@ export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";
 export * from "./waste-view.ts";
+export * from "./tried-change.ts";
 export * from "./what-if-figures.ts";
 export * from "./what-if-view.ts";
 export * from "./wire-forms.ts";

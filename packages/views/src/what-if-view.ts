@@ -1,13 +1,14 @@
-/** Two courses of the next hours side by side, with names and a sentence. */
+/** Two courses of the next hours side by side, with names and a sentence: one answer, wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { WhatIfAnswer } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import type { TriedChange, TriedNodes } from "./tried-change.ts";
 import { meanOf } from "./what-if-figures.ts";
 
 type Course = WhatIfAnswer["present"];
 
-/** What the simulator gives; it is not imported, because views stand below it. */
-export interface PlayedWhatIf {
+/** What the simulator gives. */
+interface PlayedWhatIf {
   readonly present: PlayedCourse;
   readonly changed: PlayedCourse;
   readonly moved: readonly {
@@ -24,14 +25,46 @@ interface PlayedCourse {
   readonly evictions: number;
 }
 
+/** A state of which things are asked, and the newest event in it when it was taken. */
+interface Present {
+  readonly engine: Engine;
+  readonly sequence: number;
+  readonly nowMs: number;
+}
+
+interface Span {
+  readonly nowMs: number;
+  readonly horizonMs: number;
+  readonly stepMs: number;
+}
+
+/** The simulator's `whatIf`; it is handed in, because views stand below it. */
+export type WhatIfPlayer = (
+  engine: Engine,
+  change: TriedChange & TriedNodes,
+  options: Span & { readonly seed: number },
+) => PlayedWhatIf;
+
+/** Enough for a chart across a page. */
+const SAMPLES = 96;
+
+export function whatIfView(
+  { engine, sequence, nowMs }: Present,
+  { change, horizonMs }: { readonly change: TriedChange & TriedNodes; readonly horizonMs: number },
+  play: WhatIfPlayer,
+): WhatIfAnswer {
+  const span = { nowMs, horizonMs, stepMs: Math.ceil(horizonMs / SAMPLES) };
+  return { sequence, ...playedView(engine, play(engine, change, { ...span, seed: 1 }), span) };
+}
+
 const MOVED_SHOWN_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
-export function whatIfView(
+function playedView(
   { state }: Engine,
   { present, changed, moved }: PlayedWhatIf,
-  { nowMs, horizonMs, stepMs }: { readonly nowMs: number; readonly horizonMs: number; readonly stepMs: number },
-): WhatIfAnswer {
+  { nowMs, horizonMs, stepMs }: Span,
+): Omit<WhatIfAnswer, "sequence"> {
   const earlierCount = moved.filter(
     ({ presentAtMs, changedAtMs }) => (changedAtMs ?? NEVER) < (presentAtMs ?? NEVER),
   ).length;

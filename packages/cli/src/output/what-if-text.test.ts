@@ -23,6 +23,7 @@ const course = (usable: number, hours: readonly (readonly [number, number, numbe
 });
 
 const answer: WhatIfAnswer = {
+  sequence: 12,
   fromMs: 0,
   horizonMs: 2 * HOUR_MS,
   stepMs: HOUR_MS,
@@ -55,7 +56,7 @@ const answer: WhatIfAnswer = {
 
 it("shows both courses beside each other: in all, hour by hour, team by team, start by start", () => {
   expect(whatIfTables(answer, { columns: undefined }, tagged)).toEqual([
-    "1970-01-01T00:00:00Z to 1970-01-01T02:00:00Z",
+    "1970-01-01T00:00:00Z to 1970-01-01T02:00:00Z, from the state as of event 12",
     "In the next 2 h: so it is.",
     "",
     "                                   AS THINGS ARE  WITH THE CHANGE",

@@ -20,7 +20,7 @@ const right = (title: string): { readonly title: string; readonly align: "right"
 export function whatIfTables(answer: WhatIfAnswer, sink: Pick<Sink, "columns">, paint: Paint): string[] {
   const look = { sink, paint };
   return [
-    `${instant(answer.fromMs)} to ${instant(answer.fromMs + answer.horizonMs)}`,
+    `${instant(answer.fromMs)} to ${instant(answer.fromMs + answer.horizonMs)}, from the state as of event ${answer.sequence}`,
     printable(answer.sentence),
     ...wholeLines(answer, look),
     ...timeLines(answer, look),

@@ -9,7 +9,6 @@ import {
   policyChoice,
   refuse,
   sizingQuestion,
-  whatIfQuestion,
   workloadSpec,
 } from "@headroom/protocol";
 import type {
@@ -17,35 +16,14 @@ import type {
   ApplyRequest,
   HeadroomClient,
   StartEstimate,
-  WhatIfAnswer,
-  WhatIfQuestion,
   WorkloadSpec,
   WorkloadSpecInput,
 } from "@headroom/protocol";
-import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
+import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
+import { accepted } from "../workers/accepted.ts";
+import { answerWhatIf } from "../workers/answer-what-if.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
-
-type Parsed<T> =
-  | { readonly success: true; readonly data: T }
-  | {
-      readonly success: false;
-      readonly error: {
-        readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
-      };
-    };
-
-function accepted<T>(parsed: Parsed<T>): T {
-  if (parsed.success) return parsed.data;
-  const errors = parsed.error.issues.map(({ path, message }) => ({
-    pointer: `/${path.map(String).join("/")}`,
-    message,
-  }));
-  const detail = errors
-    .map(({ pointer, message }) => `${pointer.slice(1).replaceAll("/", ".")}: ${message}`)
-    .join("; ");
-  throw refuse("invalidRequest", detail, { errors });
-}
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -102,6 +80,7 @@ type Reading = Pick<
   | "estimateStart"
   | "forecastWorkload"
   | "whatIf"
+  | "snapshot"
   | "workloadHistory"
   | "queue"
   | "defragmentation"
@@ -132,25 +111,10 @@ function estimateOf(engine: Engine, id: string): StartEstimate {
   return views.estimateView(engine, estimate);
 }
 
-/** Enough for a chart across a page. */
-const WHAT_IF_SAMPLES = 96;
-
-function whatIfOf(engine: Engine, { horizonMs, loseNodes, addNodes, teams, policy }: WhatIfQuestion): WhatIfAnswer {
-  for (const id of [...loseNodes, ...addNodes.map(({ like }) => like)])
-    found(engine.state.nodes.get(nodeId(id)) ?? null, unknownNode(id));
-  const documents = views.engineDocuments({ sites: [], pools: [], teams, workloads: [] });
-  const forecast = planApply(engine, documents);
-  if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
-  const chosen = policy === undefined ? null : views.chosenPolicy(policy);
-  if (policy !== undefined && chosen === null) throw refuse("unknownPreset", "There is no such preset.");
-  const options = { nowMs: engine.state.nowMs, horizonMs, stepMs: Math.ceil(horizonMs / WHAT_IF_SAMPLES), seed: 1 };
-  const change = { loseNodes, addNodes, teams: documents.teams, policy: chosen };
-  return views.whatIfView(engine, whatIf(engine, change, options), options);
-}
-
 function reading(world: DemoWorld, startedAtMs: number): Reading {
   const { engine } = world;
   const { state } = engine;
+  const moment = () => ({ sequence: state.sequence, nowMs: state.nowMs });
   return {
     listWorkloads: async (query = {}) => views.workloadList(engine, query),
     getWorkload: async (id) => found(views.workloadView(state, id), unknownWorkload(id)),
@@ -166,7 +130,8 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
     },
-    whatIf: async (question) => whatIfOf(engine, accepted(whatIfQuestion.safeParse(question))),
+    whatIf: async (question) => answerWhatIf({ engine, ...moment() }, question),
+    snapshot: async () => ({ bytes: engine.snapshot(), ...moment() }),
     workloadHistory: async (id, query = {}) => {
       const { submittedAtMs, attempts } = found(views.workloadView(state, id), unknownWorkload(id));
       const past = { workloadId: id, submittedAtMs, attempts, head: world.log.lastSequence, attemptId: query.attempt };
@@ -273,7 +238,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     },
     setPolicy: async (choice) => {
       const policy = views.chosenPolicy(accepted(policyChoice.safeParse(choice)));
-      if (policy === null) throw refuse("unknownPreset", "There is no preset of that name.");
+      if (policy === null) throw views.noPreset();
       run({ kind: "setPolicy", policy });
       return { name: policy.name };
     },

@@ -12,6 +12,7 @@ import type { z } from "zod";
 import { RequestCounts } from "../metrics/request-counts.ts";
 import { EXPOSITION_CONTENT_TYPE, expose } from "../metrics/exposition.ts";
 import { metricFamilies } from "../metrics/families.ts";
+import { ByteReplies } from "./bytes-reply.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { addFailureHandlers, answerRawProblem, sendProblem } from "./failures.ts";
@@ -38,6 +39,7 @@ const CONNECTIONS_MAX = 4_096;
 const PARAM_CHARS_MAX = 1_200;
 
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
+type SnapshotCall = Parameters<(typeof handlers)["snapshot"]>[1];
 type AnswerHandler = (plane: ControlPlane, call: AnyCall, gone: () => AbortSignal) => unknown;
 type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) => Promise<AsyncIterable<object>>;
 
@@ -144,7 +146,11 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
     url: operation.path.replace(/\{(\w+)\}/g, ":$1"),
     config: { operation: bound.name },
     exposeHeadRoute: operation.method === "GET" && !operation.stream,
-    handler: operation.stream ? streamRoute(bound, operation) : answerRoute(bound, operation),
+    handler: operation.stream
+      ? streamRoute(bound, operation)
+      : operation.bytes
+        ? bytesRoute(bound, operation)
+        : answerRoute(bound, operation),
   });
 }
 
@@ -201,6 +207,17 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   raw.once("close", () => controller.abort());
   if (raw.destroyed) controller.abort();
   return controller.signal;
+}
+
+function bytesRoute({ plane }: Bound, operation: Operation) {
+  const read = reader(operation);
+  const replies = new ByteReplies();
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const call = (): SnapshotCall => read(request) as SnapshotCall;
+    replies
+      .send(reply, async () => handlers.snapshot(plane, call(), () => goneSignal(reply)))
+      .catch((error: unknown) => sendProblem(request, reply, error, plane.log));
+  };
 }
 
 const jsonHeaders = {

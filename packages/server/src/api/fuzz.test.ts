@@ -148,6 +148,7 @@ describe("requests made at random from the schemas", () => {
         expect(response.status).toBeLessThan(500);
         if (response.status >= 400) problem.parse(await response.json());
         else if (operation.stream) abort.abort();
+        else if (operation.bytes) expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(0);
         else operation.response.parse(await response.json());
       }),
       { numRuns: 1_500 },

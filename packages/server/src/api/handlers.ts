@@ -14,6 +14,7 @@ import {
   levelRefusal,
   nodeList,
   nodeView,
+  noPreset,
   policyView,
   presetsView,
   queueView,
@@ -23,13 +24,14 @@ import {
   specsToApply,
   statusView,
   teamList,
+  triedChange,
   verdictView,
   wasteView,
+  whatIfChange,
   workloadList,
   workloadView,
 } from "@headroom/views";
 import type { NamedSpec } from "@headroom/views";
-import type { WhatIfChange } from "@headroom/sim";
 import type { z } from "zod";
 import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -106,11 +108,6 @@ const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
-function noPreset(): ProblemError {
-  const names = presetsView().items.map((preset) => preset.name);
-  return refuse("unknownPreset", `There is no such preset. There are: ${names.join(", ")}.`);
-}
-
 /** "No such team" is 404 where the team is what the request is about. */
 function aboutTeam(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
@@ -124,19 +121,6 @@ async function checkLevels(
 ): Promise<void> {
   const refusal = await driver.read(({ state }) => levelRefusal(state, specs, declared));
   if (refusal !== null) throw refusal;
-}
-
-/** A policy and teams that are tried: refused where they would be if they were declared. */
-async function tried(
-  driver: ControlPlane["driver"],
-  { teams, policy }: Pick<Call<"whatIf">["body"], "teams" | "policy">,
-): Promise<Pick<WhatIfChange, "teams" | "policy">> {
-  const chosen = policy === undefined ? null : chosenPolicy(policy);
-  if (policy !== undefined && chosen === null) throw noPreset();
-  const documents = engineDocuments({ sites: [], pools: [], teams, workloads: [] });
-  const forecast = await driver.read((engine) => planApply(engine, documents));
-  if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
-  return { teams: documents.teams, policy: chosen };
 }
 
 export const handlers: Handlers = {
@@ -182,18 +166,22 @@ export const handlers: Handlers = {
     return answer.forecast;
   },
   whatIf: async ({ driver, outlook }, { body }, gone) => {
-    const { teams, policy } = await tried(driver, body);
-    const change = { loseNodes: body.loseNodes, addNodes: body.addNodes, teams, policy };
-    const missing = await driver.read(({ state }) =>
-      [...body.loseNodes, ...body.addNodes.map(({ like }) => like)].find((id) => !state.nodes.has(id as NodeId)),
-    );
-    if (missing !== undefined) throw noNode(missing);
+    const change = await driver.read((engine) => whatIfChange(engine, body));
     return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs }, gone());
   },
   waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
   defragmentation: ({ outlook }, _call, gone) => outlook.ask({ kind: "defragmentation" }, gone()),
+  snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
+    const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
+    const { length } = taken.bytes;
+    if (maxBytes !== undefined && length > maxBytes)
+      throw refuse("snapshotTooLarge", `The state is ${length} bytes, and at most ${maxBytes} are asked for.`, {
+        facts: { bytes: length, maxBytes },
+      });
+    return { ...taken, nowMs: nowMs() };
+  },
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
-    const change = await tried(driver, body);
+    const change = await driver.read((engine) => triedChange(engine, body));
     return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };
   },
   replay: ({ replays }, { params: { id } }) => replays.read(id),

@@ -1,8 +1,8 @@
 /** Answers questions about the time to come on forks of the live state, away from the driver's event loop. */
 import { parentPort } from "node:worker_threads";
-import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { estimateStarts, usualEstimateOptions, whatIf } from "@headroom/sim";
+import { estimateStarts, presentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
+import type { Present } from "@headroom/sim";
 import {
   applyForecastView,
   defragmentationView,
@@ -13,17 +13,6 @@ import {
 } from "@headroom/views";
 import type { StartEstimator } from "@headroom/views";
 import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
-
-/** Enough for a chart across a page. */
-const SAMPLES = 96;
-
-/** The engine as of the snapshot; time has passed since its last event. */
-function fork({ snapshot, nowMs }: OutlookRequest): Engine {
-  const engine = restoreEngine(snapshot);
-  engine.receive([{ kind: "tick" }], nowMs);
-  engine.advance();
-  return engine;
-}
 
 const estimates =
   (nowMs: number): StartEstimator =>
@@ -38,7 +27,8 @@ function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["es
   return found === undefined ? null : estimateView(engine, found);
 }
 
-function answer(engine: Engine, question: OutlookQuestion, nowMs: number): OutlookAnswers[OutlookQuestion["kind"]] {
+function answer(present: Present, question: OutlookQuestion): OutlookAnswers[OutlookQuestion["kind"]] {
+  const { engine, nowMs } = present;
   switch (question.kind) {
     case "changes":
       return startingChangesView(engine, question.id);
@@ -50,22 +40,15 @@ function answer(engine: Engine, question: OutlookQuestion, nowMs: number): Outlo
       return forecastView(engine, question, estimates(nowMs));
     case "apply":
       return applyForecastView(engine, question, estimates(nowMs));
-    case "whatIf": {
-      const options = {
-        nowMs,
-        horizonMs: question.horizonMs,
-        stepMs: Math.ceil(question.horizonMs / SAMPLES),
-        seed: 1,
-      };
-      return whatIfView(engine, whatIf(engine, question.change, options), options);
-    }
+    case "whatIf":
+      return whatIfView(present, question, whatIf);
   }
 }
 
-parentPort?.on("message", (request: OutlookRequest) => {
+parentPort?.on("message", ({ question, snapshot, nowMs }: OutlookRequest) => {
   let outcome: OutlookOutcome;
   try {
-    outcome = { kind: "answered", answer: answer(fork(request), request.question, request.nowMs) };
+    outcome = { kind: "answered", answer: answer(presentOf(snapshot, nowMs), question) };
   } catch (error) {
     outcome = { kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

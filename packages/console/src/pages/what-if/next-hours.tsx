@@ -2,9 +2,9 @@ import type { WhatIfAnswer } from "@headroom/protocol";
 import { grouped, teamShares } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { ReactElement } from "react";
-import { useClient } from "../../connect/session.ts";
+import { useSession } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
@@ -14,21 +14,26 @@ import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, nodeChanges, teamChanges } from "./change.ts";
 import type { Situation } from "./situation.ts";
+import { WhatIfDesk, type PlacedAnswer } from "./what-if-desk.ts";
 
 const HOUR_MS = 3_600_000;
 const horizons = ["6", "12", "24", "72"] as const;
 
 export function NextHours({ change, onChange, ...situation }: Situation): ReactElement {
-  const client = useClient();
+  const session = useSession();
+  const desk = useMemo(() => new WhatIfDesk(session), [session]);
+  useEffect(() => () => desk.close(), [desk]);
   const [hours, setHours] = useState<(typeof horizons)[number]>("12");
   const ask = useMutation({
-    mutationFn: () =>
-      client.whatIf({
+    mutationFn: () => {
+      const question = {
         horizonMs: Number(hours) * HOUR_MS,
         ...nodeChanges(change, situation.nodes),
         teams: teamChanges(change, situation.teams),
         ...(change.policy === null ? {} : { policy: { preset: change.policy } }),
-      }),
+      };
+      return desk.ask(question);
+    },
   });
   return (
     <div className="grid max-w-7xl items-start gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[22rem_1fr]">
@@ -57,14 +62,22 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
             </Empty>
           </Panel>
         ) : (
-          <Courses answer={ask.data} />
+          <Courses {...ask.data} />
         )}
       </div>
     </div>
   );
 }
 
-function Courses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
+/** Where it was computed, and on what. */
+function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
+  const state = `the state as of event ${grouped(sequence)}`;
+  return elsewhere === null
+    ? `Computed in this browser, on ${state}.`
+    : `Computed by the control plane, on ${state}: ${elsewhere}.`;
+}
+
+function Courses({ answer, elsewhere }: PlacedAnswer): ReactElement {
   const { present, changed, fromMs, horizonMs, sentence } = answer;
   const lines = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
     [
@@ -76,6 +89,7 @@ function Courses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
     <>
       <Panel title="The next hours">
         <p className="px-4 pt-3 text-base">{sentence}</p>
+        <p className="px-4 pt-1 text-ink-3">{placeText({ answer, elsewhere })}</p>
         <LinesChart
           label="Accelerators in use"
           {...time}
