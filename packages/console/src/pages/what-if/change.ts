@@ -1,4 +1,5 @@
 /** What somebody would have otherwise: so many nodes more or fewer by pool, teams with other figures, another policy. */
+import { teamSpec } from "@headroom/protocol";
 import type { Node, Team, TeamSpec, WhatIfQuestionInput } from "@headroom/protocol";
 
 export interface TeamChange {
@@ -50,7 +51,7 @@ export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): 
   return teams.flatMap((team) => {
     const change = wanted[team.name];
     if (change === undefined) return [];
-    const { account: _account, held: _held, heldInAll: _heldInAll, pastUse: _pastUse, ...spec } = team;
+    const spec = specOf(team);
     return [
       {
         ...spec,
@@ -61,6 +62,9 @@ export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): 
     ];
   });
 }
+
+/** A team as it is defined, without what is only told of it. */
+const specOf = (team: Team): TeamSpec => teamSpec.strip().parse(team);
 
 function merged(
   amounts: Readonly<Record<string, number>>,
