@@ -1,17 +1,29 @@
 /** Schedules that are due submit their work. What was missed while nothing ran is made up for once, whatever was missed. */
 import type { Batch } from "../batch.ts";
+import { awaitedFirst } from "../decide/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionObjection } from "../decide/submit.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { lastDueMs } from "../recurrence/due.ts";
 
-export function keepSchedules(batch: Batch): void {
-  for (const item of Array.from(batch.world.state.schedules.values())) {
-    const dueAtMs = lastDueMs(item.schedule.times, batch.nowMs);
-    if (dueAtMs !== null && dueAtMs > item.lookedAtMs) run(batch, item, dueAtMs);
-  }
+interface Due {
+  readonly item: ScheduleItem;
+  readonly atMs: number;
 }
 
-function run(batch: Batch, item: ScheduleItem, dueAtMs: number): void {
+/** In the order in which they were due; of those due at once, whose work is waited for goes before who waits. */
+export function keepSchedules(batch: Batch): void {
+  const due = Array.from(batch.world.state.schedules.values(), (item): Due => ({
+    item,
+    atMs: lastDueMs(item.schedule.times, batch.nowMs) ?? -1,
+  })).filter(({ item, atMs }) => atMs > item.lookedAtMs);
+  const bySpec = new Map(due.map((each) => [each.item.schedule.spec, each]));
+  const atOnce = [...Map.groupBy(due, ({ atMs }) => atMs)].toSorted(([left], [right]) => left - right);
+  for (const [, together] of atOnce)
+    for (const spec of awaitedFirst(together.map(({ item }) => item.schedule.spec)))
+      run(batch, bySpec.get(spec) as Due);
+}
+
+function run(batch: Batch, { item, atMs: dueAtMs }: Due): void {
   const { schedule, actor } = item;
   const { name } = schedule;
   const last = item.lastWorkloadId === undefined ? undefined : batch.world.state.workloads.get(item.lastWorkloadId);
