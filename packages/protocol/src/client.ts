@@ -10,6 +10,7 @@ import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
 import type { WorkloadHistory } from "./history.ts";
 import type {
+  ExpectedStart,
   StartEstimate,
   StartingChanges,
   SubmissionForecast,
@@ -62,6 +63,11 @@ export interface QueuePageQuery extends QueueQuery {
   readonly keptBack?: boolean | undefined;
 }
 
+export interface ExpectedStartQuery extends PageRequest {
+  /** Only this team and the teams below it. */
+  readonly team?: string | undefined;
+}
+
 export interface WorkloadQuery extends QueueQuery {
   readonly phase?: WorkloadPhase | undefined;
   /** Default `newest`. */
@@ -93,6 +99,8 @@ export interface HeadroomClient {
   startingChanges(id: string, options?: CallOptions): Promise<StartingChanges>;
   /** When it will start, from forward runs on forks; `notWaiting` where it does not wait to start. */
   estimateStart(id: string, options?: CallOptions): Promise<StartEstimate>;
+  /** The same of everything that waits, what is expected to start first foremost. */
+  expectedStarts(query?: ExpectedStartQuery, options?: CallOptions): Promise<Page<ExpectedStart>>;
   /** What would become of it if it were submitted now; nothing is recorded. */
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
   /** The next hours beside what they would be; nothing is recorded. */

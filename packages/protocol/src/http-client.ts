@@ -198,6 +198,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     explainWorkload: (id, options) => http.call(o.explainWorkload, { params: { id }, options }),
     startingChanges: (id, options) => http.call(o.startingChanges, { params: { id }, options }),
     estimateStart: (id, options) => http.call(o.estimateStart, { params: { id }, options }),
+    expectedStarts: (query, options) => http.call(o.expectedStarts, { query: { ...query }, options }),
     forecastWorkload: (body, options) => http.call(o.forecastWorkload, { body, options }),
     whatIf: (body, options) => http.call(o.whatIf, { body, options }),
     snapshot: (query, options) => http.snapshot({ query: { ...query }, options }),

@@ -11,7 +11,14 @@ import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noti
 import { workloadHistory } from "./history.ts";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
-import { startEstimate, startingChanges, submissionForecast, whatIfAnswer, whatIfQuestion } from "./outlook.ts";
+import {
+  expectedStartPage,
+  startEstimate,
+  startingChanges,
+  submissionForecast,
+  whatIfAnswer,
+  whatIfQuestion,
+} from "./outlook.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
@@ -182,6 +189,15 @@ export const operations = {
     params: byId,
     problems: ["unknownWorkload", "notWaiting", "overloaded", "tookTooLong"],
   }),
+  expectedStarts: operation(
+    "GET /v1/estimates",
+    "When everything that waits will start, as ranges, what is expected first foremost; all pages are of one instant",
+    expectedStartPage,
+    {
+      query: pageQuery.extend({ team: names.teamName.optional() }),
+      problems: ["invalidCursor", "overloaded", "tookTooLong"],
+    },
+  ),
   forecastWorkload: operation(
     "POST /v1/workloads/explain",
     "What would become of it if it were submitted now; nothing is recorded",

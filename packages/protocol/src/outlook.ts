@@ -5,9 +5,11 @@
 import { z } from "zod";
 import { count, instantMs } from "./limits.ts";
 import { opaqueId } from "./names.ts";
+import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
 import { teamSpec } from "./team.ts";
 import { verdict } from "./verdict.ts";
+import { workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The same for people, in plain English." });
 const group = z.string().optional().meta({ description: "The group of its gang that is meant, where it has groups." });
@@ -177,6 +179,11 @@ export const startEstimate = z
   })
   .meta({ id: "StartEstimate" });
 
+export const expectedStart = z
+  .object({ workload: workloadSummary, estimate: startEstimate })
+  .meta({ id: "ExpectedStart" });
+export const expectedStartPage = pageOf(expectedStart, "ExpectedStartPage");
+
 export const submissionForecast = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("starts"), start: wouldStart, sentence }),
@@ -269,3 +276,4 @@ export type StartingChange = z.output<typeof startingChange>;
 export type StartingChanges = z.output<typeof startingChanges>;
 export type SubmissionForecast = z.output<typeof submissionForecast>;
 export type StartEstimate = z.output<typeof startEstimate>;
+export type ExpectedStart = z.output<typeof expectedStart>;

@@ -13,6 +13,8 @@ export * from "./knob-table.ts";
 export * from "./level-refusal.ts";
 export * from "./outlook-view.ts";
 export * from "./outlook-words.ts";
+export { refusedCursor } from "./page-cursor.ts";
+export * from "./start-listings.ts";
 export { gangSizeText } from "./gang-size-text.ts";
 export * from "./plain-text.ts";
 export * from "./replay-view.ts";

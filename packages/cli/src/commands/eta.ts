@@ -1,40 +1,108 @@
-import { exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
-import { pairLines } from "../output/table.ts";
-import { resolveWorkload } from "../resolve-workload.ts";
+import type { ExpectedStart, HeadroomClient, StartEstimate } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
+import { checkTeam, limitOf, limitOption } from "../listing-options.ts";
+import { plural, shortDuration } from "../output/amounts.ts";
+import { pairLines, tableLines } from "../output/table.ts";
+import { gangText } from "../output/workload-text.ts";
+import { allPages, resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
 interface Options {
+  readonly team?: string;
+  readonly limit?: string;
   readonly json?: boolean;
 }
 
 export const etaCommand = defineCommand<Options>({
   name: "eta",
-  summary: "Estimate when a workload will start, as a range",
+  summary: "Estimate when a workload, or everything that waits, will start, as a range",
   details:
     "Plays the scheduler forward on copies of its present state, many times, with durations as such work had before.\n" +
-    "Exit code 3: no time can be given; it starts beyond the horizon, or never as things are.",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
-  options: [jsonOption],
+    "Without a workload: everything that waits, what is expected to start first foremost.\n" +
+    "Exit code 3: no time can be given for the workload; it starts beyond the horizon, or never as things are.",
+  arguments: [
+    { syntax: "[workload]", description: "name, team/name or id; left out: all that wait", complete: "workload" },
+  ],
+  options: [
+    { flags: "--team <team>", description: "of all that wait only this team and the teams below it", complete: "team" },
+    limitOption,
+    jsonOption,
+  ],
   async run(context, { args, options }) {
-    const client = await context.connect();
-    const workload = await resolveWorkload(client, args[0] ?? "");
-    const estimate = await client.estimateStart(workload.id);
-    const code = estimate.p50AtMs === null ? exitCode.unsatisfied : exitCode.ok;
-    if (options.json === true) {
-      context.print(JSON.stringify(estimate, null, 2));
-      return code;
-    }
-    const { paint } = context;
-    const { beyondPlayed, estimateBounds } = await import("@headroom/views");
-    context.print(`${paint("bold", workload.name)} (${workload.id}): ${printable(estimate.sentence)}`);
-    const range = estimateBounds(estimate).map(({ name, atMs }): [string, string] => [
-      name,
-      atMs === null ? beyondPlayed(estimate) : new Date(atMs).toISOString(),
-    ]);
-    context.print(...pairLines(range, paint).map((line) => `  ${line}`));
-    if (estimate.p50AtMs === null)
-      context.print("", `\`headroom why ${printable(workload.name)}\` says what it waits for.`);
-    return code;
+    const [name] = args;
+    if (name === undefined) return listStarts(context, options);
+    if (options.team !== undefined || options.limit !== undefined)
+      throw new CliError("--team and --limit are for all that wait; leave out the workload", exitCode.usage);
+    return tellStart(context, name, options.json === true);
   },
 });
+
+async function tellStart(context: CommandContext, name: string, json: boolean): Promise<ExitCode> {
+  const client = await context.connect();
+  const workload = await resolveWorkload(client, name);
+  const estimate = await client.estimateStart(workload.id);
+  const code = estimate.p50AtMs === null ? exitCode.unsatisfied : exitCode.ok;
+  if (json) {
+    context.print(JSON.stringify(estimate, null, 2));
+    return code;
+  }
+  const { paint } = context;
+  const { beyondPlayed, estimateBounds } = await import("@headroom/views");
+  context.print(`${paint("bold", workload.name)} (${workload.id}): ${printable(estimate.sentence)}`);
+  const range = estimateBounds(estimate).map(({ name: bound, atMs }): [string, string] => [
+    bound,
+    atMs === null ? beyondPlayed(estimate) : new Date(atMs).toISOString(),
+  ]);
+  context.print(...pairLines(range, paint).map((line) => `  ${line}`));
+  if (estimate.p50AtMs === null)
+    context.print("", `\`headroom why ${printable(workload.name)}\` says what it waits for.`);
+  return code;
+}
+
+async function listStarts(context: CommandContext, { team, limit, json }: Options): Promise<ExitCode> {
+  const max = limitOf(limit);
+  const client: HeadroomClient = await context.connect();
+  if (team !== undefined) await checkTeam(client, team);
+  const { items, more } = await allPages((cursor, size) => client.expectedStarts({ team, cursor, limit: size }), max);
+  if (json === true) {
+    context.print(JSON.stringify({ items, more }, null, 2));
+    return exitCode.ok;
+  }
+  if (items.length === 0) {
+    context.note(team === undefined ? "Nothing waits to start." : `Nothing of ${team} waits to start.`);
+    return exitCode.ok;
+  }
+  const columns = [
+    { title: "ID" },
+    { title: "NAME", minWidth: 8 },
+    { title: "TEAM", minWidth: 6 },
+    { title: "USER", minWidth: 4 },
+    { title: "GANG", minWidth: 8 },
+    { title: "STARTS IN", align: "right" as const },
+    { title: "EARLY", align: "right" as const },
+    { title: "LATE", align: "right" as const },
+  ];
+  context.print(...tableLines(columns, items.map(startRow), context.terminal.stdout, context.paint));
+  context.note("One in ten starts before EARLY, one in ten after LATE; `headroom eta WORKLOAD` says more of one.");
+  if (more) context.note(`There are more than ${plural(items.length, "workload")}: use --limit or --team.`);
+  return exitCode.ok;
+}
+
+function startRow({ workload, estimate }: ExpectedStart) {
+  const { p10AtMs, p50AtMs, p90AtMs } = estimate;
+  return [
+    workload.id,
+    { text: workload.name, tone: "bold" as const },
+    workload.team,
+    workload.actor,
+    gangText(workload),
+    ...[p50AtMs, p10AtMs, p90AtMs].map((atMs) => inTime(estimate, atMs)),
+  ];
+}
+
+/** From the instant of the estimate; `–`: beyond the horizon, or never as things are. */
+function inTime({ atMs, playedUntilMs }: StartEstimate, instantMs: number | null): string {
+  if (instantMs !== null) return shortDuration(instantMs - atMs);
+  return playedUntilMs === undefined ? "–" : `> ${shortDuration(playedUntilMs - atMs)}`;
+}

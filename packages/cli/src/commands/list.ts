@@ -4,6 +4,7 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 import { gangText, workloadTable } from "../output/workload-text.ts";
+import { checkTeam, limitOf, limitOption } from "../listing-options.ts";
 import { allPages } from "../resolve-workload.ts";
 import type { CommandContext } from "../command.ts";
 import type { HeadroomClient } from "@headroom/protocol";
@@ -11,8 +12,6 @@ import type { HeadroomClient } from "@headroom/protocol";
 const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 const kinds = ["train", "batch"] as const;
 const NONE_YET = "No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
-const DEFAULT_LIMIT = 50;
-const LIMIT_MAX = 100_000;
 
 interface Options {
   readonly phase?: string;
@@ -35,7 +34,7 @@ export const listCommand = defineCommand<Options>({
     { flags: "--kind <kind>", description: `only ${kinds.join(" or ")}`, complete: kinds },
     { flags: "--search <text>", description: "only where name or id contains the text" },
     { flags: "--waiting", description: "the queue: what waits, in order, with the reason" },
-    { flags: "-n, --limit <count>", description: `at most so many (default ${DEFAULT_LIMIT})` },
+    limitOption,
     jsonOption,
   ],
   async run(context, { options }) {
@@ -76,11 +75,6 @@ interface QueueListing {
   readonly wanted: QueueQuery;
   readonly limit: number;
   readonly json: boolean;
-}
-
-async function checkTeam(client: HeadroomClient, name: string): Promise<void> {
-  const { items } = await allPages((cursor, limit) => client.teams({ cursor, limit }), Number.POSITIVE_INFINITY);
-  if (!items.some((team) => team.name === name)) throw new CliError(`there is no team ${name}`, exitCode.failed);
 }
 
 const isAsked = (query: WorkloadQuery): boolean => Object.values(query).some((value) => value !== undefined);
@@ -139,14 +133,6 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
   );
   noteOthers();
   return exitCode.ok;
-}
-
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_LIMIT;
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > LIMIT_MAX)
-    throw new CliError(`--limit must be between 1 and ${LIMIT_MAX}, got ${text}`, exitCode.usage);
-  return limit;
 }
 
 function oneOf<Choice extends string>(

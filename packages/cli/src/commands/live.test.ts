@@ -118,6 +118,15 @@ describe("looking", () => {
       stderr: "error: there is no team nobody\n",
     });
     expect((await headroom(["list", "--waiting", "--phase", "running"])).code).toBe(2);
+    const eta = await headroom(["eta"]);
+    expect(eta).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ID .*STARTS IN.*\nw\d+ +too-big .*–\n$/s) });
+    const { items, more } = json<{ items: { workload: { name: string } }[]; more: boolean }>(
+      await headroom(["eta", "--team", "default", "-n", "5", "--json"]),
+    );
+    expect([items.map(({ workload }) => workload.name), more]).toEqual([["too-big"], false]);
+    expect((await headroom(["eta", "--team", "nobody"])).code).toBe(1);
+    expect((await headroom(["eta", "too-big", "--limit", "2"])).code).toBe(2);
+    expect((await headroom(["eta", "too-big"])).code).toBe(3);
     expect((await headroom(["stop", "too-big", "nobody"])).code).toBe(1);
     expect(json<{ phase: string }>(await headroom(["show", "too-big", "--json"])).phase).toBe("cancelled");
   });

@@ -42,6 +42,8 @@ describe("the demo's control plane", () => {
     checked("explainWorkload", await client.explainWorkload(waiting));
     checked("startingChanges", await client.startingChanges(waiting));
     checked("estimateStart", await client.estimateStart(waiting));
+    const starts = checked("expectedStarts", await client.expectedStarts({ limit: 2 }));
+    checked("expectedStarts", await client.expectedStarts({ limit: 2, cursor: starts.nextCursor }));
     const spec = { kind: "train", name: "a", run: "true", gang: { accelerators: 1 } } as const;
     checked("forecastWorkload", await client.forecastWorkload(spec));
     checked("whatIf", await client.whatIf({ horizonMs: 3_600_000, loseNodes: ["h100-01"] }));

@@ -78,6 +78,7 @@ type Reading = Pick<
   | "explainWorkload"
   | "startingChanges"
   | "estimateStart"
+  | "expectedStarts"
   | "forecastWorkload"
   | "whatIf"
   | "snapshot"
@@ -115,12 +116,18 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
   const { engine } = world;
   const { state } = engine;
   const moment = () => ({ sequence: state.sequence, nowMs: state.nowMs });
+  const listings = new views.StartListings();
   return {
     listWorkloads: async (query = {}) => views.workloadList(engine, query),
     getWorkload: async (id) => found(views.workloadView(state, id), unknownWorkload(id)),
     explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
     estimateStart: async (id) => estimateOf(engine, id),
+    expectedStarts: async (query = {}) => {
+      const { cursor, limit } = query;
+      if (typeof cursor !== "string") return listings.begin(engine, estimates, query);
+      return found(listings.goOn(cursor, limit), () => views.refusedCursor(cursor));
+    },
     forecastWorkload: async (spec) => {
       const answer = views.forecastView(
         engine,

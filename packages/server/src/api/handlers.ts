@@ -19,6 +19,7 @@ import {
   presetsView,
   queueView,
   readHistory,
+  refusedCursor,
   rejectionProblem,
   scheduleList,
   specsToApply,
@@ -157,6 +158,11 @@ export const handlers: Handlers = {
     await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
     const answer = await plane.outlook.ask({ kind: "estimate", id }, gone());
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
+    return answer;
+  },
+  expectedStarts: async ({ outlook }, { query }, gone) => {
+    const answer = await outlook.ask({ kind: "estimates", query }, gone());
+    if (answer === null) throw refusedCursor(query.cursor ?? "");
     return answer;
   },
   forecastWorkload: async (plane, { body, actor }, gone) => {

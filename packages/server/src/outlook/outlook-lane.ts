@@ -62,6 +62,7 @@ export class OutlookLane {
     const { driver, nowMs, answerMsMax } = this.#options;
     const snapshot = await driver.read((engine) => engine.snapshot());
     if (this.#isClosed) throw closing();
+    if (gone.aborted) throw this.#tooLong();
     const thread = this.#running();
     const { promise, reject } = Promise.withResolvers<never>();
     const giveUp = (): void => {

@@ -1,12 +1,21 @@
 /** What is asked about the time to come, and what the answer to each kind of question is. */
 import type { ApplyDocuments, WorkloadSpec } from "@headroom/engine";
-import type { Defragmentation, StartEstimate, StartingChanges, WhatIfAnswer } from "@headroom/protocol";
+import type {
+  Defragmentation,
+  ExpectedStart,
+  ExpectedStartQuery,
+  Page,
+  StartEstimate,
+  StartingChanges,
+  WhatIfAnswer,
+} from "@headroom/protocol";
 import type { WhatIfChange } from "@headroom/sim";
 import type { ApplyForecastView, ForecastView } from "@headroom/views";
 
 export type OutlookQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
+  | { readonly kind: "estimates"; readonly query: ExpectedStartQuery }
   | { readonly kind: "defragmentation" }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
   | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
@@ -17,6 +26,8 @@ export interface OutlookAnswers {
   readonly changes: StartingChanges | null;
   /** `null`: it does not wait to start. */
   readonly estimate: StartEstimate | null;
+  /** `null`: nothing is known of the cursor. */
+  readonly estimates: Page<ExpectedStart> | null;
   readonly defragmentation: Defragmentation;
   readonly forecast: ForecastView;
   readonly apply: ApplyForecastView;

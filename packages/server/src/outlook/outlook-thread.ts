@@ -4,6 +4,7 @@ import type { Engine } from "@headroom/engine";
 import { estimateStarts, presentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
 import type { Present } from "@headroom/sim";
 import {
+  StartListings,
   applyForecastView,
   defragmentationView,
   estimateView,
@@ -22,6 +23,8 @@ const estimates =
       atMs: nowMs,
     }));
 
+const listings = new StartListings();
+
 function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["estimate"] {
   const found = estimates(nowMs)(engine).find(({ workloadId }) => workloadId === id);
   return found === undefined ? null : estimateView(engine, found);
@@ -34,6 +37,11 @@ function answer(present: Present, question: OutlookQuestion): OutlookAnswers[Out
       return startingChangesView(engine, question.id);
     case "estimate":
       return estimate(engine, question.id, nowMs);
+    case "estimates": {
+      const { cursor, limit } = question.query;
+      if (typeof cursor === "string") return listings.goOn(cursor, limit);
+      return listings.begin(engine, estimates(nowMs), question.query);
+    }
     case "defragmentation":
       return defragmentationView(engine);
     case "forecast":

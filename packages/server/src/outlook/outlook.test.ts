@@ -124,6 +124,23 @@ describe("looking ahead", () => {
   });
 });
 
+describe("what is expected to start", () => {
+  it("is everything that waits, in pages", async () => {
+    const all = await live.client.expectedStarts();
+    const { items: waiting } = await live.client.listWorkloads({ phase: "pending" });
+    expect(all.items.map(({ workload }) => workload.id).toSorted()).toEqual(waiting.map(({ id }) => id).toSorted());
+    expect(all.items.length).toBeGreaterThan(1);
+    for (const { workload, estimate } of all.items) expect(estimate.workloadId).toBe(workload.id);
+    const first = await live.client.expectedStarts({ limit: 1 });
+    const rest = await live.client.expectedStarts({ cursor: first.nextCursor });
+    expect([...first.items, ...rest.items].map(({ workload }) => workload.id)).toEqual(
+      all.items.map(({ workload }) => workload.id),
+    );
+    await expect(live.client.expectedStarts({ cursor: "1.1" })).rejects.toMatchObject({ code: "invalidCursor" });
+    expect(await live.client.expectedStarts({ team: "nobody" })).toEqual({ items: [], nextCursor: null });
+  });
+});
+
 describe("a question about the time to come", () => {
   const stays = new AbortController().signal;
   const nowMs = (): number => Date.now();

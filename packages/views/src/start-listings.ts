@@ -1,0 +1,67 @@
+/**
+ * Everything that waits, what is expected to start first foremost. The pages of one listing are all of one instant: estimates
+ * of a later one would be in another order. So the newest listings are kept, and their cursors name them.
+ */
+import type { Engine, WorkloadId } from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { ExpectedStart, ExpectedStartQuery, Page } from "@headroom/protocol";
+import { estimateView, type EstimatedStart, type StartEstimator } from "./outlook-view.ts";
+import { matcher } from "./workload-list.ts";
+import { workloadSummary } from "./workload-view.ts";
+
+/** Each keeps the state that it is about. */
+const KEPT_MAX = 2;
+
+interface Listing {
+  readonly id: string;
+  readonly engine: Engine;
+  readonly starts: readonly EstimatedStart[];
+}
+
+export class StartListings {
+  readonly #kept: Listing[] = [];
+  #count = 0;
+
+  /** The first page of a new listing. */
+  begin(engine: Engine, estimate: StartEstimator, { team, limit }: ExpectedStartQuery): Page<ExpectedStart> {
+    const isAsked = matcher(engine.state, { team });
+    const starts = estimate(engine)
+      .filter(({ workloadId }) => isAsked(engine.state.workloads.get(workloadId as WorkloadId)!))
+      .toSorted(byStart);
+    const listing = { id: `${engine.state.nowMs}-${++this.#count}`, engine, starts };
+    this.#kept.push(listing);
+    if (this.#kept.length > KEPT_MAX) this.#kept.shift();
+    return pageOf(listing, 0, limit);
+  }
+
+  /** `null`: its listing is not kept any more, or never was. */
+  goOn(cursor: string, limit: number | undefined): Page<ExpectedStart> | null {
+    const [id, place = ""] = cursor.split(".");
+    const listing = this.#kept.find((each) => each.id === id);
+    const from = /^[1-9][0-9]{0,8}$/.test(place) ? Number(place) : 0;
+    if (listing === undefined || from === 0 || from >= listing.starts.length) return null;
+    return pageOf(listing, from, limit);
+  }
+}
+
+/** What has no instant comes last; what is alike in the order of submission, in which estimates come. */
+function byStart(left: EstimatedStart, right: EstimatedStart): number {
+  return compareInstants(left.p50AtMs, right.p50AtMs) || compareInstants(left.p10AtMs, right.p10AtMs);
+}
+
+function compareInstants(left: number | null, right: number | null): number {
+  if (left === right) return 0;
+  if (left === null) return 1;
+  return right === null ? -1 : left - right;
+}
+
+function pageOf({ id, engine, starts }: Listing, from: number, limit = PAGE_ITEMS_DEFAULT): Page<ExpectedStart> {
+  const { state } = engine;
+  const until = from + limit;
+  const items = starts.slice(from, until).flatMap((start): ExpectedStart[] => {
+    const workload = state.workloads.get(start.workloadId as WorkloadId);
+    if (workload === undefined) return [];
+    return [{ workload: workloadSummary(state, workload), estimate: estimateView(engine, start) }];
+  });
+  return { items, nextCursor: until < starts.length ? `${id}.${until}` : null };
+}
