@@ -1,8 +1,8 @@
 /** Answers questions about the time to come on forks of the live state, away from the driver's event loop. */
 import { parentPort } from "node:worker_threads";
 import type { Engine } from "@headroom/engine";
-import { estimateStarts, presentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
-import type { Present } from "@headroom/sim";
+import { LiveCalibration, estimateStarts, presentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
+import type { Present, StartEstimate as EstimatedStart } from "@headroom/sim";
 import {
   StartListings,
   applyForecastView,
@@ -15,13 +15,29 @@ import {
 import type { StartEstimator } from "@headroom/views";
 import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
 
-const estimates =
+/** It begins anew with the thread. */
+const calibration = new LiveCalibration();
+
+const rangesAt = (engine: Engine, nowMs: number): readonly EstimatedStart[] =>
+  estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges });
+
+const told = (starts: readonly EstimatedStart[], atMs: number): ReturnType<StartEstimator> =>
+  starts.map((each) => ({ ...each, atMs }));
+
+/** Of a fork, in which there is work that nobody has submitted: nothing is learned from what is told of it. */
+const imagined =
   (nowMs: number): StartEstimator =>
   (engine) =>
-    estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).map((each) => ({
-      ...each,
-      atMs: nowMs,
-    }));
+    told(rangesAt(engine, nowMs), nowMs);
+
+/** Of the present. */
+const estimates =
+  (nowMs: number): StartEstimator =>
+  (engine) => {
+    const starts = rangesAt(engine, nowMs);
+    calibration.promise(engine.state, starts, nowMs);
+    return told(starts, nowMs);
+  };
 
 const listings = new StartListings();
 
@@ -32,6 +48,7 @@ function estimate(engine: Engine, id: string, nowMs: number): OutlookAnswers["es
 
 function answer(present: Present, question: OutlookQuestion): OutlookAnswers[OutlookQuestion["kind"]] {
   const { engine, nowMs } = present;
+  calibration.learn(engine.state, nowMs);
   switch (question.kind) {
     case "changes":
       return startingChangesView(engine, question.id);
@@ -45,9 +62,9 @@ function answer(present: Present, question: OutlookQuestion): OutlookAnswers[Out
     case "defragmentation":
       return defragmentationView(engine);
     case "forecast":
-      return forecastView(engine, question, estimates(nowMs));
+      return forecastView(engine, question, imagined(nowMs));
     case "apply":
-      return applyForecastView(engine, question, estimates(nowMs));
+      return applyForecastView(engine, question, imagined(nowMs));
     case "whatIf":
       return whatIfView(present, question, whatIf);
   }

@@ -95,7 +95,10 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
     };
     return {
       workloadId,
-      ...instants(rangeOf(starts, futures.length, options), options),
+      ...instants(
+        rangeOf(starts, futures.length, { ...options, notBeforeMs: notBeforeOf(engine, workloadId) }),
+        options,
+      ),
       ...(untilMs < Number.POSITIVE_INFINITY && { playedUntilMs: untilMs }),
       because,
     };
@@ -176,7 +179,7 @@ function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArr
 function rangeOf(
   starts: readonly ForwardStart[],
   scenarioCount: number,
-  { nowMs, calibration }: EstimateOptions,
+  { nowMs, calibration, notBeforeMs }: EstimateOptions & { readonly notBeforeMs: number },
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
   // Of n draws the k-th smallest lies at k/(n + 1) of the distribution on average (Weibull's plotting position); the usual
@@ -188,8 +191,20 @@ function rangeOf(
     return share === 0 ? waitMs(low) : waitMs(low) * (1 - share) + waitMs(low + 1) * share;
   };
   const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
-  return calibration === null ? range : calibration.range(range);
+  if (calibration === null) return range;
+  // Until then it waits for certain: only what comes after is known too well or too badly.
+  const certainMs = Math.max(0, notBeforeMs - nowMs);
+  const { p10Ms, p50Ms, p90Ms } = range;
+  const rest = { p10Ms: p10Ms - certainMs, p50Ms: p50Ms - certainMs, p90Ms: p90Ms - certainMs };
+  const calibrated = calibration.range(rest);
+  return {
+    p10Ms: calibrated.p10Ms + certainMs,
+    p50Ms: calibrated.p50Ms + certainMs,
+    p90Ms: calibrated.p90Ms + certainMs,
+  };
 }
+
+const notBeforeOf = ({ state }: Engine, id: WorkloadId): number => state.workloads.get(id)?.spec.notBeforeMs ?? 0;
 
 function instants(
   { p10Ms, p50Ms, p90Ms }: WaitRange,
