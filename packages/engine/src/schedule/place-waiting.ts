@@ -11,7 +11,7 @@ import type { World } from "../state/world.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import type { Reservation } from "./backfill/reservations.ts";
-import { doClosedDecide, isClosed, openingOf, queueOrder } from "./order/round-order.ts";
+import { heedsClosed, isClosed, openingOf, queueOrder } from "./order/round-order.ts";
 import type { RoundOrder } from "./order/round-order.ts";
 import { couldEverFit, isHeldByLimit } from "./could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
@@ -142,7 +142,7 @@ function classesToAsk(world: World): PlacementClass[] {
   // Whoever is asked first has to be known where it blocks the others or is reserved a start.
   if (heedsHead(rules)) return listClasses(world, "all");
   const open = listClasses(world, "open");
-  return doClosedDecide(world, open) ? listClasses(world, "all") : open;
+  return heedsClosed(world, open) ? listClasses(world, "all") : open;
 }
 
 /** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */

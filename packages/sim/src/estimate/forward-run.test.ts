@@ -10,23 +10,14 @@ import {
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
+import { jobOfFour } from "./testing/job-of-four.ts";
 import { specOf, traceStarts } from "./trace-starts.ts";
-
-const job = {
-  id: "",
-  submittedAtMs: 0,
-  durationMs: 1,
-  accelerators: 4,
-  coresMilli: 0,
-  memoryMib: 0,
-  acceleratorTypes: [],
-};
 
 /** One pool of four, one workload of four that runs, and others of four that wait behind it. */
 function queueOf(...specs: readonly Partial<WorkloadSpec>[]): Engine {
   const { engine } = traceStarts({ jobs: [], fleet: topologyFreePool(4), policy: presets.get("default")! });
   for (const [index, change] of specs.entries()) {
-    const spec = { ...specOf(job, index), ...change } as WorkloadSpec;
+    const spec = { ...specOf(jobOfFour, index), ...change } as WorkloadSpec;
     give(engine, [
       { kind: "submitWorkload", commandId: commandId(`c${index}`), actor: "test", idempotencyKey: null, spec },
     ]);
@@ -86,7 +77,7 @@ describe("a forward run", () => {
   it("lets arrivals of a higher priority pass", () => {
     const engine = queueOf({}, {});
     const [like] = engine.state.workloads.keys();
-    const urgent = { ...specOf(job, 9), priority: 5 };
+    const urgent = { ...specOf(jobOfFour, 9), priority: 5 };
     expect(startsOf(engine, 5000, [{ atMs: 2000, spec: urgent, like: like! }])).toEqual([10_000]);
   });
 

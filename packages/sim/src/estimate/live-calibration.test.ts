@@ -4,19 +4,10 @@ import { topologyFreePool } from "../run/fleet-spec.ts";
 import { usualCalibrationRules } from "./calibration.ts";
 import type { StartEstimate } from "./estimate-starts.ts";
 import { LiveCalibration } from "./live-calibration.ts";
+import { jobOfFour } from "./testing/job-of-four.ts";
 import { specOf, traceStarts } from "./trace-starts.ts";
 
 const minute = 60_000;
-const job = {
-  id: "",
-  submittedAtMs: 0,
-  durationMs: 1,
-  accelerators: 4,
-  coresMilli: 0,
-  memoryMib: 0,
-  acceleratorTypes: [],
-};
-
 /** One pool of four, one workload of four that runs, and two of four that wait behind it. */
 class Queue {
   readonly engine: Engine;
@@ -26,7 +17,7 @@ class Queue {
   constructor() {
     this.engine = traceStarts({ jobs: [], fleet: topologyFreePool(4), policy: presets.get("fifo")! }).engine;
     for (const index of [0, 1, 2])
-      this.give(0, { kind: "submitWorkload", spec: specOf(job, index), ...this.#asking() });
+      this.give(0, { kind: "submitWorkload", spec: specOf(jobOfFour, index), ...this.#asking() });
     this.give(0, ...this.#running());
     this.waiting = [...this.engine.state.workloads.values()]
       .filter(({ phase }) => phase === "pending")

@@ -27,14 +27,14 @@ export const isClosed = (world: World, found: PlacementClass): boolean => found.
 /** The classes by which the order of those that are not closed is known. */
 export function classesInTurn(world: World, classes: readonly PlacementClass[]): readonly PlacementClass[] {
   const open = classes.filter((found) => !isClosed(world, found));
-  return doClosedDecide(world, open) ? classes : open;
+  return heedsClosed(world, open) ? classes : open;
 }
 
 /**
  * Whether classes that are closed decide which of the others is next: each stands for its team like any other until its turn comes,
  * where a team is seen with what its best request asks for, and where a team's own work goes before or after whoever is next below it.
  */
-export function doClosedDecide(world: World, open: readonly PlacementClass[]): boolean {
+export function heedsClosed(world: World, open: readonly PlacementClass[]): boolean {
   const { order } = world.rules.teams;
   return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
 }
