@@ -3,12 +3,11 @@
  * one, until the beneficiary fits; then everybody is given back whose leaving was not needed. What the cost is: `eviction-cost.ts`.
  */
 import type { Batch } from "../../batch.ts";
-import type { NodeId, TeamName } from "../../model/ids.ts";
+import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { EvictableWork } from "../../state/evictable-work.ts";
 import { Ledger } from "../../state/ledger.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { standingsOf } from "../order/standing.ts";
@@ -17,15 +16,19 @@ import { findPlacement } from "../place.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
+import { findByNode } from "./by-node.ts";
 import { leaversFor } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { findRoomByMoving } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
 import { victimsOf } from "./replace.ts";
-import { holdsAboveClaim, isAboveClaim, isWithinReach, mayPreempt, reachOf } from "./rights.ts";
+import { holdsAboveClaim, isWithinReach, mayPreempt, reachOf } from "./rights.ts";
 import type { Reach } from "./rights.ts";
 import { wouldBeTakenBack } from "./taken-back.ts";
 import { Takings } from "./takings.ts";
+import { acceleratorsOfUnit } from "./victim-order.ts";
+import { hasRight } from "./search.ts";
+import type { Search } from "./search.ts";
 
 const EVERYBODY: Reach = { below: null };
 
@@ -92,16 +95,24 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
   if (!couldSuffice(world, beneficiary, held)) return null;
   const { steady, cheapest, givenBy } = leaversFor(batch, { beneficiary, reason, givers });
   if (steady.length === 0 || !couldSuffice(world, beneficiary, [givenBy])) return null;
-  const ledger = new Ledger(world);
-  const searchAmong = (leavers: readonly Leaver[]): Plan | null =>
-    findAmong(batch, { beneficiary, reason, standings, leavers, takings: new Takings(ledger) });
   const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeTakenBack(batch, standings, plan);
+  const ledger = new Ledger(world);
+  const searchAmong = <T>(find: (batch: Batch, asked: Search) => T, among: Pick<Search, "leavers" | "costOf">): T => {
+    const found = find(batch, { beneficiary, reason, standings, ...among, ledger, takings: new Takings(ledger) });
+    ledger.rollback();
+    return found;
+  };
   try {
     // What is cheapest changes with time; whether there is a plan at all must not, or nothing would ever be at rest.
-    const plan = searchAmong(steady);
+    const steadily = { leavers: steady, costOf: acceleratorsOfUnit };
+    const byCost = { leavers: cheapest, costOf: ({ cost }: Leaver): number => cost };
+    const inTurn = searchAmong(findInTurn, steadily);
+    const isScattered = inTurn === "scattered";
+    const plan = isScattered ? searchAmong(findByNode, steadily) : inTurn;
     if (plan === null || !lasts(plan)) return null;
-    const cheaper = steady === cheapest ? null : searchAmong(cheapest);
-    return cheaper !== null && lasts(cheaper) ? cheaper : plan;
+    if (!isScattered && steady === cheapest) return plan;
+    const cheaper = searchAmong(isScattered ? findByNode : findInTurn, byCost);
+    return cheaper !== null && cheaper !== "scattered" && lasts(cheaper) ? cheaper : plan;
   } finally {
     ledger.rollback();
   }
@@ -135,32 +146,14 @@ interface Claim {
   readonly reach: Reach;
 }
 
-interface Search {
-  readonly beneficiary: PlacementClass;
-  readonly reason: EvictionReason;
-  readonly standings: Standings;
-  readonly leavers: readonly Leaver[];
-  readonly takings: Takings;
-}
-
-/** Asked again for every leaver: what was taken from its team so far may have brought it down to its claim. */
-function hasRight(batch: Batch, { beneficiary, reason, standings }: Search, leaver: Leaver): boolean {
-  return reason !== "reclaimed" || isAboveClaim(batch, standings, { beneficiary, ...leaver });
-}
-
-function findAmong(batch: Batch, asked: Search): Plan | null {
-  const { beneficiary, reason, takings } = asked;
-  const found = search(batch, asked);
-  // Claims may end before there is room where the cheapest lie apart: then those of one node are asked together.
-  const isOne = reason === "reclaimed" && beneficiary.workers === 1 && !isInGroups(beneficiary);
-  const plan = found === null && isOne ? searchByNode(batch, asked) : found;
-  takings.giveAllBack();
-  return plan;
-}
-
-function search(batch: Batch, asked: Search): Plan | null {
+/**
+ * One by one, as long as they may be asked, until the beneficiary fits. `"scattered"`: it does not, though enough would leave, had
+ * it only been in one place.
+ */
+function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
   const { world } = batch;
-  const { beneficiary, leavers, takings } = asked;
+  const { beneficiary, reason, leavers, takings } = asked;
+  const fits = (): Placement | null => findPlacement(world, beneficiary, "coming");
   const room = new RoomComing(world, beneficiary);
   let isFirstLook = !isInGroups(beneficiary);
   for (const [index, leaver] of leavers.entries()) {
@@ -168,72 +161,17 @@ function search(batch: Batch, asked: Search): Plan | null {
     takings.take(leaver);
     room.changed(leaver.attempt.workers);
     if (!room.suffices) continue;
-    const placement = findPlacement(world, beneficiary, "coming");
-    if (placement !== null) return giveBack(batch, asked, placement);
+    const placement = fits();
+    if (placement !== null) {
+      const { needed, found } = takings.giveBackUnless(fits, placement);
+      return { beneficiary, placement: found, victims: victimsOf(needed, []) };
+    }
     // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.
-    const fits = (): boolean => findPlacement(world, beneficiary, "coming") !== null;
-    if (isFirstLook && !takings.wouldSuffice(leavers.slice(index + 1), fits)) break;
+    if (isFirstLook && takings.findBeyond(leavers.slice(index + 1), fits) === null) return null;
     isFirstLook = false;
   }
-  takings.giveAllBack();
-  return null;
-}
-
-/** One worker lies on one node: of the nodes that those with too much would leave far enough, the one that costs least. */
-function searchByNode(batch: Batch, asked: Search): Plan | null {
-  const { world } = batch;
-  const { beneficiary, leavers, takings } = asked;
-  const byNode = new Map<NodeId, Leaver[]>();
-  for (const leaver of leavers) {
-    const { attempt, keeps, upTo } = leaver;
-    for (const node of new Set(attempt.workers.slice(keeps, upTo).map((worker) => worker.node))) {
-      const there = byNode.get(node);
-      if (there === undefined) byNode.set(node, [leaver]);
-      else there.push(leaver);
-    }
-  }
-  const options: { readonly there: readonly Leaver[]; readonly cost: number }[] = [];
-  for (const [node, there] of byNode) {
-    const cost = costOfRoom(batch, asked, { slot: world.capacity.slot(node), there });
-    takings.giveAllBack();
-    if (cost !== null) options.push({ there, cost });
-  }
-  for (const { there } of options.toSorted((left, right) => left.cost - right.cost)) {
-    for (const leaver of there) {
-      if (hasRight(batch, asked, leaver)) takings.take(leaver);
-      const placement = findPlacement(world, beneficiary, "coming");
-      if (placement !== null) return giveBack(batch, asked, placement);
-    }
-    takings.giveAllBack();
-  }
-  return null;
-}
-
-interface OnNode {
-  readonly slot: NodeSlot;
-  readonly there: readonly Leaver[];
-}
-
-/** What it costs until the node has room; `null`: it never has. */
-function costOfRoom(batch: Batch, asked: Search, { slot, there }: OnNode): number | null {
-  const { beneficiary, takings } = asked;
-  let cost = 0;
-  for (const leaver of there) {
-    if (!hasRight(batch, asked, leaver)) continue;
-    takings.take(leaver);
-    cost += leaver.cost;
-    if (slot.workersThatFit(beneficiary.gang, 1, "coming") > 0) return cost;
-  }
-  return null;
-}
-
-/** Lets each leaver stay in turn, the dearest first, and keeps those without whom it does not fit. */
-function giveBack({ world }: Batch, { beneficiary, takings }: Search, first: Placement): Plan {
-  let placement = first;
-  const needed = takings.giveBackUnless(() => {
-    const again = findPlacement(world, beneficiary, "coming");
-    placement = again ?? placement;
-    return again !== null;
-  });
-  return { beneficiary, placement, victims: victimsOf(needed, []) };
+  if (reason !== "reclaimed" || isInGroups(beneficiary)) return null;
+  const needed = wholeNeeded(beneficiary);
+  const isEnough = acceptableTypes(world, beneficiary).some((type) => type.freeCount + type.comingCount >= needed);
+  return isEnough ? "scattered" : null;
 }

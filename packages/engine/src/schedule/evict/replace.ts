@@ -34,7 +34,7 @@ export interface Replaced {
 }
 
 /** A victim's unit as a request, with what became of it. */
-interface Returning {
+export interface Returning {
   readonly unit: VictimUnit;
   readonly found: PlacementClass;
   placement: Placement | null;
@@ -187,7 +187,7 @@ interface Settled extends Try {
 }
 
 /** Who stays, who moves and who is lost; then the beneficiary's accelerators are picked among those that really leave. */
-function settle(world: World, { ledger, beneficiary, placement, returning }: Settled): Replaced | null {
+export function settle(world: World, { ledger, beneficiary, placement, returning }: Settled): Replaced | null {
   const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
   const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();

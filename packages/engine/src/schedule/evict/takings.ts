@@ -6,35 +6,42 @@ import type { Leaver } from "./leavers.ts";
 export class Takings {
   readonly #ledger: Ledger;
   #taken: Leaver[] = [];
-  readonly #keeps = new Map<Attempt, number>();
+  #keeps = new Map<Attempt, number>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  /** Takes the leaver's workers, and those behind them that were not taken yet: a gang gives its last workers first. */
-  take(leaver: Leaver): void {
+  /** Takes the leaver's workers, and those behind them that were not taken yet: a gang gives its last workers first. False: nothing is left. */
+  take(leaver: Leaver): boolean {
     const { attempt, keeps } = leaver;
     const upTo = this.#keeps.get(attempt) ?? attempt.workers.length;
-    if (keeps >= upTo) return;
+    if (keeps >= upTo) return false;
     this.#ledger.vacateWorkers(attempt, keeps, upTo);
     this.#keeps.set(attempt, keeps);
     this.#taken.push({ ...leaver, upTo });
+    return true;
   }
 
-  /** Whether `suffices` would hold if all of these were taken as well. */
-  wouldSuffice(others: readonly Leaver[], suffices: () => boolean): boolean {
+  /** What `run` takes is taken back when it has answered. */
+  tentatively<T>(run: () => T): T {
     const mark = this.#ledger.mark();
-    const keeps = new Map(this.#keeps);
-    for (const { attempt, keeps: kept } of others) {
-      const upTo = keeps.get(attempt) ?? attempt.workers.length;
-      if (kept >= upTo) continue;
-      this.#ledger.vacateWorkers(attempt, kept, upTo);
-      keeps.set(attempt, kept);
-    }
-    const holds = suffices();
+    const keeps = this.#keeps;
+    const count = this.#taken.length;
+    this.#keeps = new Map(keeps);
+    const answer = run();
     this.#ledger.rollback(mark);
-    return holds;
+    this.#taken.length = count;
+    this.#keeps = keeps;
+    return answer;
+  }
+
+  /** What would be found if all of these were taken as well. */
+  findBeyond<T>(others: readonly Leaver[], find: () => T): T {
+    return this.tentatively(() => {
+      for (const leaver of others) this.take(leaver);
+      return find();
+    });
   }
 
   giveAllBack(): void {
@@ -43,9 +50,13 @@ export class Takings {
     this.#keeps.clear();
   }
 
-  /** Gives back in turn, the last taken first, whoever `suffices` holds without; answers those who are needed, in the order of taking. */
-  giveBackUnless(suffices: () => boolean): readonly Leaver[] {
+  /**
+   * Gives back in turn, the last taken first, whoever it is still found without; answers what was found last, and those who are
+   * needed for it in the order of taking.
+   */
+  giveBackUnless<T>(find: () => T | null, first: T): Needed<T> {
     const needed: Leaver[] = [];
+    let found = first;
     for (const leaver of this.#taken.toReversed()) {
       const { attempt, keeps, upTo } = leaver;
       // Who gives workers further in front cannot keep those behind them.
@@ -55,10 +66,19 @@ export class Takings {
       }
       const mark = this.#ledger.mark();
       this.#ledger.stay(attempt, keeps, upTo);
-      if (suffices()) continue;
+      const again = find();
+      if (again !== null) {
+        found = again;
+        continue;
+      }
       this.#ledger.rollback(mark);
       needed.push(leaver);
     }
-    return needed.toReversed();
+    return { needed: needed.toReversed(), found };
   }
+}
+
+interface Needed<T> {
+  readonly needed: readonly Leaver[];
+  readonly found: T;
 }

@@ -4,7 +4,7 @@
  * gives its last worker, any other goes whole.
  */
 import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
-import { partsOf } from "../../model/gang.ts";
+import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { GangPart } from "../../model/gang.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
@@ -30,6 +30,9 @@ export interface VictimUnit {
 /** What the unit gives up, by kind of worker. */
 export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
   partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
+
+/** Accelerators that the unit gives up. */
+export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
 
 /** Somebody who could give something: an attempt, or one that was promised a place. */
 export interface Giver {
