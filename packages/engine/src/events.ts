@@ -224,6 +224,8 @@ export interface PlannedVictim {
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
   readonly right?: EvictionRight;
+  /** What it gives up has a place elsewhere in the plan, so that its team holds as much as before. */
+  readonly moves?: true;
 }
 
 export type Event = FleetEvent | GovernanceEvent | CalendarEvent | ScheduleEvent | WorkloadEvent | AttemptEvent;

@@ -48,6 +48,7 @@ export const evictionPlan = z
         teamShareBeforeMilli: count,
         teamShareAfterMilli: count,
         right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
+        moves: z.literal(true).optional(),
       }),
     ),
     beneficiary: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),

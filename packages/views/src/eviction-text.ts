@@ -77,15 +77,16 @@ export function victimSentence(
 ): string {
   const counts = new Map<string, { readonly victim: PlannedVictim; count: number }>();
   for (const victim of own) {
-    const key = `${victim.keeps} ${victim.right ?? ""}`;
+    const key = `${victim.keeps} ${victim.right ?? ""} ${victim.moves ?? ""}`;
     const known = counts.get(key);
     if (known === undefined) counts.set(key, { victim, count: 1 });
     else known.count += 1;
   }
-  const sentences = [...counts.values()].map(({ victim: { keeps, right }, count }) => {
+  const sentences = [...counts.values()].map(({ victim: { keeps, right, moves }, count }) => {
     const what = keeps === 0 ? "to make room" : `to shrink to ${plural(keeps, "worker")}`;
     const who = count === 1 ? "It is" : `${count} of its attempts are`;
-    return `${who} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${stopReasonText[reason]}.`;
+    const why = stopReasonText[moves === true ? "moved" : reason];
+    return `${who} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${why}.`;
   });
   const teams = new Set(own.map(({ team }) => team));
   const ofTeams = victims.filter(({ team }) => teams.has(team));
@@ -99,9 +100,9 @@ function namedVictims(victims: readonly PlannedVictim[]): string {
   return victims.length > VICTIMS_NAMED ? `${named} and ${victims.length - VICTIMS_NAMED} more` : named;
 }
 
-function victimText({ attemptId, keeps, right }: PlannedVictim): string {
-  const what =
-    keeps === 0 ? `attempt ${attemptId} is stopped` : `attempt ${attemptId} keeps ${plural(keeps, "worker")}`;
+function victimText({ attemptId, keeps, right, moves }: PlannedVictim): string {
+  const leaves = `attempt ${attemptId} ${moves === true ? "moves" : "is stopped"}`;
+  const what = keeps === 0 ? leaves : `attempt ${attemptId} keeps ${plural(keeps, "worker")}`;
   return right === undefined ? what : `${what} ${victimRights[right]}`;
 }
 
@@ -169,14 +170,19 @@ export interface Standing {
  * from each other: the last one ends where the sentence says that the team ends.
  */
 export function standingsOf({ workloadId, reason, victims, beneficiary }: EvictionPlan): Standing[] {
-  const gives = dropsOf(victims).map(({ victim: { attemptId, team, keeps, right }, before, after }): Standing => ({
-    side: "gives",
-    team,
-    who: keeps === 0 ? attemptId : `${attemptId}, keeps ${plural(keeps, "worker")}`,
-    right: right === undefined ? "" : victimRights[right],
-    before: claimText(before),
-    after: claimText(after),
-  }));
+  const gives = dropsOf(victims).map(
+    ({ victim: { attemptId, team, keeps, right, moves }, before, after }): Standing => ({
+      side: "gives",
+      team,
+      who:
+        keeps === 0
+          ? `${attemptId}${moves === true ? ", moves" : ""}`
+          : `${attemptId}, keeps ${plural(keeps, "worker")}`,
+      right: right === undefined ? "" : victimRights[right],
+      before: claimText(before),
+      after: claimText(after),
+    }),
+  );
   if (beneficiary === undefined) return gives;
   const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
   const before = claimText({ milli: shareBeforeMilli, isSum: false });

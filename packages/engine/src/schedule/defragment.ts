@@ -173,7 +173,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
 
 function carryOut(batch: Batch, { attempt, workload, found, placement, pairs }: GatheringMove): void {
   const { world, nowMs: atMs } = batch;
-  const victims = [{ attempt, keeps: 0, moves: true }];
+  const victims = [{ attempt, keeps: 0, moving: attempt.workers.length }];
   const plan: Plan = { beneficiary: found, placement, victims };
   verifyPlan(world, plan, "moved");
   batch.emit({

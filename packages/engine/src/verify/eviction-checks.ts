@@ -28,7 +28,8 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
     for (const victim of plan.victims) {
       findings.expect(!planned.has(victim.attemptId), () => `${victim.attemptId} is a victim twice in one batch`);
       planned.add(victim.attemptId);
-      checkVictim(findings, state, { plan, victim, atMs, wasAsked: wasAsked(victim, events) });
+      const isPromised = hasPlaceElsewhere(victim, events);
+      checkVictim(findings, state, { plan, victim, atMs, wasAsked: wasAsked(victim, events), isPromised });
     }
   }
   for (const event of events) {
@@ -60,16 +61,30 @@ const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[])
     return event.kind === "gangShrinkRequested" && event.attemptId === attemptId && event.workers === keeps;
   });
 
+/** A place for its task once it has ended. */
+const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
+  events.some((event) => event.kind === "placePromised" && event.promise.afterAttempt === attemptId);
+
 interface Taken {
   readonly plan: Planned;
   readonly victim: PlannedVictim;
   readonly atMs: number;
   readonly wasAsked: boolean;
+  readonly isPromised: boolean;
 }
 
-function checkVictim(findings: Findings, state: ReadonlyState, { plan, victim, atMs, wasAsked: asked }: Taken): void {
+function checkVictim(
+  findings: Findings,
+  state: ReadonlyState,
+  { plan, victim, atMs, wasAsked: asked, isPromised }: Taken,
+): void {
   const { attemptId, keeps } = victim;
   findings.expect(asked, () => `${attemptId} is a victim and is not asked to leave`);
+  // Where promises are forgotten, it asks again for the place that the plan found.
+  findings.expect(
+    victim.moves !== true || keeps > 0 || isPromised || rulesOf(state.policy).eviction.promises !== "kept",
+    () => `${attemptId} is to move and is promised no place`,
+  );
   const attempt = state.attempts.get(attemptId);
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
@@ -154,10 +169,10 @@ function checkClaims(findings: Findings, state: ReadonlyState, { plan, asked }: 
   if (spec === undefined) return;
   const own = new Set(withAncestors(state, spec.team));
   const held = heldByTeam(state);
-  for (const { attemptId, keeps, right } of plan.victims) {
+  for (const { attemptId, keeps, right, moves = false } of plan.victims) {
     const attempt = state.attempts.get(attemptId);
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
-    if (attempt === undefined || workload === undefined || right !== undefined) continue;
+    if (attempt === undefined || workload === undefined || right !== undefined || moves) continue;
     const gave = givenBy(state, { attempt, gang: workload.spec.gang, keeps });
     const [side, ...below] = withAncestors(state, workload.spec.team)
       .filter((team) => !own.has(team))

@@ -107,8 +107,8 @@ export class Narrator {
     return this.#attempts.get(id) ?? id;
   }
 
-  #victim({ attemptId: id, keeps, team, teamShareBeforeMilli, teamShareAfterMilli }: PlannedVictim): string {
-    const what = keeps === 0 ? "" : ` down to ${keeps}`;
+  #victim({ attemptId: id, keeps, moves, team, teamShareBeforeMilli, teamShareAfterMilli }: PlannedVictim): string {
+    const what = `${keeps === 0 ? "" : ` down to ${keeps}`}${moves === true ? " moves" : ""}`;
     return `${this.#who(id)}${what} (${team} from ${teamShareBeforeMilli / 10}% to ${teamShareAfterMilli / 10}% of its claim)`;
   }
 

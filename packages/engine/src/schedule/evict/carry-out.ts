@@ -85,8 +85,8 @@ function promiseMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
   return beyond;
 }
 
-function reasonFor({ moves, right }: Victim, reason: EvictionReason): EvictionReason {
-  if (moves === true) return "moved";
+function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): EvictionReason {
+  if (moving > 0) return "moved";
   if (right === "withinTeam") return "preempted";
   return right === "reclaimGuarantee" ? "reclaimed" : reason;
 }
@@ -112,10 +112,11 @@ function recordBeneficiary({ world }: Batch, found: PlacementClass): TeamStandin
 /** How the victims' teams stand before and after, as parts of their claims. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const standings = standingsOf(world);
-  return victims.map(({ attempt, keeps, right }) => {
+  return victims.map(({ attempt, keeps, right, moving = 0 }) => {
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
-    const lost = negative(amountHeld(world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps) }));
+    const workers = attempt.workers.slice(keeps + moving);
+    const lost = negative(amountHeld(world, spec.gang, { ...attempt, workers }));
     const standing = standings.get(node) as Standing;
     return {
       attemptId: attempt.id,
@@ -124,6 +125,7 @@ export function recordVictims({ world }: Batch, victims: readonly Victim[]): Pla
       teamShareBeforeMilli: Math.round(dominantShare(standing, null) * 1000),
       teamShareAfterMilli: Math.round(dominantShare(standing, lost) * 1000),
       ...(right === undefined ? {} : { right }),
+      ...(workers.length === 0 ? { moves: true as const } : {}),
     };
   });
 }

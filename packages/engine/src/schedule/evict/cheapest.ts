@@ -6,7 +6,6 @@ import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
-import type { EvictableWork } from "../../state/evictable-work.ts";
 import { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
@@ -16,7 +15,7 @@ import { findPlacement } from "../place.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
-import { findByNode } from "./by-node.ts";
+import { findByNode, mayOthersMove } from "./by-node.ts";
 import { leaversFor } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { findRoomByMoving } from "./make-room.ts";
@@ -27,7 +26,7 @@ import type { Reach } from "./rights.ts";
 import { wouldBeTakenBack } from "./taken-back.ts";
 import { Takings } from "./takings.ts";
 import { acceleratorsOfUnit } from "./victim-order.ts";
-import { hasRight } from "./search.ts";
+import { hasRight, takeByRight } from "./search.ts";
 import type { Search } from "./search.ts";
 
 const EVERYBODY: Reach = { below: null };
@@ -90,15 +89,26 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
       ? { beneficiary, placement: coming, victims: [] }
       : null;
   const givers = giversTo(world, { beneficiary, reason, reach }, standings);
-  const held = givers.map((team) => (world.evictable.get(team) as EvictableWork).byNode);
+  const mayMove = reason === "reclaimed" && mayOthersMove(world, beneficiary);
+  const held = (
+    mayMove ? [...world.evictable.values()] : givers.flatMap((team) => world.evictable.get(team) ?? [])
+  ).map(({ byNode }) => byNode);
   // Most who have no hope are told by what there is in all, before anybody is put in order.
-  if (!couldSuffice(world, beneficiary, held)) return null;
+  if (givers.length === 0 || !couldSuffice(world, beneficiary, held)) return null;
   const { steady, cheapest, givenBy } = leaversFor(batch, { beneficiary, reason, givers });
-  if (steady.length === 0 || !couldSuffice(world, beneficiary, [givenBy])) return null;
+  if (steady.length === 0 || !(mayMove || couldSuffice(world, beneficiary, [givenBy]))) return null;
   const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeTakenBack(batch, standings, plan);
   const ledger = new Ledger(world);
   const searchAmong = <T>(find: (batch: Batch, asked: Search) => T, among: Pick<Search, "leavers" | "costOf">): T => {
-    const found = find(batch, { beneficiary, reason, standings, ...among, ledger, takings: new Takings(ledger) });
+    const found = find(batch, {
+      beneficiary,
+      reason,
+      standings,
+      reach,
+      ...among,
+      ledger,
+      takings: new Takings(ledger),
+    });
     ledger.rollback();
     return found;
   };
@@ -155,22 +165,36 @@ function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
   const { beneficiary, reason, leavers, takings } = asked;
   const fits = (): Placement | null => findPlacement(world, beneficiary, "coming");
   const room = new RoomComing(world, beneficiary);
-  let isFirstLook = !isInGroups(beneficiary);
+  const mayBeScattered = reason === "reclaimed" && !isInGroups(beneficiary);
+  let looks = 0;
+  let isHopeless = false;
+  const givers = new Set(leavers.map(({ workload }) => workload.spec.team));
   for (const [index, leaver] of leavers.entries()) {
-    if (!hasRight(batch, asked, leaver)) continue;
+    const { team } = leaver.workload.spec;
+    if (!givers.has(team)) continue;
+    if (!hasRight(batch, asked, leaver)) {
+      if (!holdsAboveClaim(world, asked, team)) givers.delete(team);
+      if (givers.size === 0) break;
+      continue;
+    }
     takings.take(leaver);
     room.changed(leaver.attempt.workers);
-    if (!room.suffices) continue;
+    if (isHopeless || !room.suffices) continue;
     const placement = fits();
     if (placement !== null) {
       const { needed, found } = takings.giveBackUnless(fits, placement);
+      takings.giveAllBack();
+      // Small work that left before large work may have left in vain: its team might be within its claim by now with it as well.
+      if (reason === "reclaimed" && takeByRight(batch, asked, needed).length > 0)
+        return mayBeScattered ? "scattered" : null;
       return { beneficiary, placement: found, victims: victimsOf(needed, []) };
     }
     // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.
-    if (isFirstLook && takings.findBeyond(leavers.slice(index + 1), fits) === null) return null;
-    isFirstLook = false;
+    isHopeless =
+      looks++ === 0 && !isInGroups(beneficiary) && takings.findBeyond(leavers.slice(index + 1), fits) === null;
+    if (isHopeless && !mayBeScattered) return null;
   }
-  if (reason !== "reclaimed" || isInGroups(beneficiary)) return null;
+  if (!mayBeScattered) return null;
   const needed = wholeNeeded(beneficiary);
   const isEnough = acceptableTypes(world, beneficiary).some((type) => type.freeCount + type.comingCount >= needed);
   return isEnough ? "scattered" : null;

@@ -145,20 +145,26 @@ function clearing(accelerators: number, slot: NodeSlot, movable: readonly Movabl
   return freed >= missing ? { slot, moves, cost } : null;
 }
 
-function movableOn(batch: Batch, slot: NodeSlot, costOf: Room["costOf"]): Movable[] {
+/** Whether it may be evicted and would lose little: then it may move for others, whatever its team holds. */
+export function mayMove(batch: Batch, attempt: Attempt): boolean {
+  if (!isEvictable(batch, attempt)) return false;
   const { world, nowMs } = batch;
-  const lossMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
+  const held = acceleratorsOf(attempt, workloadOf(world, attempt.workloadId));
+  const lossMsMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
+  return evictionLoss(world, attempt, nowMs) / Math.max(1, held) <= lossMsMax;
+}
+
+function movableOn(batch: Batch, slot: NodeSlot, costOf: Room["costOf"]): Movable[] {
+  const { world } = batch;
   return [...slot.attempts]
     .flatMap(([id]): Movable[] => {
       const attempt = world.state.attempts.get(id);
-      if (attempt === undefined || !isEvictable(batch, attempt)) return [];
+      if (attempt === undefined || !mayMove(batch, attempt)) return [];
       const workload = workloadOf(world, attempt.workloadId);
       const { gang } = workload.spec;
       const here = attempt.workers.filter(({ node }) => node === slot.node.id);
       const cost = costOf(attempt, workload);
-      const held = acceleratorsIn(partsOf(gang, attempt.workers));
-      const lossMs = evictionLoss(world, attempt, nowMs) / Math.max(1, held);
-      return lossMs > lossMax ? [] : [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
+      return [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);
 }

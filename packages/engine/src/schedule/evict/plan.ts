@@ -10,8 +10,8 @@ export interface Victim {
   readonly keeps: number;
   /** By what right, where the search knows more than the reason of the plan. */
   readonly right?: EvictionRight;
-  /** Whether what it gives up has a place elsewhere in the plan. */
-  readonly moves?: boolean;
+  /** Of the workers that leave, so many have a place elsewhere in the plan; absent: none. */
+  readonly moving?: number;
 }
 
 /** Where work that gives up its place would go on. */

@@ -330,6 +330,8 @@ export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]):
   const keeps = new Map<Attempt, number>();
   for (const unit of units)
     if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
-  const moved = new Set(moves.map(({ attempt }) => attempt));
-  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moves: moved.has(attempt) }));
+  const moving = new Map<Attempt, number>();
+  for (const { attempt, placement } of moves)
+    moving.set(attempt, (moving.get(attempt) ?? 0) + placement.workers.length);
+  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moving: moving.get(attempt) ?? 0 }));
 }

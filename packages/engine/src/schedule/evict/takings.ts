@@ -12,6 +12,11 @@ export class Takings {
     this.#ledger = ledger;
   }
 
+  /** In the order of taking. */
+  get taken(): readonly Leaver[] {
+    return this.#taken;
+  }
+
   /** Takes the leaver's workers, and those behind them that were not taken yet: a gang gives its last workers first. False: nothing is left. */
   take(leaver: Leaver): boolean {
     const { attempt, keeps } = leaver;
@@ -23,13 +28,14 @@ export class Takings {
     return true;
   }
 
-  /** What `run` takes is taken back when it has answered. */
-  tentatively<T>(run: () => T): T {
+  /** What `run` takes is taken back when it has answered, unless that is what is sought. */
+  tentatively<T>(run: () => T, isSought: (answer: T) => boolean = () => false): T {
     const mark = this.#ledger.mark();
     const keeps = this.#keeps;
     const count = this.#taken.length;
     this.#keeps = new Map(keeps);
     const answer = run();
+    if (isSought(answer)) return answer;
     this.#ledger.rollback(mark);
     this.#taken.length = count;
     this.#keeps = keeps;

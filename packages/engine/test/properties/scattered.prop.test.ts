@@ -1,0 +1,149 @@
+/**
+ * What teams hold above their claims lies scattered, as it comes to lie where small work starts and ends: whoever is guaranteed nodes
+ * whole gets them all the same, and a fleet in which work leaves and moves for that comes to rest.
+ */
+import { describe, expect, it } from "vitest";
+import { presets } from "../../src/index.ts";
+import type { Attempt, Event, Input, Policy, Team } from "../../src/index.ts";
+import { Dice } from "../counterfactuals/dice.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+
+const GPUS = 4;
+
+type Changes = Parameters<typeof spec>[1];
+const submit = (name: string, changes: Changes): Input =>
+  command({ kind: "submitWorkload", spec: spec(name, changes) });
+const guaranteed = (name: string, accelerators: number): Team => ({ ...team(name), guarantee: { accelerators } });
+
+const exits = ({ id, workers }: Attempt): Input => ({
+  kind: "attemptExited",
+  attemptId: id,
+  exits: workers.map((_, worker) => ({ kind: "exited", worker, code: 0 })),
+});
+
+interface World {
+  readonly drive: Drive;
+  readonly nodes: number;
+}
+
+/** Guests' work all over the fleet, some of which has ended at random. */
+function scattered(dice: Dice, sizes: readonly number[]): World {
+  const drive = new Drive();
+  const nodes = dice.between(3, 8);
+  // Together they are guaranteed what there is, the owner more than half a node.
+  const own = dice.between(1, nodes - 1) * GPUS;
+  const first = dice.between(0, nodes * GPUS - own);
+  drive.receive(
+    applied({
+      sites: [site],
+      pools: [pool("H100")],
+      teams: [guaranteed("owner", own), guaranteed("a", first), guaranteed("b", nodes * GPUS - own - first)],
+    }),
+    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    ...Array.from({ length: nodes }, (_, at): Input => ({
+      kind: "nodeSeen",
+      node: node(`n${at}`, "H100", { acceleratorCount: GPUS }),
+    })),
+  );
+  for (let count = 0; count < nodes * GPUS; count++) {
+    const gang = { accelerators: dice.pick(sizes) };
+    drive.receive(submit(`guest${count}`, { team: dice.pick(["a", "b"]), gang, preemptible: true }));
+  }
+  const { state } = drive.engine;
+  for (const attempt of state.attempts.values()) {
+    drive.receive({ kind: "attemptRunning", attemptId: attempt.id });
+    if (dice.roll(5) === 0) drive.receive(exits(attempt));
+  }
+  const world = { drive, nodes };
+  settle(world, []);
+  return world;
+}
+
+/** What was asked to stop stops, until nobody is asked any more; nobody is asked twice. */
+function settle({ drive }: World, first: readonly Event[]): readonly Event[] {
+  const told: Event[] = [...first];
+  for (let round = 0; round < 100; round++) {
+    const stopping = [...drive.engine.state.attempts.values()].filter(({ stop }) => stop !== null);
+    for (const attempt of stopping) told.push(...drive.receive(exits(attempt)).events);
+    for (const attempt of drive.engine.state.attempts.values())
+      if (attempt.startedAtMs === null) drive.receive({ kind: "attemptRunning", attemptId: attempt.id });
+    if (stopping.length === 0) break;
+  }
+  for (let round = 0; round < 5; round++) {
+    drive.nowMs += 1000;
+    expect(drive.receive({ kind: "tick" }).events).toEqual([]);
+  }
+  return told;
+}
+
+/** Who is evicted for good; who moves goes on. */
+const evictedBy = (events: readonly Event[]): readonly string[] =>
+  events.flatMap((event) =>
+    event.kind === "attemptStopRequested" && event.reason === "reclaimed"
+      ? [event.attemptId.slice(0, event.attemptId.lastIndexOf("."))]
+      : [],
+  );
+
+/** The owner's work, in pieces of whole nodes, and whatever that brought about until all was at rest. */
+function ask(world: World, pieces: readonly number[]): readonly Event[] {
+  return pieces.flatMap((workers, at) => {
+    const gang = { accelerators: GPUS, workers };
+    return settle(world, world.drive.receive(submit(`own${at}`, { team: "owner", gang })).events);
+  });
+}
+
+const waiting = ({ drive }: World): readonly string[] =>
+  [...drive.engine.state.workloads.values()]
+    .filter(({ spec: { name }, activeAttempts }) => name.startsWith("own") && activeAttempts.length === 0)
+    .map(({ spec }) => spec.name);
+
+const ownNodes = ({ drive }: World): number =>
+  (drive.engine.state.teams.get(team("owner").name)?.guarantee?.["accelerators"] ?? 0) / GPUS;
+
+const isMove = (event: Event): boolean => event.kind === "attemptStopRequested" && event.reason === "moved";
+
+describe("what is scattered", () => {
+  it("is given back at once to whoever is guaranteed whole nodes, and all come to rest", () => {
+    let moved = 0;
+    for (let seed = 1; seed <= 60; seed++) {
+      const dice = new Dice(seed);
+      const world = scattered(dice, [1]);
+      const own = ownNodes(world);
+      const told = ask(world, dice.roll(2) === 0 ? [own] : [1]);
+      expect(waiting(world), `seed ${seed}`).toEqual([]);
+      if (told.some(isMove)) moved++;
+    }
+    expect(moved).toBeGreaterThan(40);
+  });
+
+  it("comes to rest where pieces are of several sizes and one owner asks after another, and nobody leaves twice", () => {
+    let moved = 0;
+    let asked = 0;
+    let waited = 0;
+    for (let seed = 1; seed <= 60; seed++) {
+      const dice = new Dice(seed);
+      const world = scattered(
+        dice,
+        dice.pick([
+          [1, 2],
+          [1, 1, 1, 3],
+          [1, 2, 4],
+        ]),
+      );
+      const pieces: number[] = [];
+      for (let left = ownNodes(world); left > 0; left -= pieces.at(-1) as number) pieces.push(dice.between(1, left));
+      for (const piece of pieces) {
+        const told = ask(world, [piece]);
+        const evicted = evictedBy(told);
+        expect(new Set(evicted).size, `seed ${seed}`).toBe(evicted.length);
+        if (told.some(isMove)) moved++;
+      }
+      asked += pieces.length;
+      waited += waiting(world).length;
+    }
+    expect(moved).toBeGreaterThan(20);
+    // What is in large pieces, or kept by its right in the last places that are left, cannot always be given.
+    expect(waited / asked).toBeLessThan(0.1);
+  });
+});
