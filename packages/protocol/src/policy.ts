@@ -95,7 +95,7 @@ const evictionRules = z
   .strictObject({
     search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({
       description:
-        "How the victims of a plan are found. `cheapest`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
+        "How the victims of a plan are found. `cheapest`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour; where what teams may not claim lies scattered, node by node, and work in the way moves. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
     }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({
       description:
@@ -112,10 +112,16 @@ const evictionRules = z
       .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
     movesMax: integer(0, 10_000)
       .optional()
-      .meta({ description: "How many moves a plan may make to make room; 8 if left out." }),
+      .meta({
+        description:
+          "How many moves a plan may make. If left out, 8 to make room, and as many as it takes to give back what a team may claim.",
+      }),
     moveLossMsMax: durationMs
       .optional()
-      .meta({ description: "How much work a move may lose since the last checkpoint; 10 minutes if left out." }),
+      .meta({
+        description:
+          "How much work a move may lose since the last checkpoint, unless it is of a team that holds more than it may claim; 10 minutes if left out.",
+      }),
     checkpointTimeoutMs: durationMs.meta({
       description:
         "How long work that writes checkpoints when asked (`checkpoint.onRequest`) may take for one before it is stopped, when it is evicted, moved or has to leave a drained node; 0: it is not asked.",

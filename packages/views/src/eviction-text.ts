@@ -84,9 +84,11 @@ export function victimSentence(
   }
   const sentences = [...counts.values()].map(({ victim: { keeps, right, moves }, count }) => {
     const what = keeps === 0 ? "to make room" : `to shrink to ${plural(keeps, "worker")}`;
-    const who = count === 1 ? "It is" : `${count} of its attempts are`;
-    const why = stopReasonText[moves === true ? "moved" : reason];
-    return `${who} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${why}.`;
+    const who = count === 1 ? "It" : `${count} of its attempts`;
+    if (moves === true && keeps === 0)
+      return `${who} ${count === 1 ? "moves" : "move"} elsewhere to make room for workload ${workloadId}.`;
+    const be = count === 1 ? "is" : "are";
+    return `${who} ${be} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${stopReasonText[reason]}.`;
   });
   const teams = new Set(own.map(({ team }) => team));
   const ofTeams = victims.filter(({ team }) => teams.has(team));
@@ -125,8 +127,9 @@ function dropsOf(victims: readonly PlannedVictim[]): Drop[] {
     const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
     const known = reached.get(team);
     const before = known ?? { milli: teamShareBeforeMilli, isSum: false };
-    const milli = Math.max(0, before.milli - (teamShareBeforeMilli - teamShareAfterMilli));
-    const after = { milli, isSum: known !== undefined };
+    const lostMilli = teamShareBeforeMilli - teamShareAfterMilli;
+    const after =
+      lostMilli === 0 ? before : { milli: Math.max(0, before.milli - lostMilli), isSum: known !== undefined };
     reached.set(team, after);
     return { victim, before, after };
   });

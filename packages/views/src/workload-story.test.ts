@@ -82,6 +82,35 @@ describe("the story of a workload", () => {
     );
   });
 
+  it("tells who leaves for another team from who moves for it, whose team holds as much as before", () => {
+    const fleet = sharedFleet(2, 3);
+    const loan = fleet.submit("loan", { taskCount: 6, team: "guest", gang: { accelerators: 1 }, preemptible: true });
+    const loans = [...(fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])];
+    for (const attemptId of loans) fleet.receive({ kind: "attemptRunning", attemptId });
+    const isOn = (node: string) => (id: (typeof loans)[number]) =>
+      fleet.engine.state.attempts.get(id)?.workers[0]?.node === node;
+    for (const attemptId of [loans.find(isOn("n0")), loans.find(isOn("n1"))])
+      if (attemptId !== undefined)
+        fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] });
+    const own = fleet.submit("own", { team: "owner", gang: { accelerators: 3 } });
+
+    const standings = "Team guest goes from 133% to 100% of its claim. Team owner goes from 0% to 50% of its claim.";
+    expect(storyOf(fleet, own)[1]).toMatch(
+      /^Room is made for workload \S+ because its team may claim more than it holds: 2 attempts \(attempt \S+ is stopped, attempt \S+ moves\)\. /,
+    );
+    expect(storyOf(fleet, loan).join("\n")).toContain(
+      `It is to make room for workload ${own}: another team takes back what it may claim. ` +
+        `It moves elsewhere to make room for workload ${own}. ${standings}`,
+    );
+    const plan = fleet.events.find((event) => event.kind === "evictionPlanned");
+    const rows = plan === undefined ? [] : standingsOf(plan).map(({ who, before, after }) => [who, before, after]);
+    expect(rows).toEqual([
+      [expect.stringMatching(/^\S+$/), "133%", "100%"],
+      [expect.stringMatching(/^\S+, moves$/), "100%", "100%"],
+      [own, "0%", "50%"],
+    ]);
+  });
+
   it("is read from the events, of one attempt too, with the plans and the standing of both sides", async () => {
     const fleet = sharedFleet(1, 8);
     const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
