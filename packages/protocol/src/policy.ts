@@ -110,18 +110,14 @@ const evictionRules = z
     lazy: z
       .boolean()
       .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
-    movesMax: integer(0, 10_000)
-      .optional()
-      .meta({
-        description:
-          "How many moves a plan may make. If left out, 8 to make room, and as many as it takes to give back what a team may claim.",
-      }),
-    moveLossMsMax: durationMs
-      .optional()
-      .meta({
-        description:
-          "How much work a move may lose since the last checkpoint, unless it is of a team that holds more than it may claim; 10 minutes if left out.",
-      }),
+    movesMax: integer(0, 10_000).optional().meta({
+      description:
+        "How many moves a plan may make. If left out, 8 to make room, and as many as it takes to give back what a team may claim.",
+    }),
+    moveLossMsMax: durationMs.optional().meta({
+      description:
+        "How much work a move may lose since the last checkpoint, unless it is of a team that holds more than it may claim; 10 minutes if left out.",
+    }),
     checkpointTimeoutMs: durationMs.meta({
       description:
         "How long work that writes checkpoints when asked (`checkpoint.onRequest`) may take for one before it is stopped, when it is evicted, moved or has to leave a drained node; 0: it is not asked.",

@@ -65,6 +65,7 @@ function* rest(simulation: Simulation<StartBook>, jobs: readonly TraceJob[]): Ge
   for (let index = simulation.scriptedCount; index < jobs.length; index++) {
     yield {
       atMs: jobs[index]!.submittedAtMs,
+      actor: "someone",
       spec: specOf(jobs[index]!, index),
       like: workloadId(`job ${index}`),
     };

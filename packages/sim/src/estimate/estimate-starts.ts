@@ -171,8 +171,8 @@ function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, ind
 
 function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArrival> {
   for (const { atMs, record } of replayedArrivals(history, replay)) {
-    const { id, spec } = history.workloads[record]!;
-    yield { atMs, spec, like: id };
+    const { id, actor, spec } = history.workloads[record]!;
+    yield { atMs, actor, spec, like: id };
   }
 }
 

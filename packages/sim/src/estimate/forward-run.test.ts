@@ -78,7 +78,25 @@ describe("a forward run", () => {
     const engine = queueOf({}, {});
     const [like] = engine.state.workloads.keys();
     const urgent = { ...specOf(jobOfFour, 9), priority: 5 };
-    expect(startsOf(engine, 5000, [{ atMs: 2000, spec: urgent, like: like! }])).toEqual([10_000]);
+    expect(startsOf(engine, 5000, [{ atMs: 2000, actor: "ann", spec: urgent, like: like! }])).toEqual([10_000]);
+  });
+
+  it("lets arrivals pass whose user may still have more", () => {
+    const of = (accelerators: number): Partial<WorkloadSpec> => ({
+      gang: { ...specOf(jobOfFour, 0).gang, workers: 1, accelerators },
+    });
+    const engine = queueOf(of(2), of(3));
+    const [like] = engine.state.workloads.keys();
+    const teams = [...engine.state.teams.values()].map((team) => ({ ...team, userLimit: { accelerators: 3 } }));
+    const command = { actor: "test", idempotencyKey: null };
+    give(engine, [
+      { kind: "setPolicy", commandId: commandId("policy"), ...command, policy: presets.get("fifo-skip")! },
+      { kind: "apply", commandId: commandId("team"), ...command, sites: [], pools: [], teams, workloads: [] },
+    ]);
+    const arrival = { atMs: 2000, spec: { ...specOf(jobOfFour, 9), ...of(2) } as WorkloadSpec, like: like! };
+    // What runs and what waits is one user's.
+    expect(startsOf(engine, 5000, [{ ...arrival, actor: "someone else" }])).toEqual([7000]);
+    expect(startsOf(engine, 5000, [{ ...arrival, actor: "test" }])).toEqual([5000]);
   });
 
   it("that is cut says until when it was played: nothing else starts by then", () => {

@@ -29,6 +29,8 @@ export interface ForwardScenario {
 
 export interface ForwardArrival {
   readonly atMs: number;
+  /** For whom it is submitted: limits, turns and predictions go by users too. */
+  readonly actor: string;
   readonly spec: WorkloadSpec;
   /** The workload of the past that its durations are drawn for. */
   readonly like: WorkloadId;
@@ -176,10 +178,10 @@ class ForwardRun {
     return atMs;
   }
 
-  #submission({ spec, like }: ForwardArrival): Input {
+  #submission({ actor, spec, like }: ForwardArrival): Input {
     const id = commandId(`arrival-${this.#arrivalCount++}`);
     this.#likeOfCommand.set(id, like);
-    return { kind: "submitWorkload", commandId: id, actor: "forecast", idempotencyKey: null, spec };
+    return { kind: "submitWorkload", commandId: id, actor, idempotencyKey: null, spec };
   }
 
   /**

@@ -14,6 +14,7 @@ import type { Placement } from "../request.ts";
 import { RoomComing } from "../room-coming.ts";
 import { clearInTurn, occupiedNodes } from "./clearing.ts";
 import { evictionCost } from "./eviction-cost.ts";
+import { steadily } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { mayMove } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
@@ -59,6 +60,7 @@ function moversFor(batch: Batch, { beneficiary, leavers }: Search): Leaver[] {
   if (!mayOthersMove(world, beneficiary)) return movers;
   const known = new Set<Attempt>(movers.map(({ attempt }) => attempt));
   const own = beneficiary.waiting.first();
+  const others: Leaver[] = [];
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
   for (const { attempts } of world.evictable.values())
     for (const attempt of attempts) {
@@ -67,9 +69,9 @@ function moversFor(batch: Batch, { beneficiary, leavers }: Search): Leaver[] {
       const workload = workloadOf(world, attempt.workloadId);
       const cost = evictionCost(world, attempt, nowMs);
       const upTo = attempt.workers.length;
-      movers.push({ attempt, workload, promise: null, keeps: 0, upTo, cost, slowerMilli: 0 });
+      others.push({ attempt, workload, promise: null, keeps: 0, upTo, cost, slowerMilli: 0 });
     }
-  return movers;
+  return [...movers, ...others.sort(steadily)];
 }
 
 interface Cleared {

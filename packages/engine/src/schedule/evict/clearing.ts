@@ -13,6 +13,8 @@ import { acceleratorsOfUnit } from "./victim-order.ts";
 /** A node, and who could leave it. */
 export interface Occupied {
   readonly slot: NodeSlot;
+  /** Of its type in the order of preference. */
+  readonly typeRank: number;
   /** Whose team may have to give. */
   readonly leavers: Leaver[];
   /** Who may only move. */
@@ -33,15 +35,16 @@ export function occupiedNodes(
   found: PlacementClass,
   { leavers, movers }: Pick<Occupied, "leavers" | "movers">,
 ): readonly Occupied[] {
-  const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
+  const types = acceptableTypes(world, found).map(({ type }) => type);
   const nodes = new Map<NodeId, Occupied>();
   const onNodes = (list: readonly Leaver[], role: "leavers" | "movers"): void => {
     for (const leaver of list) {
       const { attempt, keeps, upTo } = leaver;
       for (const id of new Set(attempt.workers.slice(keeps, upTo).map(({ node }) => node))) {
         const slot = world.capacity.slot(id);
-        if (!slot.usable || !types.has(slot.node.acceleratorType)) continue;
-        const known = nodes.get(id) ?? { slot, leavers: [], movers: [] };
+        const typeRank = types.indexOf(slot.node.acceleratorType);
+        if (!slot.usable || typeRank < 0) continue;
+        const known = nodes.get(id) ?? { slot, typeRank, leavers: [], movers: [] };
         known[role].push(leaver);
         nodes.set(id, known);
       }
@@ -59,7 +62,11 @@ export function occupiedNodes(
 export function clearInTurn(batch: Batch, asked: Clearance, isDone: (cleared: Occupied) => boolean): boolean {
   const { takings } = asked.search;
   const open = new SortedList<Clearing>(
-    (left, right) => left.moving - right.moving || left.cost - right.cost || left.slot.position - right.slot.position,
+    (left, right) =>
+      left.moving - right.moving ||
+      left.cost - right.cost ||
+      left.typeRank - right.typeRank ||
+      left.slot.position - right.slot.position,
   );
   const count = (node: Occupied): void => {
     const cost = takings.tentatively(() => clear(batch, asked, node));

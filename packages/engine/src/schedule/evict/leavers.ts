@@ -171,7 +171,7 @@ const byCost = (left: Leaver, right: Leaver): number =>
   left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
 
 /** Whose gang misses it least, then the last placed first, of a gang its last worker. */
-const steadily = (left: Leaver, right: Leaver): number =>
+export const steadily = (left: Leaver, right: Leaver): number =>
   left.workload.spec.priority - right.workload.spec.priority ||
   left.slowerMilli - right.slowerMilli ||
   right.attempt.placedSequence - left.attempt.placedSequence ||
