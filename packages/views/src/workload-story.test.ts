@@ -102,9 +102,9 @@ describe("the story of a workload", () => {
       `It is to make room for workload ${own}: another team takes back what it may claim. ` +
         `It moves elsewhere to make room for workload ${own}. ${standings}`,
     );
-    const plan = fleet.events.find((event) => event.kind === "evictionPlanned");
-    const rows = plan === undefined ? [] : standingsOf(plan).map(({ who, before, after }) => [who, before, after]);
-    expect(rows).toEqual([
+    const story = new Story(own);
+    const plans = fleet.events.flatMap((event, index) => story.tell(eventEnvelope(index + 1, event))?.plan ?? []);
+    expect(plans.flatMap(standingsOf).map(({ who, before, after }) => [who, before, after])).toEqual([
       [expect.stringMatching(/^\S+$/), "133%", "100%"],
       [expect.stringMatching(/^\S+, moves$/), "100%", "100%"],
       [own, "0%", "50%"],
