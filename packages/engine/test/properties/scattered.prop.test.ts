@@ -10,6 +10,8 @@ import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
 const GPUS = 4;
+const base = presets.get("default") as Required<Policy>;
+const manyMoves: Policy = { ...base, name: "many-moves", eviction: { ...base.eviction, movesMax: 64 } };
 
 type Changes = Parameters<typeof spec>[1];
 const submit = (name: string, changes: Changes): Input =>
@@ -28,7 +30,7 @@ interface World {
 }
 
 /** Guests' work all over the fleet, some of which has ended at random. */
-function scattered(dice: Dice, sizes: readonly number[]): World {
+function scattered(dice: Dice, sizes: readonly number[], saves: () => boolean): World {
   const drive = new Drive();
   const nodes = dice.between(3, 8);
   // Together they are guaranteed what there is, the owner more than half a node.
@@ -40,7 +42,7 @@ function scattered(dice: Dice, sizes: readonly number[]): World {
       pools: [pool("H100")],
       teams: [guaranteed("owner", own), guaranteed("a", first), guaranteed("b", nodes * GPUS - own - first)],
     }),
-    command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
+    command({ kind: "setPolicy", policy: manyMoves }),
     ...Array.from({ length: nodes }, (_, at): Input => ({
       kind: "nodeSeen",
       node: node(`n${at}`, "H100", { acceleratorCount: GPUS }),
@@ -48,7 +50,14 @@ function scattered(dice: Dice, sizes: readonly number[]): World {
   );
   for (let count = 0; count < nodes * GPUS; count++) {
     const gang = { accelerators: dice.pick(sizes) };
-    drive.receive(submit(`guest${count}`, { team: dice.pick(["a", "b"]), gang, preemptible: true }));
+    drive.receive(
+      submit(`guest${count}`, {
+        team: dice.pick(["a", "b"]),
+        gang,
+        preemptible: true,
+        ...(saves() && { checkpointOnRequest: true as const }),
+      }),
+    );
   }
   const { state } = drive.engine;
   for (const attempt of state.attempts.values()) {
@@ -65,6 +74,8 @@ function settle({ drive }: World, first: readonly Event[]): readonly Event[] {
   const told: Event[] = [...first];
   for (let round = 0; round < 100; round++) {
     const stopping = [...drive.engine.state.attempts.values()].filter(({ stop }) => stop !== null);
+    // Who is asked for a checkpoint first does not write one.
+    if (stopping.length > 0) told.push(...drive.passTo(drive.nowMs + 121_000).flatMap(({ events }) => events));
     for (const attempt of stopping) told.push(...drive.receive(exits(attempt)).events);
     for (const attempt of drive.engine.state.attempts.values())
       if (attempt.startedAtMs === null) drive.receive({ kind: "attemptRunning", attemptId: attempt.id });
@@ -108,7 +119,7 @@ describe("what is scattered", () => {
     let moved = 0;
     for (let seed = 1; seed <= 60; seed++) {
       const dice = new Dice(seed);
-      const world = scattered(dice, [1]);
+      const world = scattered(dice, [1], () => true);
       const own = ownNodes(world);
       const told = ask(world, dice.roll(2) === 0 ? [own] : [1]);
       expect(waiting(world), `seed ${seed}`).toEqual([]);
@@ -130,6 +141,7 @@ describe("what is scattered", () => {
           [1, 1, 1, 3],
           [1, 2, 4],
         ]),
+        () => dice.roll(4) > 0,
       );
       const pieces: number[] = [];
       for (let left = ownNodes(world); left > 0; left -= pieces.at(-1) as number) pieces.push(dice.between(1, left));

@@ -1,47 +1,88 @@
 /**
  * The search for whoever needs several accelerators of one node, where what others hold above their claims is scattered: those who
- * cost least lie apart, and claims end before there is a place. So nodes are cleared one after the other. Who stands in the way and
- * holds its place by right moves within the plan: to what is idle, or to what others who hold too much give up for it elsewhere.
+ * cost least lie apart, and claims end before there is a place. So whole nodes are cleared. Who stands in the way there and holds its
+ * place by right moves within the plan: to what is idle, or to what others who hold too much give up for it elsewhere.
  */
 import type { Batch } from "../../batch.ts";
 import type { Attempt } from "../../model/workload.ts";
+import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { findPlacement } from "../place.ts";
-import { acceptableTypes, isInGroups } from "../request.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing } from "../room-coming.ts";
-import { clearInTurn, occupiedNodes } from "./clearing.ts";
+import { clearingsFor, merged } from "./clearing.ts";
 import { evictionCost } from "./eviction-cost.ts";
 import { steadily } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
-import { mayMove } from "./make-room.ts";
+import { MOVES_MAX, moveLossMsMax } from "./make-room.ts";
 import type { Plan } from "./plan.ts";
 import { requestOf, settle, victimsOf } from "./replace.ts";
 import type { Returning } from "./replace.ts";
-import { isOnAny } from "./rights.ts";
-import { takeByRight } from "./search.ts";
+import { isEvictable, isOnAny } from "./rights.ts";
+import { takeByRight, takeIfByRight } from "./search.ts";
 import type { Search } from "./search.ts";
 
+/** How often nodes are chosen anew without those who turned out to have nowhere to go. */
+const CHOICES_MAX = 4;
+
+/** Who would have to move and cannot. */
+interface Stuck {
+  readonly stuck: Leaver;
+}
+
+const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
+
 export function findByNode(batch: Batch, search: Search): Plan | null {
+  const { beneficiary } = search;
+  if (wholeNeeded(beneficiary) === 0 && beneficiary.workers > 1) return null;
+  let units = [...search.leavers.filter(({ keeps }) => keeps === 0), ...strangersFor(batch, search)];
+  for (let choice = 0; choice < CHOICES_MAX; choice++) {
+    const answer = clearNodes(batch, search, units);
+    search.takings.giveAllBack();
+    if (!isStuck(answer)) return answer;
+    const { stuck } = answer;
+    // Whoever is as large would not find a place either.
+    units = units.filter((unit) => unit.attempt !== stuck.attempt && !(isAsLarge(unit, stuck) && stuck.keeps === 0));
+  }
+  return null;
+}
+
+const isAsLarge = (unit: Leaver, { attempt, workload }: Leaver): boolean =>
+  unit.attempt.workers.length >= attempt.workers.length &&
+  unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators;
+
+/** Clears nodes, the cheapest first, until there is a place. */
+function clearNodes(batch: Batch, search: Search, units: readonly Leaver[]): Plan | Stuck | null {
   const { world } = batch;
-  const { beneficiary, leavers, takings } = search;
+  const { beneficiary, takings } = search;
   const fits = (): Placement | null => findPlacement(world, beneficiary, "coming");
-  const movers = moversFor(batch, search);
-  if (takings.findBeyond([...leavers, ...movers], fits) === null) return null;
-  const nodes = occupiedNodes(batch, beneficiary, { leavers: [...leavers], movers });
   const room = new RoomComing(world, beneficiary);
-  let plan: Plan | null = null;
-  clearInTurn(batch, { search, found: beneficiary, nodes }, (cleared) => {
-    for (const { attempt } of [...cleared.leavers, ...cleared.movers]) room.changed(attempt.workers);
-    const placement = room.suffices ? fits() : null;
-    if (placement === null) return false;
+  let stuck: Stuck | null = null;
+  for (const clearing of clearingsFor(batch, search, { found: beneficiary, units })) {
+    const leave = (): Placement | null => {
+      for (const unit of clearing.units) takings.take(unit);
+      room.changed(clearing.units.flatMap(({ attempt }) => attempt.workers));
+      return room.suffices ? fits() : null;
+    };
+    // One worker lies on one node: what others would leave does not help.
+    const isAlone = beneficiary.workers === 1;
+    const placement = takings.tentatively(leave, (found) => found !== null || !isAlone);
+    if (placement === null) {
+      if (isAlone) room.changed(clearing.units.flatMap(({ attempt }) => attempt.workers));
+      continue;
+    }
     const { needed, found } = takings.giveBackUnless(fits, placement);
-    plan = planOf(batch, search, { placement: found, needed });
-    return true;
-  });
-  return plan;
+    const answer = planFor(batch, search, { placement: found, needed });
+    if (!isAlone || !(answer === null || isStuck(answer))) return answer;
+    // The next node may hold others.
+    if (isStuck(answer)) stuck ??= answer;
+    takings.giveAllBack();
+    room.changed(needed.flatMap(({ attempt }) => attempt.workers));
+  }
+  return stuck;
 }
 
 /** A further worker is worth no move, and a place that is forgotten after the round is none to move to. */
@@ -49,29 +90,32 @@ const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementCla
   !isGrowth && eviction.promises === "kept" && eviction.movesMax !== 0;
 
 /** Whether work of those who hold no more than they may claim moves as well: where the policy makes room by moving. */
-export const mayOthersMove = (world: World, beneficiary: PlacementClass): boolean =>
+export const mayStrangersMove = (world: World, beneficiary: PlacementClass): boolean =>
   isWorthMoves(world, beneficiary) && !isInGroups(beneficiary) && world.rules.phases.includes("consolidate");
 
-/** Who could go on elsewhere: work of those who hold too much, even what they would not have to give; and what may move for anybody. */
-function moversFor(batch: Batch, { beneficiary, leavers }: Search): Leaver[] {
+/**
+ * Work of those who hold no more than they may claim, that would never lose much: it is asked for a checkpoint before. What it would lose
+ * just now does not count: whether there is a plan must not change with time.
+ */
+function strangersFor(batch: Batch, { beneficiary, givers }: Search): Leaver[] {
   const { world, nowMs } = batch;
-  if (!isWorthMoves(world, beneficiary)) return [];
-  const movers = leavers.filter(({ keeps }) => keeps === 0);
-  if (!mayOthersMove(world, beneficiary)) return movers;
-  const known = new Set<Attempt>(movers.map(({ attempt }) => attempt));
+  if (!mayStrangersMove(world, beneficiary)) return [];
   const own = beneficiary.waiting.first();
-  const others: Leaver[] = [];
   const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
-  for (const { attempts } of world.evictable.values())
+  const found: Leaver[] = [];
+  for (const [team, { attempts }] of world.evictable) {
+    if (givers.has(team)) continue;
     for (const attempt of attempts) {
-      if (known.has(attempt) || attempt.workloadId === own?.id) continue;
-      if (!isOnAny(world, attempt, types) || !mayMove(batch, attempt)) continue;
       const workload = workloadOf(world, attempt.workloadId);
+      const { spec } = workload;
+      const timeoutMs = checkpointTimeoutOf(world.rules, spec);
+      if (timeoutMs === 0 || timeoutMs + (spec.restartCostMs ?? 0) > moveLossMsMax(world)) continue;
+      if (workload.id === own?.id || !isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       const cost = evictionCost(world, attempt, nowMs);
-      const upTo = attempt.workers.length;
-      others.push({ attempt, workload, promise: null, keeps: 0, upTo, cost, slowerMilli: 0 });
+      found.push({ attempt, workload, promise: null, keeps: 0, upTo: attempt.workers.length, cost, slowerMilli: 0 });
     }
-  return [...movers, ...others.sort(steadily)];
+  }
+  return found.sort(steadily);
 }
 
 interface Cleared {
@@ -79,43 +123,52 @@ interface Cleared {
   readonly needed: readonly Leaver[];
 }
 
-/** Who may be asked to leave does, everybody else who is needed moves; `null`: somebody has nowhere to go. */
-function planOf(batch: Batch, search: Search, { placement, needed }: Cleared): Plan | null {
+/** Who may be asked to leave does, everybody else who is needed moves. */
+export function planFor(batch: Batch, search: Search, { placement, needed }: Cleared): Plan | Stuck | null {
   const { world } = batch;
   const { beneficiary, ledger, takings } = search;
   takings.giveAllBack();
-  const staying = takeByRight(batch, search, needed);
+  const staying = takeByRight(batch, search, merged(needed));
   if (staying.length === 0) return { beneficiary, placement, victims: victimsOf(needed, []) };
-  if (staying.length > (world.rules.eviction.movesMax ?? Number.POSITIVE_INFINITY)) return null;
+  if (!isWorthMoves(world, beneficiary)) return null;
+  if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
+  const worker = staying.find(({ keeps }) => keeps > 0);
+  if (worker !== undefined) return { stuck: worker };
   for (const mover of staying) takings.take(mover);
   ledger.occupy(beneficiary, placement);
-  const places = new Map<Attempt, Returning>();
-  for (const unit of staying.toReversed()) {
+  const returning: Returning[] = [];
+  for (const unit of staying) {
     const found = requestOf(world, unit);
     const again = findPlacement(world, found, "coming") ?? placeBesideOthers(batch, search, found);
-    if (again === null) return null;
+    if (again === null) return { stuck: unit };
     ledger.occupy(found, again);
-    places.set(unit.attempt, { unit, found, placement: again });
+    returning.push({ unit, found, placement: again });
   }
-  const leaving = takings.taken.filter(({ attempt }) => !places.has(attempt));
-  const returning = [
-    ...leaving.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null })),
-    ...places.values(),
-  ];
+  const moving = new Set(staying.map(({ attempt }) => attempt));
+  const leaving = takings.taken.filter(({ attempt }) => !moving.has(attempt));
+  for (const unit of leaving) returning.push({ unit, found: requestOf(world, unit), placement: null });
   const settled = settle(world, { ledger, beneficiary, placement, returning });
   takings.giveAllBack();
   // Who left for those who move was not among them when they were taken by size.
-  if (settled === null || takeByRight(batch, search, leaving).length > 0) return null;
+  if (settled === null || takeByRight(batch, search, merged(leaving)).length > 0) return null;
   return { beneficiary, placement: settled.placement, victims: settled.victims, moves: settled.moves };
 }
 
-/** A place for whoever moves where others who hold too much leave for it. */
+/** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
 function placeBesideOthers(batch: Batch, search: Search, found: PlacementClass): Placement | null {
-  const nodes = occupiedNodes(batch, found, { leavers: [...search.leavers], movers: [] });
-  let placement: Placement | null = null;
-  clearInTurn(batch, { search, found, nodes }, () => {
-    placement = findPlacement(batch.world, found, "coming");
-    return placement !== null;
-  });
-  return placement;
+  const { takings } = search;
+  if (found.workers > 1 || isInGroups(found)) return null;
+  const taken = new Set<Attempt>(takings.taken.map(({ attempt }) => attempt));
+  const mayLeave = (unit: Leaver): boolean => takings.tentatively(() => takeIfByRight(batch, search, unit));
+  const whole = search.leavers.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
+  const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
+  for (const clearing of clearingsFor(batch, search, { found, units })) {
+    const leave = (): Placement | null =>
+      clearing.units.every((unit) => takeIfByRight(batch, search, unit))
+        ? findPlacement(batch.world, found, "coming")
+        : null;
+    const placement = takings.tentatively(leave, (place) => place !== null);
+    if (placement !== null) return placement;
+  }
+  return null;
 }

@@ -15,7 +15,7 @@ import { findPlacement } from "../place.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
-import { findByNode, mayOthersMove } from "./by-node.ts";
+import { findByNode, mayStrangersMove, planFor } from "./by-node.ts";
 import { leaversFor } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { findRoomByMoving } from "./make-room.ts";
@@ -26,7 +26,7 @@ import type { Reach } from "./rights.ts";
 import { wouldBeTakenBack } from "./taken-back.ts";
 import { Takings } from "./takings.ts";
 import { acceleratorsOfUnit } from "./victim-order.ts";
-import { hasRight, takeByRight } from "./search.ts";
+import { hasRight } from "./search.ts";
 import type { Search } from "./search.ts";
 
 const EVERYBODY: Reach = { below: null };
@@ -89,7 +89,7 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
       ? { beneficiary, placement: coming, victims: [] }
       : null;
   const givers = giversTo(world, { beneficiary, reason, reach }, standings);
-  const mayMove = reason === "reclaimed" && mayOthersMove(world, beneficiary);
+  const mayMove = reason === "reclaimed" && mayStrangersMove(world, beneficiary);
   const held = (
     mayMove ? [...world.evictable.values()] : givers.flatMap((team) => world.evictable.get(team) ?? [])
   ).map(({ byNode }) => byNode);
@@ -105,6 +105,7 @@ export function findCheapest(batch: Batch, beneficiary: PlacementClass, reason: 
       reason,
       standings,
       reach,
+      givers: new Set(givers),
       ...among,
       ledger,
       takings: new Takings(ledger),
@@ -183,11 +184,11 @@ function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
     const placement = fits();
     if (placement !== null) {
       const { needed, found } = takings.giveBackUnless(fits, placement);
-      takings.giveAllBack();
-      // Small work that left before large work may have left in vain: its team might be within its claim by now with it as well.
-      if (reason === "reclaimed" && takeByRight(batch, asked, needed).length > 0)
-        return mayBeScattered ? "scattered" : null;
-      return { beneficiary, placement: found, victims: victimsOf(needed, []) };
+      if (reason !== "reclaimed") return { beneficiary, placement: found, victims: victimsOf(needed, []) };
+      // Small work that left before large work may have left in vain: its team might be within its claim with it as well.
+      const plan = planFor(batch, asked, { placement: found, needed });
+      if (plan !== null && !("stuck" in plan)) return plan;
+      return mayBeScattered ? "scattered" : null;
     }
     // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.
     isHopeless =

@@ -1,125 +1,117 @@
-/** Nodes that could be cleared: who is on them, and what it costs until another worker has room. */
+/** Nodes that could be cleared: for another worker of a request each, who would have to leave or to move, the cheapest first. */
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
+import type { Attempt } from "../../model/workload.ts";
 import type { NodeSlot } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
-import { SortedList } from "../../state/sorted-list.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Leaver } from "./leavers.ts";
-import { hasRight } from "./search.ts";
 import type { Search } from "./search.ts";
 import { acceleratorsOfUnit } from "./victim-order.ts";
 
-/** A node, and who could leave it. */
-export interface Occupied {
+/** Room for one worker more on a node. */
+export interface Clearing {
   readonly slot: NodeSlot;
-  /** Of its type in the order of preference. */
-  readonly typeRank: number;
-  /** Whose team may have to give. */
-  readonly leavers: Leaver[];
-  /** Who may only move. */
-  readonly movers: Leaver[];
-}
-
-interface Cost {
-  /** Accelerators of those who would have to move: what they hold is theirs by right. */
-  readonly moving: number;
+  readonly units: readonly Leaver[];
+  /** Accelerators of work whose team holds no more than it may claim. */
+  readonly strange: number;
   readonly cost: number;
 }
 
-type Clearing = Occupied & Cost;
-
-/** Who of them is on which node that the request may have. */
-export function occupiedNodes(
-  { world }: Batch,
-  found: PlacementClass,
-  { leavers, movers }: Pick<Occupied, "leavers" | "movers">,
-): readonly Occupied[] {
-  const types = acceptableTypes(world, found).map(({ type }) => type);
-  const nodes = new Map<NodeId, Occupied>();
-  const onNodes = (list: readonly Leaver[], role: "leavers" | "movers"): void => {
-    for (const leaver of list) {
-      const { attempt, keeps, upTo } = leaver;
-      for (const id of new Set(attempt.workers.slice(keeps, upTo).map(({ node }) => node))) {
-        const slot = world.capacity.slot(id);
-        const typeRank = types.indexOf(slot.node.acceleratorType);
-        if (!slot.usable || typeRank < 0) continue;
-        const known = nodes.get(id) ?? { slot, typeRank, leavers: [], movers: [] };
-        known[role].push(leaver);
-        nodes.set(id, known);
-      }
-    }
-  };
-  onNodes(leavers, "leavers");
-  onNodes(movers, "movers");
-  return [...nodes.values()];
+/** All of a node's, one after the other. */
+interface OnNode {
+  readonly slot: NodeSlot;
+  /** Of its type in the order of preference. */
+  readonly typeRank: number;
+  readonly units: Leaver[];
 }
 
-/**
- * Clears the nodes one by one for another worker of the request each, first those where least stays by right, then those that cost
- * least, until `isDone`. What is taken for several workers stays taken. False: there is no further node to clear.
- */
-export function clearInTurn(batch: Batch, asked: Clearance, isDone: (cleared: Occupied) => boolean): boolean {
-  const { takings } = asked.search;
-  const open = new SortedList<Clearing>(
+/** As things stand now, of those who are given; the cheapest first, and of one node in the order in which they go. */
+export function clearingsFor(
+  batch: Batch,
+  search: Search,
+  { found, units }: { readonly found: PlacementClass; readonly units: readonly Leaver[] },
+): readonly Clearing[] {
+  const listed = onNodes(batch, found, units).flatMap((there) =>
+    clearingsOf(search, found, there).map((clearing) => ({ ...clearing, typeRank: there.typeRank })),
+  );
+  return listed.sort(
     (left, right) =>
-      left.moving - right.moving ||
+      left.strange - right.strange ||
       left.cost - right.cost ||
       left.typeRank - right.typeRank ||
       left.slot.position - right.slot.position,
   );
-  const count = (node: Occupied): void => {
-    const cost = takings.tentatively(() => clear(batch, asked, node));
-    if (cost !== null) open.insert({ ...node, ...cost });
-  };
-  for (const node of asked.nodes) count(node);
-  for (let best = open.first(); best !== undefined; best = open.first()) {
-    open.remove(best);
-    // What was taken elsewhere may have made it dearer: another may be the best by now.
-    const known = best;
-    const cost = takings.tentatively(() => clear(batch, asked, known));
-    if (cost === null) continue;
-    if (cost.moving > best.moving || (cost.moving === best.moving && cost.cost > best.cost)) {
-      open.insert({ ...best, ...cost });
-      continue;
+}
+
+function onNodes({ world }: Batch, found: PlacementClass, units: readonly Leaver[]): readonly OnNode[] {
+  const types = acceptableTypes(world, found).map(({ type }) => type);
+  const nodes = new Map<NodeId, OnNode>();
+  for (const unit of units) {
+    const { attempt, upTo } = unit;
+    const firstOn = new Map<NodeId, number>();
+    for (const [index, { node }] of attempt.workers.entries()) if (!firstOn.has(node)) firstOn.set(node, index);
+    for (const [id, index] of firstOn) {
+      const slot = world.capacity.slot(id);
+      const typeRank = types.indexOf(slot.node.acceleratorType);
+      if (!slot.usable || typeRank < 0) continue;
+      const known = nodes.get(id) ?? { slot, typeRank, units: [] };
+      // Workers beyond its core leave the last first, so those behind it leave with it.
+      const keeps = index < upTo ? 0 : index;
+      known.units.push({ ...unit, keeps, upTo: attempt.workers.length, cost: keeps === 0 ? unit.cost : 0 });
+      nodes.set(id, known);
     }
-    const clearBest = (): boolean => {
-      clear(batch, asked, known);
-      return isDone(known);
+  }
+  return [...nodes.values()];
+}
+
+/** As many workers more as the node can have, each with those of the list who stand in its way and nobody else. */
+function clearingsOf(search: Search, { gang, workers }: PlacementClass, { slot, units }: OnNode): Clearing[] {
+  if (slot.totalCount < gang.accelerators) return [];
+  const { ledger, givers, costOf } = search;
+  const mark = ledger.mark();
+  const found: Clearing[] = [];
+  const fits = (): number => slot.workersThatFit(gang, workers, "coming");
+  const leave = ({ attempt, keeps, upTo }: Leaver): void => ledger.vacateWorkers(attempt, keeps, upTo);
+  let rest: readonly Leaver[] = units;
+  let [strange, cost] = [0, 0];
+  while (rest.length > 0) {
+    const before = fits();
+    const taken: Leaver[] = [];
+    for (const unit of rest) {
+      if (fits() > before) break;
+      leave(unit);
+      taken.push(unit);
+    }
+    if (fits() <= before) break;
+    const isNeeded = (unit: Leaver): boolean => {
+      const undone = ledger.mark();
+      ledger.stay(unit.attempt, unit.keeps, unit.upTo);
+      if (fits() > before) return false;
+      ledger.rollback(undone);
+      return true;
     };
-    // One worker lies on one node: what others would leave does not help.
-    const isAlone = asked.found.workers === 1;
-    if (takings.tentatively(clearBest, (done) => done || !isAlone)) return true;
-    if (!isAlone) count(best);
+    const needed = taken.toReversed().filter(isNeeded).toReversed();
+    if (needed.length === 0) break;
+    strange += sumOf(needed, (unit) => (givers.has(unit.workload.spec.team) ? 0 : acceleratorsOfUnit(unit)));
+    cost += sumOf(needed, costOf);
+    found.push({ slot, units: needed, strange, cost });
+    rest = rest.filter((unit) => !needed.includes(unit));
   }
-  return false;
+  ledger.rollback(mark);
+  return found;
 }
 
-export interface Clearance {
-  readonly search: Search;
-  /** For whom the nodes are cleared. */
-  readonly found: PlacementClass;
-  readonly nodes: readonly Occupied[];
-}
+const sumOf = (units: readonly Leaver[], amountOf: (unit: Leaver) => number): number =>
+  units.reduce((sum, unit) => sum + amountOf(unit), 0);
 
-/** Takes of one node until another worker has room, those first who may be asked to leave; `null`: it never has. */
-function clear(batch: Batch, { search, found }: Clearance, { slot, leavers, movers }: Occupied): Cost | null {
-  const { takings, costOf } = search;
-  const { gang, workers } = found;
-  const before = slot.workersThatFit(gang, workers, "coming");
-  const isCleared = (): boolean => slot.workersThatFit(gang, workers, "coming") > before;
-  let cost = 0;
-  for (const leaver of leavers) {
-    if (!hasRight(batch, search, leaver) || !takings.take(leaver)) continue;
-    cost += costOf(leaver);
-    if (isCleared()) return { moving: 0, cost };
+/** One for each attempt, with all that any of them gives. */
+export function merged(units: readonly Leaver[]): Leaver[] {
+  const found = new Map<Attempt, Leaver>();
+  for (const unit of units) {
+    const known = found.get(unit.attempt);
+    const widest = known === undefined || unit.keeps < known.keeps ? unit : known;
+    found.set(unit.attempt, { ...widest, upTo: unit.attempt.workers.length });
   }
-  let moving = 0;
-  for (const mover of movers) {
-    if (!takings.take(mover)) continue;
-    cost += costOf(mover);
-    moving += acceleratorsOfUnit(mover);
-    if (isCleared()) return { moving, cost };
-  }
-  return null;
+  return [...found.values()];
 }

@@ -193,6 +193,16 @@ function spareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: Vic
   return leavers;
 }
 
+/** What a unit gives, worker by worker as far as its gang could give them so, the last first; then the rest together. */
+export function piecesOf(batch: Batch, unit: Leaver): readonly Leaver[] {
+  const core = coreOf(batch, unit.workload, unit.attempt);
+  if (core >= unit.upTo) return [unit];
+  const pieces: Leaver[] = [];
+  for (let keeps = unit.upTo - 1; keeps >= Math.max(core, unit.keeps); keeps--)
+    pieces.push({ ...unit, keeps, upTo: keeps + 1 });
+  return unit.keeps < core ? [...pieces, { ...unit, upTo: core }] : pieces;
+}
+
 /** How many workers leave only together: all, where the gang cannot be smaller. */
 function coreOf({ world }: Batch, { spec }: Workload, attempt: Attempt): number {
   const { length } = attempt.workers;

@@ -18,7 +18,7 @@ import { replace } from "./replace.ts";
 import { isEvictable } from "./rights.ts";
 import type { VictimUnit } from "./victim-order.ts";
 
-const MOVES_MAX = 8;
+export const MOVES_MAX = 8;
 const MOVE_LOSS_MS_MAX = 600_000;
 
 interface Movable {
@@ -145,25 +145,21 @@ function clearing(accelerators: number, slot: NodeSlot, movable: readonly Movabl
   return freed >= missing ? { slot, moves, cost } : null;
 }
 
-/** Whether it may be evicted and would lose little: then it may move for others, whatever its team holds. */
-export function mayMove(batch: Batch, attempt: Attempt): boolean {
-  if (!isEvictable(batch, attempt)) return false;
-  const { world, nowMs } = batch;
-  const held = acceleratorsOf(attempt, workloadOf(world, attempt.workloadId));
-  const lossMsMax = world.rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
-  return evictionLoss(world, attempt, nowMs) / Math.max(1, held) <= lossMsMax;
-}
+/** How much each accelerator of what moves may lose of its work. */
+export const moveLossMsMax = ({ rules }: World): number => rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
 
 function movableOn(batch: Batch, slot: NodeSlot, costOf: Room["costOf"]): Movable[] {
   const { world } = batch;
   return [...slot.attempts]
     .flatMap(([id]): Movable[] => {
       const attempt = world.state.attempts.get(id);
-      if (attempt === undefined || !mayMove(batch, attempt)) return [];
+      if (attempt === undefined || !isEvictable(batch, attempt)) return [];
       const workload = workloadOf(world, attempt.workloadId);
       const { gang } = workload.spec;
       const here = attempt.workers.filter(({ node }) => node === slot.node.id);
       const cost = costOf(attempt, workload);
+      const lossMs = evictionLoss(world, attempt, batch.nowMs) / Math.max(1, acceleratorsOf(attempt, workload));
+      if (lossMs > moveLossMsMax(world)) return [];
       return [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);

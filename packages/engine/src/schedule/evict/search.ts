@@ -1,9 +1,11 @@
-/** What a search by cost is asked. */
+/** What a search by cost is asked, and who may be asked to leave for it. */
 import type { Batch } from "../../batch.ts";
+import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import type { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Standings } from "../order/standing.ts";
+import { piecesOf } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { isAboveClaim } from "./rights.ts";
 import type { Reach } from "./rights.ts";
@@ -15,10 +17,12 @@ export interface Search {
   readonly reason: EvictionReason;
   readonly standings: Standings;
   readonly reach: Reach;
-  /** In the order in which they are asked. */
+  /** Teams of whose work some may be asked to leave. */
+  readonly givers: ReadonlySet<TeamName>;
+  /** Their work, in the order in which it is asked. */
   readonly leavers: readonly Leaver[];
-  /** By what a whole node is weighed. */
-  readonly costOf: (leaver: Leaver) => number;
+  /** By what whole nodes are weighed. */
+  readonly costOf: (unit: Leaver) => number;
   readonly ledger: Ledger;
   /** Kept on that ledger. */
   readonly takings: Takings;
@@ -29,20 +33,28 @@ export function hasRight(batch: Batch, { beneficiary, reason, standings }: Searc
   return reason !== "reclaimed" || isAboveClaim(batch, standings, { beneficiary, ...leaver });
 }
 
+/** Takes all of a unit, worker by worker where its gang could give them so, if each may be asked to leave; else nothing of it. */
+export function takeIfByRight(batch: Batch, search: Search, unit: Leaver): boolean {
+  const { givers, takings } = search;
+  if (!givers.has(unit.workload.spec.team)) return false;
+  const takeAll = (): boolean => {
+    for (const piece of piecesOf(batch, unit)) {
+      if (!hasRight(batch, search, piece)) return false;
+      takings.take(piece);
+    }
+    return true;
+  };
+  return takings.tentatively(takeAll, (isTaken) => isTaken);
+}
+
 /**
- * Takes what may be asked to leave, the largest first, so that nobody leaves without whom its team would be within its claim as
- * well; answers, whole, the work of which something may not leave once those before it have.
+ * Takes of what is needed what may be asked to leave, lower priority first; then nobody leaves without whom its team would be within
+ * its claim as well: so it is counted once more, the largest first. Answers what holds its place by right.
  */
 export function takeByRight(batch: Batch, search: Search, needed: readonly Leaver[]): readonly Leaver[] {
-  const { takings } = search;
-  const staying: Leaver[] = [];
-  const givers = new Set(search.leavers.map(({ attempt }) => attempt));
-  const sizeOf = (units: readonly Leaver[]): number => units.reduce((sum, unit) => sum + acceleratorsOfUnit(unit), 0);
-  const byAttempt = [...Map.groupBy(needed, (unit) => unit.attempt)];
-  for (const [attempt, units] of byAttempt.toSorted(([, left], [, right]) => sizeOf(right) - sizeOf(left))) {
-    const takeAll = (): boolean => units.every((unit) => hasRight(batch, search, unit) && takings.take(unit));
-    const isAllowed = givers.has(attempt) && takings.tentatively(takeAll, (taken) => taken);
-    if (!isAllowed) staying.push({ ...(units.at(-1) as Leaver), keeps: 0, upTo: attempt.workers.length });
-  }
-  return staying;
+  const bySize = needed.toSorted((left, right) => acceleratorsOfUnit(right) - acceleratorsOfUnit(left));
+  const byPriority = bySize.toSorted((left, right) => left.workload.spec.priority - right.workload.spec.priority);
+  const asked = new Set(byPriority.filter((unit) => takeIfByRight(batch, search, unit)));
+  search.takings.giveAllBack();
+  return bySize.filter((unit) => !(asked.has(unit) && takeIfByRight(batch, search, unit)));
 }
