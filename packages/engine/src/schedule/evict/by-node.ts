@@ -4,6 +4,7 @@
  * place by right moves within the plan: to what is idle, or to what others who hold too much give up for it elsewhere.
  */
 import type { Batch } from "../../batch.ts";
+import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -139,7 +140,7 @@ export function planFor(batch: Batch, search: Search, { placement, needed }: Cle
   const returning: Returning[] = [];
   for (const unit of staying) {
     const found = requestOf(world, unit);
-    const again = findPlacement(world, found, "coming") ?? placeBesideOthers(batch, search, found);
+    const again = findPlacement(world, found, "coming") ?? placeBesideOthers(batch, search, { found, placement });
     if (again === null) return { stuck: unit };
     ledger.occupy(found, again);
     returning.push({ unit, found, placement: again });
@@ -149,20 +150,30 @@ export function planFor(batch: Batch, search: Search, { placement, needed }: Cle
   for (const unit of leaving) returning.push({ unit, found: requestOf(world, unit), placement: null });
   const settled = settle(world, { ledger, beneficiary, placement, returning });
   takings.giveAllBack();
+  // Who could stay where it is would not have had to move, nor somebody else to leave for it.
+  if (settled === null || settled.moves.length < staying.length) return null;
   // Who left for those who move was not among them when they were taken by size.
-  if (settled === null || takeByRight(batch, search, merged(leaving)).length > 0) return null;
+  if (takeByRight(batch, search, merged(leaving)).length > 0) return null;
   return { beneficiary, placement: settled.placement, victims: settled.victims, moves: settled.moves };
 }
 
+interface Moving {
+  readonly found: PlacementClass;
+  /** The beneficiary's place. */
+  readonly placement: Placement;
+}
+
 /** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
-function placeBesideOthers(batch: Batch, search: Search, found: PlacementClass): Placement | null {
+function placeBesideOthers(batch: Batch, search: Search, { found, placement: kept }: Moving): Placement | null {
   const { takings } = search;
   if (found.workers > 1 || isInGroups(found)) return null;
   const taken = new Set<Attempt>(takings.taken.map(({ attempt }) => attempt));
   const mayLeave = (unit: Leaver): boolean => takings.tentatively(() => takeIfByRight(batch, search, unit));
   const whole = search.leavers.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
   const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
+  const cleared = new Set<NodeId>(kept.workers.map(({ node }) => node));
   for (const clearing of clearingsFor(batch, search, { found, units })) {
+    if (cleared.has(clearing.slot.node.id)) continue;
     const leave = (): Placement | null =>
       clearing.units.every((unit) => takeIfByRight(batch, search, unit))
         ? findPlacement(batch.world, found, "coming")

@@ -2,6 +2,7 @@
 import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason } from "../../model/workload.ts";
+import { amountHeld } from "../../state/amounts.ts";
 import type { Ledger } from "../../state/ledger.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { Standings } from "../order/standing.ts";
@@ -10,7 +11,6 @@ import type { Leaver } from "./leavers.ts";
 import { isAboveClaim } from "./rights.ts";
 import type { Reach } from "./rights.ts";
 import type { Takings } from "./takings.ts";
-import { acceleratorsOfUnit } from "./victim-order.ts";
 
 export interface Search {
   readonly beneficiary: PlacementClass;
@@ -52,7 +52,9 @@ export function takeIfByRight(batch: Batch, search: Search, unit: Leaver): boole
  * its claim as well: so it is counted once more, the largest first. Answers what holds its place by right.
  */
 export function takeByRight(batch: Batch, search: Search, needed: readonly Leaver[]): readonly Leaver[] {
-  const bySize = needed.toSorted((left, right) => acceleratorsOfUnit(right) - acceleratorsOfUnit(left));
+  const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: Leaver): number =>
+    amountHeld(batch.world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) }).acceleratorsMilli;
+  const bySize = needed.toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const byPriority = bySize.toSorted((left, right) => left.workload.spec.priority - right.workload.spec.priority);
   const asked = new Set(byPriority.filter((unit) => takeIfByRight(batch, search, unit)));
   search.takings.giveAllBack();
