@@ -137,18 +137,17 @@ export function planFor(batch: Batch, search: Search, { placement, needed }: Cle
   if (worker !== undefined) return { stuck: worker };
   for (const mover of staying) takings.take(mover);
   ledger.occupy(beneficiary, placement);
-  const returning: Returning[] = [];
+  const moving: Returning[] = [];
   for (const unit of staying) {
     const found = requestOf(world, unit);
     const again = findPlacement(world, found, "coming") ?? placeBesideOthers(batch, search, { found, placement });
     if (again === null) return { stuck: unit };
     ledger.occupy(found, again);
-    returning.push({ unit, found, placement: again });
+    moving.push({ unit, found, placement: again });
   }
-  const moving = new Set(staying.map(({ attempt }) => attempt));
-  const leaving = takings.taken.filter(({ attempt }) => !moving.has(attempt));
-  for (const unit of leaving) returning.push({ unit, found: requestOf(world, unit), placement: null });
-  const settled = settle(world, { ledger, beneficiary, placement, returning });
+  const leaving = takings.taken.filter(({ attempt }) => !staying.some((unit) => unit.attempt === attempt));
+  const gone = leaving.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
+  const settled = settle(world, { ledger, beneficiary, placement, returning: [...gone, ...moving] });
   takings.giveAllBack();
   // Who could stay where it is would not have had to move, nor somebody else to leave for it.
   if (settled === null || settled.moves.length < staying.length) return null;
