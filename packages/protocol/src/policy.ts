@@ -111,8 +111,7 @@ const evictionRules = z
       .boolean()
       .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
     movesMax: integer(0, 10_000).optional().meta({
-      description:
-        "How many moves a plan may make. If left out, 8 to make room, and as many as it takes to give back what a team may claim.",
+      description: "How many moves a plan may make; 8 if left out.",
     }),
     moveLossMsMax: durationMs.optional().meta({
       description:

@@ -39,29 +39,44 @@ const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== nul
 export function findByNode(batch: Batch, search: Search): Plan | null {
   const { beneficiary } = search;
   if (wholeNeeded(beneficiary) === 0 && beneficiary.workers > 1) return null;
-  let units = [...search.leavers.filter(({ keeps }) => keeps === 0), ...strangersFor(batch, search)];
+  const leavers = search.leavers.filter(({ keeps }) => keeps === 0);
+  const strangers = strangersFor(batch, search);
+  const stuck: Leaver[] = [];
   for (let choice = 0; choice < CHOICES_MAX; choice++) {
-    const answer = clearNodes(batch, search, units);
+    const units = [
+      ...leavers.filter(({ attempt }) => !stuck.some((unit) => unit.attempt === attempt)),
+      ...strangers.filter((unit) => !isAsLarge(unit, stuck)),
+    ];
+    const before = stuck.length;
+    const plan = clearNodes(batch, search, { units, stuck });
     search.takings.giveAllBack();
-    if (!isStuck(answer)) return answer;
-    const { stuck } = answer;
-    // Whoever is as large would not find a place either.
-    units = units.filter((unit) => unit.attempt !== stuck.attempt && !(isAsLarge(unit, stuck) && stuck.keeps === 0));
+    // One worker is tried on every node at once.
+    if (plan !== null || stuck.length === before || beneficiary.workers === 1) return plan;
   }
   return null;
 }
 
-const isAsLarge = (unit: Leaver, { attempt, workload }: Leaver): boolean =>
-  unit.attempt.workers.length >= attempt.workers.length &&
-  unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators;
+/** Whoever is as large as one that found no place would not find one either. */
+const isAsLarge = (unit: Leaver, stuck: readonly Leaver[]): boolean =>
+  stuck.some(
+    ({ attempt, workload }) =>
+      unit.attempt.workers.length >= attempt.workers.length &&
+      unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators,
+  );
+
+interface Clearance {
+  /** Who may leave or move. */
+  readonly units: readonly Leaver[];
+  /** Who turned out to have nowhere to go. */
+  readonly stuck: Leaver[];
+}
 
 /** Clears nodes, the cheapest first, until there is a place. */
-function clearNodes(batch: Batch, search: Search, units: readonly Leaver[]): Plan | Stuck | null {
+function clearNodes(batch: Batch, search: Search, { units, stuck }: Clearance): Plan | null {
   const { world } = batch;
   const { beneficiary, takings } = search;
   const fits = (): Placement | null => findPlacement(world, beneficiary, "coming");
   const room = new RoomComing(world, beneficiary);
-  let stuck: Stuck | null = null;
   for (const clearing of clearingsFor(batch, search, { found: beneficiary, units })) {
     const leave = (): Placement | null => {
       for (const unit of clearing.units) takings.take(unit);
@@ -76,14 +91,15 @@ function clearNodes(batch: Batch, search: Search, units: readonly Leaver[]): Pla
       continue;
     }
     const { needed, found } = takings.giveBackUnless(fits, placement);
-    const answer = planFor(batch, search, { placement: found, needed });
-    if (!isAlone || !(answer === null || isStuck(answer))) return answer;
+    const answer = planFor(batch, search, { placement: found, needed, stuck });
+    if (isStuck(answer)) stuck.push(answer.stuck);
+    else if (answer !== null) return answer;
+    if (!isAlone) return null;
     // The next node may hold others.
-    if (isStuck(answer)) stuck ??= answer;
     takings.giveAllBack();
     room.changed(needed.flatMap(({ attempt }) => attempt.workers));
   }
-  return stuck;
+  return null;
 }
 
 /** A further worker is worth no move, and a place that is forgotten after the round is none to move to. */
@@ -122,10 +138,12 @@ function strangersFor(batch: Batch, { beneficiary, givers }: Search): Leaver[] {
 interface Cleared {
   readonly placement: Placement;
   readonly needed: readonly Leaver[];
+  /** Whoever moves is smaller than these. */
+  readonly stuck?: readonly Leaver[];
 }
 
 /** Who may be asked to leave does, everybody else who is needed moves. */
-export function planFor(batch: Batch, search: Search, { placement, needed }: Cleared): Plan | Stuck | null {
+export function planFor(batch: Batch, search: Search, { placement, needed, stuck = [] }: Cleared): Plan | Stuck | null {
   const { world } = batch;
   const { beneficiary, ledger, takings } = search;
   takings.giveAllBack();
@@ -133,6 +151,7 @@ export function planFor(batch: Batch, search: Search, { placement, needed }: Cle
   if (staying.length === 0) return { beneficiary, placement, victims: victimsOf(needed, []) };
   if (!isWorthMoves(world, beneficiary)) return null;
   if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
+  if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
   const worker = staying.find(({ keeps }) => keeps > 0);
   if (worker !== undefined) return { stuck: worker };
   for (const mover of staying) takings.take(mover);
