@@ -56,10 +56,11 @@ export function findByNode(batch: Batch, search: Search): Plan | null {
   return null;
 }
 
-/** Whoever is as large as one that found no place would not find one either. */
+/** Whoever is as large as one that found no place would not find one either; for single workers of a gang none was looked for. */
 const isAsLarge = (unit: Leaver, stuck: readonly Leaver[]): boolean =>
   stuck.some(
-    ({ attempt, workload }) =>
+    ({ attempt, workload, keeps }) =>
+      keeps === 0 &&
       unit.attempt.workers.length >= attempt.workers.length &&
       unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators,
   );
