@@ -269,8 +269,8 @@ export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number)
 export interface Tried {
   /** Of the inputs, which stay. */
   readonly taken: readonly Event[];
-  /** Of the inputs and of the round. */
-  readonly events: readonly Event[];
+  /** Of the inputs and of the round; its world is as the round left it until that is taken back. */
+  readonly batch: Batch;
   /** Takes back what the round recorded; false: more than can be taken back. */
   takeBack(): boolean;
   /** Takes back what the inputs brought about, the round and all that came after it being taken back; false: more than can be. */
@@ -299,8 +299,7 @@ export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly
   const round = new TakenBack(world);
   batch.note = (event) => round.note(event);
   runRound(batch);
-  const { events } = batch;
-  return { taken, events, takeBack: () => round.takeBack(), takeInputsBack: () => taking.takeBack() };
+  return { taken, batch, takeBack: () => round.takeBack(), takeInputsBack: () => taking.takeBack() };
 }
 
 /**

@@ -344,8 +344,8 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   settleUse(world, workload);
   releaseAttempt(world, attempt);
   queue.setGrowth(workload, attempt.id, 0);
+  workload.activeAttempts = without(state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);
-  workload.activeAttempts = without(workload.activeAttempts, attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
@@ -399,12 +399,28 @@ function moveTask({ state }: World, workload: WorkloadEntity, attempt: AttemptEn
   return false;
 }
 
-function without(attempts: AttemptId[], id: AttemptId): AttemptId[] {
-  const index = attempts.indexOf(id);
+function without({ attempts }: World["state"], active: AttemptId[], attempt: AttemptEntity): AttemptId[] {
+  const index = positionOf(attempts, active, attempt);
   invariant(index >= 0, "an attempt ends that its workload does not know");
-  if (attempts.length === 1) return NO_ATTEMPTS;
-  attempts.splice(index, 1);
-  return attempts;
+  if (active.length === 1) return NO_ATTEMPTS;
+  active.splice(index, 1);
+  return active;
+}
+
+/** They are in the order in which they were placed: of the thousands of an array one is found by halving. */
+function positionOf(
+  attempts: World["state"]["attempts"],
+  active: readonly AttemptId[],
+  { id, placedSequence }: AttemptEntity,
+): number {
+  for (let [low, high] = [0, active.length - 1]; low <= high;) {
+    const middle = (low + high) >> 1;
+    const other = active[middle] as AttemptId;
+    if (other === id) return middle;
+    if ((attempts.get(other)?.placedSequence ?? 0) < placedSequence) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }
 
 function keepEnded(

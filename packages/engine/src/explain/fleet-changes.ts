@@ -92,22 +92,17 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 
 const MINUTE_MS = 60_000;
 
-/** Each window that it, or somebody for whom it waits, would run into, so much later that it would not; in whole minutes. */
+/** Each window that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
 export function laterWindows(world: World, found: PlacementClass): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
-  const others = inFront(world);
-  const ownEndMs = wholeMinutes(calendarEndMs(world, found));
-  const own = new Set(windowsInTheWay(world, found).map(({ window }) => window.name));
+  const own = runsInto(world, found);
+  const others = world.queue.waitingClasses().map((other) => runsInto(world, other));
   return world.calendar.windows.flatMap(({ window }): readonly OtherLine[] => {
     const { name, kind, startMs: fromMs } = window;
-    const ends = new Set(
-      others
-        .filter((other) => isInTheWay(world, other, name))
-        .map((other) => wholeMinutes(calendarEndMs(world, other))),
-    );
-    if (own.has(name)) ends.add(ownEndMs);
+    const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
+    // Whoever waits for it may be somebody else after every such step, so that each end of those who wait may be the one.
     const later = [...ends]
-      .filter((endMs) => !own.has(name) || endMs >= ownEndMs)
+      .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
     const at = (index: number): OtherChange => ({
       kind: "laterWindow",
@@ -130,13 +125,17 @@ const delayed = (window: TimeWindow, startMs: number): TimeWindow => ({
 
 const wholeMinutes = (instantMs: number): number => Math.ceil(instantMs / MINUTE_MS) * MINUTE_MS;
 
-const isInTheWay = (world: World, found: PlacementClass, name: string): boolean =>
-  windowsInTheWay(world, found).some(({ window }) => window.name === name);
-
-/** Who may keep others waiting: where the head blocks everybody, else those whose start is protected. */
-function inFront({ state, queue, reservations }: World): readonly PlacementClass[] {
-  return state.policy.whenHeadBlocked === "stop" ? queue.waitingClasses() : reservations.map(({ found }) => found);
+interface Run {
+  /** When it would end if it started now. */
+  readonly endMs: number;
+  /** Those that begin before. */
+  readonly windows: ReadonlySet<string>;
 }
+
+const runsInto = (world: World, found: PlacementClass): Run => ({
+  endMs: wholeMinutes(calendarEndMs(world, found)),
+  windows: new Set(windowsInTheWay(world, found).map(({ window }) => window.name)),
+});
 
 /** Of each pool that keeps some, fewer and fewer. */
 export function fewerSpares(world: World, found: PlacementClass): readonly OtherLine[] {

@@ -1,7 +1,9 @@
-/** A node that is not there yet, in every way like one that is: the `index`-th of its like, from 0 on. */
+/** Nodes that are not there yet, in every way like one that is. */
 import type { NodeSpec } from "../model/fleet.ts";
 import { nodeId } from "../model/ids.ts";
+import { isSameList } from "../state/same-list.ts";
 
+/** The `index`-th of its like, from 0 on. */
 export function nodeLike(known: NodeSpec, index: number): NodeSpec {
   const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = known;
   return {
@@ -15,4 +17,21 @@ export function nodeLike(known: NodeSpec, index: number): NodeSpec {
     ...(workersMax === undefined ? {} : { workersMax }),
     ...(acceleratorGroups === undefined ? {} : { acceleratorGroups }),
   };
+}
+
+/** Whether others like the one are also like the other. */
+export const isAlike = (left: NodeSpec, right: NodeSpec): boolean =>
+  left.pool === right.pool &&
+  left.acceleratorCount === right.acceleratorCount &&
+  left.coresMilli === right.coresMilli &&
+  left.memoryMib === right.memoryMib &&
+  left.workersMax === right.workersMax &&
+  isSameList(left.fabric, right.fabric) &&
+  isSameList(left.acceleratorGroups ?? [], right.acceleratorGroups ?? []) &&
+  hasLabelsOf(left.labels ?? {}, right.labels ?? {}) &&
+  hasLabelsOf(right.labels ?? {}, left.labels ?? {});
+
+function hasLabelsOf(labels: NonNullable<NodeSpec["labels"]>, others: NonNullable<NodeSpec["labels"]>): boolean {
+  for (const name in others) if (labels[name] !== others[name]) return false;
+  return true;
 }

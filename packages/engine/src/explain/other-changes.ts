@@ -1,6 +1,7 @@
 /** Changes that others make, or that time brings: for each kind the values to try, the smallest change first, and what they are. */
 import type { Input } from "../inputs.ts";
 import type { TeamName } from "../model/ids.ts";
+import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import { ALL_ACCELERATORS } from "../model/team.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt } from "../model/workload.ts";
@@ -18,7 +19,7 @@ import type { TeamNode } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Change } from "./change.ts";
 import type { OtherHope } from "./other-hope.ts";
-import { nodeLike } from "./node-like.ts";
+import { isAlike, nodeLike } from "./node-like.ts";
 import { trialCommand } from "./trials.ts";
 import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
@@ -47,6 +48,8 @@ export interface OtherLine {
   readonly before: readonly Input[] | null;
   /** The first that is not ruled out; their count: all are. */
   firstHope(hope: OtherHope): number;
+  /** The first value beyond one that brings so many accelerators more; absent: values bring none, or cannot be told apart by them. */
+  beyond?(index: number, missing: number): number;
 }
 
 /** Amounts of a team, larger and larger. */
@@ -122,6 +125,9 @@ const ENDS_FOR_OTHERS_MAX = 64;
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
   const exits = ends.map(({ attempt }) => exitOf(attempt));
+  const held = ends.map(({ attempt }) =>
+    acceleratorsIn(partsOf(workloadOf(world, attempt.workloadId).spec.gang, attempt.workers)),
+  );
   const at = (index: number): OtherChange => {
     const { attempt, endMs } = ends[index] as Ending;
     return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
@@ -131,6 +137,11 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
     inputs: (change, from) => furtherOf(exits, change, from),
     before: null,
     firstHope: (hope) => hope.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
+    beyond: (index, missing) => {
+      let next = index + 1;
+      for (let still = missing - (held[next] ?? 0); still > 0 && next < held.length; still -= held[next] ?? 0) next++;
+      return next;
+    },
   };
 }
 
@@ -222,52 +233,59 @@ function neededOf(world: World, found: PlacementClass, resource: string): number
   return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;
 }
 
-/** For each type that it accepts: nodes like the one beside which most is free, up to so many that they hold all of it. */
+/** So many kinds of nodes of a type are told apart; of more it is the one beside which most is free. */
+const KINDS_MAX = 4;
+
+/** For each type that it accepts: nodes like one of each kind that could hold a worker, up to so many that they hold all of it. */
 export function moreNodes(world: World, found: PlacementClass): readonly OtherLine[] {
-  return world.capacity.acceptable(found.acceleratorTypes).flatMap(({ type, slots }) => {
-    const like = besideMostFree(world, found, slots);
-    if (like === null) return [];
-    const most = Math.ceil(found.workers / emptyNodeWorkers(like, found.gang));
-    const at = (index: number): OtherChange => ({
-      kind: "moreNodes",
-      count: index + 1,
-      acceleratorType: type,
-      like: like.node.id,
-    });
-    const values = growing(most, at);
-    const joining = Array.from({ length: most }, (_, index): Input => ({
-      kind: "nodeSeen",
-      node: nodeLike(like.node, index),
-    }));
-    return [
-      {
-        values,
-        inputs: (change, from) => furtherOf(joining, change, from),
-        before: null,
-        firstHope: (hope) => Math.min(most, (hope.nodesLike(like.node.id) ?? most + 1) - 1),
-      },
-    ];
-  });
+  return world.capacity
+    .acceptable(found.acceleratorTypes)
+    .flatMap(({ slots }) => kindsOfNodes(world, found, slots).map((like) => joining(found, like)));
 }
 
-/** A node that could hold a worker, in the narrowest domain that has most free; ties to the one that joined first. */
-function besideMostFree(world: World, found: PlacementClass, slots: readonly NodeSlot[]): NodeSlot | null {
+function joining({ workers, gang }: PlacementClass, like: NodeSlot): OtherLine {
+  const { id, acceleratorType } = like.node;
+  const most = Math.ceil(workers / emptyNodeWorkers(like, gang));
+  const at = (index: number): OtherChange => ({ kind: "moreNodes", count: index + 1, acceleratorType, like: id });
+  const nodes = Array.from({ length: most }, (_, index): Input => ({
+    kind: "nodeSeen",
+    node: nodeLike(like.node, index),
+  }));
+  return {
+    values: growing(most, at),
+    inputs: (change, from) => furtherOf(nodes, change, from),
+    before: null,
+    firstHope: (hope) => Math.min(most, (hope.nodesLike(id) ?? most + 1) - 1),
+    beyond: (index, missing) => index + Math.max(1, Math.ceil(missing / Math.max(1, like.totalCount))),
+  };
+}
+
+/** One of each kind of those that could hold a worker; first the one in the narrowest domain that has most free, ties to who joined first. */
+function kindsOfNodes(world: World, found: PlacementClass, slots: readonly NodeSlot[]): readonly NodeSlot[] {
   const { gang, spec } = found;
-  const freeBeside = new Map<string, number>();
   const data = dataPlaces(world, spec);
+  const could = slots.filter(
+    (slot) =>
+      data.admits(slot) &&
+      emptyNodeWorkers(slot, gang) > 0 &&
+      (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)),
+  );
+  const best = besideMostFree(slots, could);
+  if (best === null) return [];
+  const kinds = [best];
+  for (const slot of could) {
+    if (kinds.some(({ node }) => isAlike(node, slot.node))) continue;
+    if (kinds.length === KINDS_MAX) return [best];
+    kinds.push(slot);
+  }
+  return kinds;
+}
+
+function besideMostFree(slots: readonly NodeSlot[], among: readonly NodeSlot[]): NodeSlot | null {
+  const freeBeside = new Map<string, number>();
   const domainOf = ({ node }: NodeSlot): string => [node.pool, ...node.fabric].join("\u0000");
   for (const slot of slots)
     if (slot.usable) freeBeside.set(domainOf(slot), (freeBeside.get(domainOf(slot)) ?? 0) + slot.freeCount);
-  let best: NodeSlot | null = null;
-  for (const slot of slots) {
-    if (
-      !data.admits(slot) ||
-      emptyNodeWorkers(slot, gang) === 0 ||
-      (spec.nodeSelector !== undefined && !matches(slot, spec.nodeSelector))
-    )
-      continue;
-    const free = (of: NodeSlot): number => freeBeside.get(domainOf(of)) ?? 0;
-    if (best === null || free(slot) > free(best)) best = slot;
-  }
-  return best;
+  const free = (of: NodeSlot): number => freeBeside.get(domainOf(of)) ?? 0;
+  return among.reduce<NodeSlot | null>((best, slot) => (best === null || free(slot) > free(best) ? slot : best), null);
 }

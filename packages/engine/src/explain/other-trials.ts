@@ -4,12 +4,12 @@
  */
 import { worldOf } from "../engine.ts";
 import type { Input } from "../inputs.ts";
-import type { Change, StartingChange, WouldStart } from "./change.ts";
+import type { Change, StartingChange } from "./change.ts";
 import { admittedData, fewerSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
 import { afterEnds, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import { smallestOf } from "./smallest-of.ts";
-import type { Question, Stage } from "./trials.ts";
+import type { Outcome, Question, Stage } from "./trials.ts";
 
 /** A line, and its first value that is not ruled out. */
 interface Hoped {
@@ -55,7 +55,8 @@ function smallestOnLine(question: Question, { line, first }: Hoped): StartingCha
   const found = smallestOf(line.values, {
     firstHope: () => first,
     couldStart: () => true,
-    starts: (change) => trial.starts(change),
+    tries: (change) => trial.tries(change),
+    beyond: (index, missing) => line.beyond?.(index, missing) ?? index + 1,
   });
   trial.end();
   return found;
@@ -74,7 +75,7 @@ class OtherTrials {
     this.#line = line;
   }
 
-  starts(change: OtherChange): WouldStart | null {
+  tries(change: OtherChange): Outcome {
     const { trials, spec, target } = this.#question;
     let inputs = this.#further(change);
     if (this.#stage === null || inputs === null) {

@@ -66,7 +66,7 @@ function firstTimely({ trials, spec, target }: Question, changes: readonly Timel
   for (const change of changes) {
     const stage = trials.stage(target);
     const inputs = timelyInputs(worldOf(stage.engine), change, target);
-    const start =
+    const { start } =
       change.kind === "dropNotBefore" || change.kind === "dropOffPeak" || target === null
         ? trials.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
         : trials.run(stage, inputs);
@@ -98,11 +98,12 @@ function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Ow
   const looks: Looks<OwnChange> = {
     firstHope: (values) => firstHope(values, couldStart),
     couldStart,
-    starts: (change) => {
-      const start = trials.submit(renewed(), changedSpec(spec, change));
+    tries: (change) => {
+      const outcome = trials.submit(renewed(), changedSpec(spec, change));
       trials.goBack(stage);
-      return start;
+      return outcome;
     },
+    beyond: (index) => index + 1,
   };
   const found = kinds.flatMap((values) => smallestOf(values, looks) ?? []);
   trials.giveBack(stage);

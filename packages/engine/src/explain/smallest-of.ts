@@ -1,15 +1,17 @@
 /**
  * Of the values of one kind of change the smallest that starts the work. They are tried from the smallest change up; where there are
- * many, ever larger steps find one that works and halving finds the smallest before it.
+ * many, ever larger steps find one that works and halving finds the smallest before it. What was missing makes a step longer and rules
+ * nothing out: who may be asked to leave changes with every end.
  */
-import type { Change, StartingChange, WouldStart } from "./change.ts";
+import type { Change, StartingChange } from "./change.ts";
+import type { Outcome } from "./trials.ts";
 import type { Values } from "./values.ts";
 
 /** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
 const TRIED_ONE_BY_ONE = 8;
 /** So many are looked at one by one for hope, which costs less than to try them. */
 const LOOKED_AT_ONE_BY_ONE = 32;
-/** Beyond those that are tried one by one each step is so many times as long as the one before. */
+/** Beyond those that are tried one by one each step is at least so many times as long as the one before. */
 const STEPS_GROW = 4;
 
 /** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
@@ -18,30 +20,43 @@ export interface Looks<Of> {
   firstHope(values: Values<Of>): number;
   /** Asked where one value says nothing of another. */
   couldStart(change: Of): boolean;
-  starts(change: Of): WouldStart | null;
+  tries(change: Of): Outcome;
+  /** The first value beyond one that brings so many accelerators more; the next, where values are not told apart by them. */
+  beyond(index: number, missing: number): number;
 }
+
+const NO_HOPE: Outcome = { start: null, missing: 0 };
 
 /** The first value that starts it. */
 export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
   const { isMonotone } = values;
-  const tried = (index: number): StartingChange | null => {
+  const tried = (index: number): Tried => {
     const change = values.at(index);
-    if (!isMonotone && !looks.couldStart(change)) return null;
-    const start = looks.starts(change);
-    return start === null ? null : { change, start };
+    const isHopeless = !isMonotone && !looks.couldStart(change);
+    const { start, missing } = isHopeless ? NO_HOPE : looks.tries(change);
+    return { found: start === null ? null : { change, start }, missing };
   };
   const first = looks.firstHope(values);
   const count = Math.min(values.count, first + values.reach);
   let failed = first - 1;
+  let hoped = first;
   for (let step = 1; failed + 1 < count;) {
-    const index = Math.min(count - 1, failed + step);
-    const found = tried(index);
-    if (found !== null) return between({ failed, index, found }, tried);
-    if (isMonotone && index === first && index < count - 1 && tried(count - 1) === null) return null;
+    const index = Math.min(count - 1, Math.max(failed + step, hoped));
+    const { found, missing } = tried(index);
+    if (found !== null) return between({ failed, index, found }, (each) => tried(each).found);
+    if (isMonotone && index === first && index < count - 1 && tried(count - 1).found === null) return null;
     failed = index;
-    if (failed + 1 >= TRIED_ONE_BY_ONE) step *= STEPS_GROW;
+    if (failed + 1 >= TRIED_ONE_BY_ONE) {
+      step *= STEPS_GROW;
+      hoped = looks.beyond(index, missing);
+    }
   }
   return null;
+}
+
+interface Tried {
+  readonly found: StartingChange | null;
+  readonly missing: number;
 }
 
 interface Bracket {

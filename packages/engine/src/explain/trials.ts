@@ -19,6 +19,7 @@ import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+import { acceleratorsMissing } from "./accelerators-missing.ts";
 import type { Displaced, WouldStart } from "./change.ts";
 import { OtherHope } from "./other-hope.ts";
 import { couldStart } from "./probe.ts";
@@ -41,6 +42,13 @@ export interface Stage {
   isUsed: boolean;
   /** What the inputs of each trial brought about, to be taken back from the last one on. */
   readonly steps: Step[];
+}
+
+/** What came of a trial. */
+export interface Outcome {
+  readonly start: WouldStart | null;
+  /** About how many accelerators the work in question still lacks where it does not start (`accelerators-missing.ts`). */
+  readonly missing: number;
 }
 
 export interface Question {
@@ -156,7 +164,7 @@ export class Trials {
    * Whether the work in question starts in a round after these inputs. The round is taken back, and what the inputs brought
    * about stays: the next trial goes on from there.
    */
-  run(stage: Stage, inputs: readonly Input[]): WouldStart | null {
+  run(stage: Stage, inputs: readonly Input[]): Outcome {
     return this.#outcome(stage, this.#round(stage, stage.target, inputs), stage.target);
   }
 
@@ -164,17 +172,20 @@ export class Trials {
    * Submits other work in place of the work in question, after these inputs, and tries whether that starts. The round is taken
    * back; what was submitted stays until the stage goes back.
    */
-  submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): WouldStart | null {
+  submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): Outcome {
     const tried = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
     return this.#outcome(stage, tried, submittedIn(tried.taken));
   }
 
-  #outcome(stage: Stage, tried: Tried, target: WorkloadId | null): WouldStart | null {
+  #outcome(stage: Stage, tried: Tried, target: WorkloadId | null): Outcome {
     stage.steps.push({ tried, before: stage.target });
     stage.target = target;
-    const start = this.#startOf(stage, tried.events);
+    const { batch } = tried;
+    const start = this.#startOf(stage, batch.events);
+    const found = start === null ? classOf(target, batch) : null;
+    const missing = found === null ? 0 : acceleratorsMissing(batch, found);
     stage.isUsed ||= !tried.takeBack();
-    return start;
+    return { start, missing };
   }
 
   /** The same where nothing is different: a whole round, after which things are as they would be. */

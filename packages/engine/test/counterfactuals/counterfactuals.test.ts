@@ -14,7 +14,7 @@ const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
 /** Enough for each kind to come up in one case of twenty within two deviations; more with `HEADROOM_RUNS`. */
 const CASES = 2000 * runs;
 /** Of these everything smaller is tried as well. */
-const BRUTE_FORCE_CASES = 250 * runs;
+const BRUTE_FORCE_CASES = 1600 * runs;
 
 function* cases(count: number): Generator<PendingCase> {
   let given = 0;

@@ -19,6 +19,7 @@ const GIB_MIB = 1024;
 const MICRO_USD = 1_000_000;
 const FAR_MS = 2000 * 3_600_000;
 const SAMPLES = 12;
+const ENDS = 8;
 
 /** Every set of some of these but none. */
 const setsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
@@ -122,6 +123,32 @@ const isUsedUp =
   ({ name }: Team): boolean =>
     accounts.get(name)?.crossed?.percent === 100;
 
+/** Ends one by one, as many as are certainly tried, and all there are. */
+function firstEnds({ attempts, nowMs }: Engine["state"]): readonly Change[] {
+  const [any] = attempts.values();
+  if (any === undefined) return [];
+  const counts = new Set([...between(0, Math.min(ENDS + 1, attempts.size)), attempts.size]);
+  return [...counts].map((count) => ({ kind: "afterEnds", count, workloadId: any.workloadId, expectedAtMs: nowMs }));
+}
+
+/** Nodes like each that there is, up to as many as hold all of it. */
+function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: WorkloadSpec): readonly Change[] {
+  if (gang.groups !== undefined || gang.shareMilli !== undefined || gang.profile !== undefined) return [];
+  const times = (there: number, asked: number): number =>
+    asked === 0 ? Number.POSITIVE_INFINITY : Math.floor(there / asked);
+  return [...nodes.values()].flatMap(({ id: like, acceleratorType, acceleratorCount, coresMilli, memoryMib }) => {
+    const fits = Math.min(
+      gang.workers,
+      times(acceleratorCount, gang.accelerators),
+      times(coresMilli, gang.coresMilli),
+      times(memoryMib, gang.memoryMib),
+    );
+    const isAsked = acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType);
+    const most = isAsked && fits > 0 ? Math.ceil(minWorkersOf(gang) / fits) : 0;
+    return between(0, most + 1).map((count): Change => ({ kind: "moreNodes", count, acceleratorType, like }));
+  });
+}
+
 /** All values of the kinds whose values can be counted on one hand. */
 export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Change[] {
   const { gang, spread, fabric, nodeSelector, acceleratorTypes } = spec;
@@ -130,7 +157,12 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
   const within = fabric?.within;
   const levels = [null, ...([...state.sites.values()][0]?.fabricLevels ?? []), "node"];
   const labels = Object.keys(nodeSelector ?? {});
-  const changes: Change[] = [{ kind: "release" }, { kind: "preemptible" }];
+  const changes: Change[] = [
+    { kind: "release" },
+    { kind: "preemptible" },
+    ...firstEnds(state),
+    ...joining(state, spec),
+  ];
   if (spec.notBeforeMs !== undefined) changes.push({ kind: "dropNotBefore", atMs: spec.notBeforeMs });
   const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
   if (spec.offPeak !== undefined)

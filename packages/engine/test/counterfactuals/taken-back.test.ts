@@ -54,10 +54,10 @@ describe("a round that was tried", () => {
       const exits = exitsOf(engine, 1 + (seed % 3));
       const [tried, other] = [forkEngine(engine), forkEngine(engine)];
       takeInOnly(other, exits, nowMs);
-      const { taken, events, takeBack } = tryFor(seed % 2 === 0 ? workloadId : null, tried, exits, nowMs);
+      const { taken, batch, takeBack } = tryFor(seed % 2 === 0 ? workloadId : null, tried, exits, nowMs);
       if (!takeBack()) continue;
       count++;
-      for (const { kind } of events.slice(taken.length)) kinds.add(kind);
+      for (const { kind } of batch.events.slice(taken.length)) kinds.add(kind);
       // A fork knows nothing of what has ended: that is all that is found, here as there.
       expect(indexFindings(tried, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
       expect(tried.digest(), `seed ${seed}`).toBe(other.digest());

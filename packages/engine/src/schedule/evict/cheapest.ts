@@ -15,7 +15,8 @@ import { findPlacement } from "../place.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../request.ts";
 import type { Placement } from "../request.ts";
 import { RoomComing, couldSuffice } from "../room-coming.ts";
-import { findByNode, mayStrangersMove, planFor } from "./by-node.ts";
+import { findByNode } from "./by-node.ts";
+import { isStuck, mayStrangersMove, planFor } from "./leave-or-move.ts";
 import { leaversFor } from "./leavers.ts";
 import type { Leaver } from "./leavers.ts";
 import { findRoomByMoving } from "./make-room.ts";
@@ -39,16 +40,21 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
   const { world } = batch;
   if (reason === "incomplete" || world.evictable.size === 0) return false;
   const needed = wholeNeeded(beneficiary);
+  if (reason !== "moved") return roomAtMost(batch, beneficiary, reason) >= needed;
+  return acceptableTypes(world, beneficiary).some(
+    (type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null,
+  );
+}
+
+/** Accelerators of one type that a plan would find at the most, if everybody left who may be asked; -1: there is no plan at all. */
+export function roomAtMost(batch: Batch, beneficiary: PlacementClass, reason: "reclaimed" | "preempted"): number {
+  const { world } = batch;
+  if (world.evictable.size === 0) return -1;
   const types = acceptableTypes(world, beneficiary);
-  if (reason === "moved")
-    return types.some((type) => type.freeCount >= needed && quotaReached(world, beneficiary, type.type) === null);
-  if (isHeldByGuarantee(world, beneficiary)) return false;
+  if (isHeldByGuarantee(world, beneficiary)) return -1;
   const standings = standingsOf(world);
   const reach = reason === "reclaimed" ? reachOf(batch, standings, beneficiary) : EVERYBODY;
-  if (reach === null) return false;
-  const isRoomEnough = (more: number): boolean =>
-    types.some((type) => type.freeCount + type.comingCount + more >= needed);
-  if (world.leaving.size > 0 && isRoomEnough(0)) return true;
+  if (reach === null) return -1;
   const { priority } = (beneficiary.waiting.first() as Workload).spec;
   let attempts = 0;
   let leaving = 0;
@@ -62,7 +68,8 @@ export function mayFindCheapest(batch: Batch, beneficiary: PlacementClass, reaso
     attempts += work.size;
     leaving += work.accelerators;
   }
-  return attempts > 0 && isRoomEnough(leaving);
+  if (attempts === 0 && world.leaving.size === 0) return -1;
+  return types.reduce((most, type) => Math.max(most, type.freeCount + type.comingCount + leaving), -1);
 }
 
 /** Work that cannot be evicted stays within guarantees, and whoever may be evicted takes nothing up of those. */
@@ -187,7 +194,7 @@ function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
       if (reason !== "reclaimed") return { beneficiary, placement: found, victims: victimsOf(needed, []) };
       // Small work that left before large work may have left in vain: its team might be within its claim with it as well.
       const plan = planFor(batch, asked, { placement: found, needed });
-      if (plan !== null && !("stuck" in plan)) return plan;
+      if (plan !== null && !isStuck(plan)) return plan;
       return mayBeScattered ? "scattered" : null;
     }
     // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.

@@ -12,6 +12,8 @@ import { acceleratorsOfUnit } from "./victim-order.ts";
 /** Room for one worker more on a node. */
 export interface Clearing {
   readonly slot: NodeSlot;
+  /** Of its type in the order of preference. */
+  readonly typeRank: number;
   readonly units: readonly Leaver[];
   /** Accelerators of work whose team holds no more than it may claim. */
   readonly strange: number;
@@ -32,9 +34,7 @@ export function clearingsFor(
   search: Search,
   { found, units }: { readonly found: PlacementClass; readonly units: readonly Leaver[] },
 ): readonly Clearing[] {
-  const listed = onNodes(batch, found, units).flatMap((there) =>
-    clearingsOf(search, found, there).map((clearing) => ({ ...clearing, typeRank: there.typeRank })),
-  );
+  const listed = onNodes(batch, found, units).flatMap((there) => clearingsOf(search, found, there));
   return listed.sort(
     (left, right) =>
       left.strange - right.strange ||
@@ -66,7 +66,7 @@ function onNodes({ world }: Batch, found: PlacementClass, units: readonly Leaver
 }
 
 /** As many workers more as the node can have, each with those of the list who stand in its way and nobody else. */
-function clearingsOf(search: Search, { gang, workers }: PlacementClass, { slot, units }: OnNode): Clearing[] {
+function clearingsOf(search: Search, { gang, workers }: PlacementClass, { slot, typeRank, units }: OnNode): Clearing[] {
   if (slot.totalCount < gang.accelerators) return [];
   const { ledger, givers, costOf } = search;
   const mark = ledger.mark();
@@ -95,7 +95,7 @@ function clearingsOf(search: Search, { gang, workers }: PlacementClass, { slot, 
     if (needed.length === 0) break;
     strange += sumOf(needed, (unit) => (givers.has(unit.workload.spec.team) ? 0 : acceleratorsOfUnit(unit)));
     cost += sumOf(needed, costOf);
-    found.push({ slot, units: needed, strange, cost });
+    found.push({ slot, typeRank, units: needed, strange, cost });
     rest = rest.filter((unit) => !needed.includes(unit));
   }
   ledger.rollback(mark);

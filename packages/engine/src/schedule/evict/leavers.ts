@@ -8,6 +8,7 @@ import type { Attempt, EvictionReason, WorkerAllocation, Workload } from "../../
 import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { canResize } from "../../state/holdings.ts";
 import type { PlacementClass } from "../../state/queue.ts";
+import { isSameList } from "../../state/same-list.ts";
 import type { World } from "../../state/world.ts";
 import { acceptableTypes } from "../request.ts";
 import { evictionCost } from "./eviction-cost.ts";
@@ -61,9 +62,6 @@ const isSameGroup = (left: Group, right: Group): boolean =>
   isSameList(left.teams, right.teams) &&
   isSameList(left.types, right.types);
 
-const isSameList = <T>(left: readonly T[], right: readonly T[]): boolean =>
-  left.length === right.length && left.every((each, index) => each === right[index]);
-
 interface Units {
   readonly spare: Leaver[];
   readonly whole: Leaver[];
@@ -82,11 +80,16 @@ function gather(batch: Batch, { beneficiary, reason }: Asked, group: Group): Uni
       if (reason === "preempted" && !mayPreempt(beneficiary, head, workload)) continue;
       const core = coreOf(batch, workload, attempt);
       spare.push(...spareOf(batch, { attempt, workload, promise: null, keeps: core, upTo: attempt.workers.length }));
-      const cost = evictionCost(world, attempt, batch.nowMs);
-      whole.push({ attempt, workload, promise: null, keeps: 0, upTo: core, cost, slowerMilli: 0 });
+      whole.push({ ...wholeOf(batch, workload, attempt), upTo: core });
     }
   }
   return { spare: spare.sort(steadily), whole: whole.sort(steadily) };
+}
+
+/** All that an attempt holds. */
+export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: Attempt): Leaver {
+  const cost = evictionCost(world, attempt, nowMs);
+  return { attempt, workload, promise: null, keeps: 0, upTo: attempt.workers.length, cost, slowerMilli: 0 };
 }
 
 /**

@@ -1,0 +1,17 @@
+/** Short ways to write down what the recorded life is fed. */
+import { attemptId } from "../../src/index.ts";
+import type { Command, Input, WorkerExit } from "../../src/index.ts";
+import { command, spec } from "../lab/make.ts";
+
+export const submit = (name: string, changes: Parameters<typeof spec>[1] = {}, key: string | null = null): Command =>
+  command({ kind: "submitWorkload", spec: spec(name, changes) }, key);
+
+export const exited = (id: string, ...exits: readonly WorkerExit[]): Input => ({
+  kind: "attemptExited",
+  attemptId: attemptId(id),
+  exits,
+});
+
+export const code = (worker: number, value: number): WorkerExit => ({ kind: "exited", worker, code: value });
+
+export const running = (id: string): Input => ({ kind: "attemptRunning", attemptId: attemptId(id) });
