@@ -21,6 +21,7 @@ import { RecordedDisk } from "./recorded-disk.ts";
 import type { Fate } from "./recorded-disk.ts";
 import { parseTrace, tracedCalls } from "./system-calls.ts";
 import type { SystemCall } from "./system-calls.ts";
+import { settleUnreturned } from "./unreturned-calls.ts";
 
 export interface Recording {
   readonly seed: number;
@@ -78,7 +79,9 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
   const ledger = new Ledger();
   const { load, countMin, countMax, lastReplies } = scales[executor];
   const calls: SystemCall[] = [];
+  // Line numbers go on from one life to the next.
   let lastLifeAt = 0;
+  let nextLifeAt = 0;
   try {
     for (let life = 0; life <= killPoints.length; life++) {
       const trace = path.join(base, `trace-${life}`);
@@ -95,7 +98,12 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
       process.stopLoad();
       if (end.fatal !== null || (kill === null ? end.code !== 0 : end.killedAt === null))
         throw new Error(`the recorded life ended with ${JSON.stringify(end)}`);
-      lastLifeAt = append(calls, parseTrace(readFileSync(trace, "utf8"), [home, "/dev/null"]));
+      const text = readFileSync(trace, "utf8");
+      const lineCount = text.split("\n").length;
+      lastLifeAt = nextLifeAt;
+      for (const call of settleUnreturned(parseTrace(text, [home, "/dev/null"]), home, lineCount))
+        calls.push({ ...call, enter: call.enter + lastLifeAt, exit: call.exit + lastLifeAt });
+      nextLifeAt += lineCount + 1;
     }
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
     return { seed, executor, calls, disk: new RecordedDisk(home, calls), names, lastLifeAt };
@@ -120,16 +128,6 @@ function strace(trace: string): readonly string[] {
     "-o",
     trace,
   ];
-}
-
-/** Line numbers go on from one life to the next; answers where the next one begins. */
-function append(calls: SystemCall[], more: readonly SystemCall[]): number {
-  const offset = calls.reduce(
-    (last, { enter, exit }) => Math.max(last, enter + 1, Number.isFinite(exit) ? exit + 1 : 0),
-    0,
-  );
-  for (const call of more) calls.push({ ...call, enter: call.enter + offset, exit: call.exit + offset });
-  return offset;
 }
 
 export interface CutPoint {

@@ -9,7 +9,6 @@ import path from "node:path";
 import type { SystemCall } from "./system-calls.ts";
 
 const SECTOR_BYTES = 512;
-const UNKNOWN_EXIT = Number.POSITIVE_INFINITY;
 
 interface Span {
   readonly enter: number;
@@ -78,8 +77,7 @@ export class RecordedDisk {
     for (const call of calls) {
       if (call.path !== root && !call.path.startsWith(`${root}/`)) continue;
       this.#apply(call);
-      this.instants.push(call.enter);
-      if (call.exit !== UNKNOWN_EXIT) this.instants.push(call.exit);
+      this.instants.push(call.enter, call.exit);
     }
     for (const { name } of this.#readEarly) throw new Error(`${name} is read and was not made by then`);
   }
@@ -146,12 +144,15 @@ export class RecordedDisk {
     this.#positions.set(`${descriptor} ${name}`, flags.has("O_APPEND") ? "append" : 0);
   }
 
-  #write({ path: name, descriptor, offset, data, enter, exit }: SystemCall & { readonly kind: "write" }): void {
+  #write(call: SystemCall & { readonly kind: "write" }): void {
+    const { path: name, descriptor, offset, found, enter, exit } = call;
     const file = this.#find(name);
     if (file?.kind === "special") return;
     if (file?.kind !== "file") throw new Error(`${name} is written to, but was never made`);
     const position = this.#positions.get(`${descriptor} ${name}`) ?? 0;
     const at = offset ?? (position === "append" ? file.size : position);
+    const data = found === null ? call.data : commonStart(call.data, found.subarray(at));
+    if (data.length === 0) return;
     if (offset === null && position !== "append") this.#positions.set(`${descriptor} ${name}`, at + data.length);
     file.changes.push({ enter, exit, kind: "write", offset: at, data });
     file.size = Math.max(file.size, at + data.length);
@@ -198,6 +199,12 @@ export class RecordedDisk {
   rebuild(at: number, fate: Fate, target: string): void {
     rebuildDirectory(this.#tree, { at, fate }, target);
   }
+}
+
+/** As much of `data` as `other` begins with. */
+function commonStart(data: Buffer, other: Buffer): Buffer {
+  const end = data.findIndex((byte, index) => other[index] !== byte);
+  return end === -1 ? data : data.subarray(0, end);
 }
 
 interface Cut {

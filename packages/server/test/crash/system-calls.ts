@@ -4,6 +4,7 @@ import path from "node:path";
 interface CallCommon {
   /** Line numbers of the trace: what was entered later cannot have been seen by what had returned before. */
   readonly enter: number;
+  /** Infinite: its thread was killed inside it (`settleUnreturned`). */
   readonly exit: number;
 }
 
@@ -20,6 +21,8 @@ export type SystemCall =
       readonly descriptor: number;
       readonly offset: number | null;
       readonly data: Buffer;
+      /** What its file held when all had ended, if it never returned: it may have happened, in part or not at all. */
+      readonly found: Buffer | null;
     })
   | (CallCommon & { readonly kind: "sync"; readonly path: string })
   | (CallCommon & { readonly kind: "truncate"; readonly path: string; readonly length: number })
@@ -80,82 +83,63 @@ export function parseTrace(text: string, roots: readonly string[]): SystemCall[]
     const call = parseCall(whole, { enter: begun?.enter ?? index, exit: index });
     if (call !== null) calls.push(call);
   });
-  // A kill leaves calls that never returned; their writes may have happened.
   for (const { enter, text: begun } of unfinished.values()) {
     if (!interesting.some((root) => begun.includes(root))) continue;
-    const call = parseCall(`${begun}) = ${writtenLength(begun)}`, { enter, exit: Number.POSITIVE_INFINITY });
-    if (call?.kind === "write") calls.push(call);
+    const call = parseCall(`${begun}) = ?`, { enter, exit: Number.POSITIVE_INFINITY });
+    if (call !== null) calls.push(call);
   }
   return calls.toSorted((a, b) => a.enter - b.enter);
-}
-
-function writtenLength(begun: string): number {
-  const data = /"((?:\\x[0-9a-f]{2})*)"/.exec(begun)?.[1] ?? "";
-  return data.length / 4;
 }
 
 const hexOf = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 
+/** Null: the call failed, and did nothing. */
 function parseCall(whole: string, at: CallCommon): SystemCall | null {
-  const shape = /^(?<name>\w+)\((?<args>.*)\)\s+= (?<result>-?\d+)/s.exec(whole)?.groups;
-  if (shape === undefined) {
-    // A thread that was killed inside a call: it did not return.
-    if (/\)\s+= \?/.test(whole)) return null;
-    throw new Error(`not a system call: ${whole.slice(0, 200)}`);
-  }
-  const { name = "", args = "" } = shape;
-  const result = Number(shape["result"]);
-  return result < 0 ? null : readCall(name, args, result, at);
+  const shape = /^(?<name>\w+)\((?<args>.*)\)\s+= (?<result>-?\d+|\?)/s.exec(whole)?.groups;
+  if (shape === undefined) throw new Error(`not a system call: ${whole.slice(0, 200)}`);
+  const { name = "", args = "", result } = shape;
+  if (result === "?") return readCall(name, args, Number.NaN, { ...at, exit: Number.POSITIVE_INFINITY });
+  return Number(result) < 0 ? null : readCall(name, args, Number(result), at);
 }
 
+/** `result` is not a number where the call did not return. */
 function readCall(name: string, args: string, result: number, at: CallCommon): SystemCall | null {
   const match = (pattern: RegExp): string[] => {
     const found = pattern.exec(args);
     if (found === null) throw new Error(`${name} with arguments of an unknown shape: ${args.slice(0, 200)}`);
     return found.slice(1).map((part) => part ?? "");
   };
+  const write = (
+    descriptor: string | undefined,
+    file: string,
+    data: Buffer,
+    offset: string | undefined,
+  ): SystemCall => ({
+    ...at,
+    kind: "write",
+    path: pathOf(file),
+    descriptor: Number(descriptor),
+    offset: offset === undefined ? null : Number(offset),
+    data: Number.isNaN(result) ? data : data.subarray(0, result),
+    found: null,
+  });
   switch (name) {
     case "openat": {
       const [from = "", name = "", flags = ""] = match(patterns.openat);
       const opened = path.resolve(pathOf(from), pathOf(name));
       return { ...at, kind: "open", path: opened, descriptor: result, flags: new Set(flags.split("|")) };
     }
-    case "write": {
-      const [descriptor, file = "", data = ""] = match(patterns.write);
-      return {
-        ...at,
-        kind: "write",
-        path: pathOf(file),
-        descriptor: Number(descriptor),
-        offset: null,
-        data: bytesOf(data).subarray(0, result),
-      };
-    }
+    case "write":
     case "pwrite64": {
-      const [descriptor, file = "", data = "", offset] = match(patterns.pwrite64);
-      return {
-        ...at,
-        kind: "write",
-        path: pathOf(file),
-        descriptor: Number(descriptor),
-        offset: Number(offset),
-        data: bytesOf(data).subarray(0, result),
-      };
+      const [descriptor, file = "", data = "", offset] = match(patterns[name]);
+      return write(descriptor, file, bytesOf(data), offset);
     }
     case "writev":
     case "pwritev": {
       const [descriptor, file = "", vectors = "", offset] = match(patterns[name]);
       const parts = [...vectors.matchAll(/iov_base="((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex]) => bytesOf(hex ?? ""));
-      const data = Buffer.concat(parts).subarray(0, result);
-      return {
-        ...at,
-        kind: "write",
-        path: pathOf(file),
-        descriptor: Number(descriptor),
-        offset: offset === undefined ? null : Number(offset),
-        data,
-      };
+      return write(descriptor, file, Buffer.concat(parts), offset);
     }
     case "fsync":
     case "fdatasync":

@@ -1,0 +1,102 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { RecordedDisk } from "./recorded-disk.ts";
+import type { Fate } from "./recorded-disk.ts";
+import { parseTrace } from "./system-calls.ts";
+import { settleUnreturned } from "./unreturned-calls.ts";
+
+const home = mkdtempSync(path.join(tmpdir(), "headroom-recorded-"));
+const targets: string[] = [];
+
+afterEach(() => {
+  for (const target of targets.splice(0)) rmSync(target, { recursive: true });
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(home, { recursive: true });
+});
+
+const hex = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+const wal = path.join(home, "wal");
+const made = [
+  `7 openat(AT_FDCWD<${hex("/")}>, "${hex(wal)}", O_RDWR|O_CREAT|O_CLOEXEC, 0644) = 3<${hex(wal)}>`,
+  `7 fsync(4<${hex(home)}>) = 0`,
+  `7 pwrite64(3<${hex(wal)}>, "${hex("one.")}", 4, 0) = 4`,
+];
+const writesTwo = `7 pwrite64(3<${hex(wal)}>, "${hex("two.")}", 4, 4`;
+const nextLife = [
+  `8 fsync(3<${hex(wal)}>) = 0`,
+  `8 pwrite64(3<${hex(wal)}>, "${hex("three.")}", 6, 8) = 6`,
+  `8 fdatasync(3<${hex(wal)}>) = 0`,
+];
+const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
+const losesNothing: Fate = { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
+
+/** What a power cut right after line `at` leaves of two lives, when the first one's kill left `left` in the file. */
+function afterCut(killed: readonly string[], left: string, at: number, fate = losesAll): string {
+  writeFileSync(wal, left);
+  const first = [...made, ...killed, "7 +++ killed by SIGKILL +++"];
+  const calls = settleUnreturned(parseTrace(first.join("\n"), [home]), home, first.length);
+  const second = parseTrace(nextLife.join("\n"), [home]).map((call) => ({
+    ...call,
+    enter: call.enter + first.length + 1,
+    exit: call.exit + first.length + 1,
+  }));
+  const target = mkdtempSync(path.join(tmpdir(), "headroom-rebuilt-"));
+  targets.push(target);
+  new RecordedDisk(home, [...calls, ...second]).rebuild(at, fate, target);
+  return readFileSync(path.join(target, "wal"), "utf8");
+}
+
+const kills = {
+  "an answer nobody saw": [`${writesTwo}) = ?`],
+  "no answer": [`${writesTwo} <unfinished ...>`],
+  "an answer nobody saw, later": [
+    `${writesTwo} <unfinished ...>`,
+    "9 fsync(5</>) = 0",
+    "7 <... pwrite64 resumed>) = ?",
+  ],
+};
+
+it.each(Object.entries(kills))(
+  "a write in which its process was killed (%s) is synced by the next life if it happened",
+  (_, killed) => {
+    expect(afterCut(killed, "one.two.", 100)).toBe("one.two.three.");
+    const beforeTheSync = made.length + killed.length;
+    expect(afterCut(killed, "one.two.", beforeTheSync)).toBe("");
+    expect(afterCut(killed, "one.two.", beforeTheSync, losesNothing)).toBe("one.two.");
+  },
+);
+
+it.each(Object.entries(kills))(
+  "of a write in which its process was killed (%s) there is no more than was found",
+  (_, killed) => {
+    expect(afterCut(killed, "one.", 100)).toBe("one.\0\0\0\0three.");
+    expect(afterCut(killed, "one.tw", 100)).toBe("one.tw\0\0three.");
+  },
+);
+
+it("names that a killed call may have made, moved or removed are as they were found", () => {
+  const file = (name: string): string => hex(path.join(home, name));
+  const trace = [
+    ...["old", "gone", "kept", "same"].map(
+      (name, index) =>
+        `7 openat(AT_FDCWD<${hex("/")}>, "${file(name)}", O_WRONLY|O_CREAT, 0644) = ${index + 3}<${file(name)}>`,
+    ),
+    `7 rename("${file("old")}", "${file("new")}") = ?`,
+    `8 unlink("${file("gone")}") = ?`,
+    `9 unlink("${file("kept")}") = ?`,
+    `10 mkdir("${file("made")}", 0755) = ?`,
+    `11 mkdir("${file("unmade")}", 0755) = ?`,
+    `12 rename("${file("same")}", "${file("other")}") = ?`,
+  ];
+  for (const name of ["new", "kept", "same"]) writeFileSync(path.join(home, name), "");
+  mkdirSync(path.join(home, "made"));
+  const calls = settleUnreturned(parseTrace(trace.join("\n"), [home]), home, trace.length);
+  expect(calls.slice(4).map(({ kind, path: name }) => [kind, path.basename(name)])).toEqual([
+    ["rename", "old"],
+    ["unlink", "gone"],
+    ["mkdir", "made"],
+  ]);
+});

@@ -1,0 +1,45 @@
+/**
+ * A kill ends threads inside system calls, and the trace does not tell whether those happened. What the processes left
+ * does, and the next life builds on it: so it is asked once all have ended.
+ */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import type { SystemCall } from "./system-calls.ts";
+
+/**
+ * The calls with those that never returned settled by what is under `root` now: left out, or ended by line `end`. A
+ * write's place in its file is not known here: it takes along what the file holds.
+ */
+export function settleUnreturned(calls: readonly SystemCall[], root: string, end: number): SystemCall[] {
+  return calls.flatMap((call) => {
+    if (Number.isFinite(call.exit)) return [call];
+    if (!call.path.startsWith(`${root}/`) || !mayHaveHappened(call)) return [];
+    const settled = { ...call, exit: end };
+    return [settled.kind === "write" ? { ...settled, found: readFileSync(settled.path) } : settled];
+  });
+}
+
+function mayHaveHappened(call: SystemCall): boolean {
+  switch (call.kind) {
+    case "sync":
+      return false;
+    case "write":
+      return existsSync(call.path) && statSync(call.path).isFile();
+    case "open":
+      return call.flags.has("O_CREAT") && existsSync(call.path) && (!call.flags.has("O_TRUNC") || isEmpty(call.path));
+    case "truncate":
+      return existsSync(call.path) && statSync(call.path).size === call.length;
+    case "mkdir":
+    case "special":
+      return existsSync(call.path);
+    case "link":
+      return existsSync(call.to);
+    case "unlink":
+      return !existsSync(call.path);
+    case "rename":
+      return existsSync(call.to) && !existsSync(call.path);
+    default:
+      return call satisfies never;
+  }
+}
+
+const isEmpty = (file: string): boolean => statSync(file).size === 0;
