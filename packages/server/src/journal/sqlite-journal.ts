@@ -27,7 +27,7 @@ import type { Restored } from "./restore.ts";
 import { prepareSchema } from "./schema.ts";
 import { syncPath, writeSnapshotFile } from "./snapshot-file.ts";
 import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
-import { ThreadCalls } from "./thread-calls.ts";
+import { ThreadCalls } from "../threads/thread-calls.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
 export interface OpenedJournal extends Restored {

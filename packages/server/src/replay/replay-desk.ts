@@ -1,7 +1,8 @@
 /** Replays that run or have run, each in a thread of its own. Nothing of them is recorded: a restart forgets them. */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { refuse } from "@headroom/protocol";
 import type { Replay } from "@headroom/protocol";
+import { startThread } from "../threads/start-thread.ts";
 import type { ReplayData, ReplayMessage, ReplayRequest } from "./replay-messages.ts";
 
 /** Each takes a core, and the memory of a week's inputs. */
@@ -33,7 +34,7 @@ export class ReplayDesk {
       throw refuse("tooManyReplays", `${RUNNING_MAX} replays are running; cancel one, or wait until it is done.`);
     const id = `replay-${++this.#count}`;
     const data: ReplayData = { ...request, directory: this.#directory };
-    const worker = new Worker(new URL("./replay-thread.ts", import.meta.url), { workerData: data });
+    const worker = startThread(new URL("./replay-thread.ts", import.meta.url), data);
     const item: Item = { worker, state: { phase: "running", progress: 0 } };
     this.#items.set(id, item);
     this.#forgetOld();

@@ -4,6 +4,7 @@
  * system calls shows what had been acknowledged at any instant.
  */
 import { openSync, writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 import { presets } from "@headroom/engine";
 import { createLocalExecutor } from "@headroom/executors";
@@ -94,6 +95,8 @@ async function run(): Promise<void> {
     snapshots: { everyEvents: 150, pauseMinMs: 0 },
     digestEveryEvents: 40,
   });
+  // Nobody lives to the end here, where this would happen by itself: the next life starts sooner.
+  flushCompileCache();
   say({ kind: "ready", sequence: driver.status().sequence });
   await register(driver, executor);
   void tellEnds(driver);

@@ -111,7 +111,8 @@ export class ControlPlaneProcess {
       script,
       JSON.stringify({ ...options, eventsFrom: ledger.endedSequence + 1 }),
     ];
-    const env = { PATH: process.env["PATH"] ?? "", UV_USE_IO_URING: "0" };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, UV_USE_IO_URING: "0" };
     this.child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"], env });
     this.child.stdin?.on("error", () => undefined);
     let killing: string | null = null;

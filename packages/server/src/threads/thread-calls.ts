@@ -2,7 +2,8 @@
  * A worker thread that answers requests in the order in which they were sent. The thread that asks keeps what it is
  * owed; when the thread ends unasked, everything owed is rejected.
  */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "./start-thread.ts";
 
 interface Owed<Answer> {
   resolve(answer: Answer): void;
@@ -16,7 +17,7 @@ export class ThreadCalls<Request, Answer> {
   #failure: Error | null = null;
 
   constructor(url: URL, data: unknown) {
-    this.#worker = new Worker(url, { workerData: data });
+    this.#worker = startThread(url, data);
     this.#worker.on("message", (answer: Answer) => this.#owed.shift()?.resolve(answer));
     this.#worker.on("error", (error) => {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
