@@ -27,7 +27,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       if (event.version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, event.team.name);
       recountAccounts(world);
       recountPastUse(world);
-      refreshTeams(world);
+      refreshTeams(world, before !== undefined && before.parent !== event.team.parent);
       return;
     }
     case "teamRemoved":
@@ -36,7 +36,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       state.accounts.delete(event.team);
       forgetPastUse(world, event.team);
       recountAccounts(world);
-      refreshTeams(world);
+      refreshTeams(world, false);
       return;
     case "policySet":
       state.policy = event.policy;
@@ -79,13 +79,16 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
   }
 }
 
-/** What is held counts for the teams as they are defined now; work is filed by user from the first limit for users on. */
-function refreshTeams(world: World): void {
+/**
+ * What is held counts for the teams as they are defined now; work is filed by user from the first limit for users on. Otherwise only
+ * a team that moves changes what users hold anywhere: what is booked tentatively while amounts of teams are tried stays booked.
+ */
+function refreshTeams(world: World, isMoved: boolean): void {
   const { teamUse, queue, rules } = world;
   const wasKept = teamUse.users.isKept;
   teamUse.refresh();
   teamUse.limitEpoch++;
-  if (wasKept || teamUse.users.isKept) recountUsers(world);
+  if (wasKept !== teamUse.users.isKept || (isMoved && wasKept)) recountUsers(world);
   if (wasKept !== teamUse.users.isKept) queue.reorder(rules);
 }
 

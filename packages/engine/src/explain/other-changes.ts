@@ -1,26 +1,18 @@
 /** Changes that others make, or that time brings: for each kind the values to try, the smallest change first, and what they are. */
 import type { Input } from "../inputs.ts";
-import type { TeamName } from "../model/ids.ts";
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
-import { ALL_ACCELERATORS } from "../model/team.ts";
-import type { Team } from "../model/team.ts";
 import type { Attempt } from "../model/workload.ts";
 import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { emptyNodeWorkers } from "../schedule/place-on-type.ts";
 import { matches } from "../schedule/place-wishes.ts";
 import { dataPlaces } from "../schedule/data-places.ts";
-import { amountAsked, quotaReached } from "../schedule/request.ts";
 import { workloadOf } from "../state/entities.ts";
-import { invariant } from "../state/invariant.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../state/team-node.ts";
-import type { TeamNode } from "../state/team-node.ts";
 import type { World } from "../state/world.ts";
 import type { Change } from "./change.ts";
 import type { OtherHope } from "./other-hope.ts";
 import { isAlike, nodeLike } from "./node-like.ts";
-import { trialCommand } from "./trials.ts";
 import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
 
@@ -51,41 +43,6 @@ export interface OtherLine {
   /** The first value beyond one that brings so many accelerators more; absent: values bring none, or cannot be told apart by them. */
   beyond?(index: number, missing: number): number;
 }
-
-/** Amounts of a team, larger and larger. */
-function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
-  const inputs = (change: OtherChange): readonly Input[] =>
-    change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];
-  const before = [asDefined(world.state.teams.get(name) as Team)];
-  return {
-    values,
-    inputs,
-    before,
-    firstHope: (hope) => {
-      try {
-        return hope.underTeam(values, inputs);
-      } finally {
-        hope.takeIn(before);
-      }
-    },
-  };
-}
-
-function withTeam({ state }: World, change: OtherChange & { readonly kind: "largerGuarantee" | "largerLimit" }): Input {
-  const team = state.teams.get(change.team);
-  invariant(team !== undefined, `no team ${change.team}`);
-  const amount = { [change.resource]: change.to };
-  const larger: Team =
-    change.kind === "largerGuarantee"
-      ? { ...team, guarantee: { ...team.guarantee, ...amount } }
-      : change.user === undefined
-        ? { ...team, limit: { ...team.limit, ...amount } }
-        : { ...team, userLimit: { ...team.userLimit, ...amount } };
-  return asDefined(larger);
-}
-
-const asDefined = (team: Team): Input =>
-  trialCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });
 
 const exitOf = ({ id, workers }: Attempt): Input => ({
   kind: "attemptExited",
@@ -143,94 +100,6 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
       return next;
     },
   };
-}
-
-/** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that it needs. */
-export function largerLimits(world: World, found: PlacementClass): readonly OtherLine[] {
-  const reached = new Map<string, OtherLine>();
-  for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
-    const amount = amountAsked(world, found, type);
-    const limit = world.teamUse.limitReached(found, amount);
-    if (limit === null) continue;
-    const { team, resource, limit: from, used, user } = limit;
-    const unit = unitOf(resource);
-    const most = used + neededOf(world, found, resource);
-    const at = (index: number): OtherChange => ({
-      kind: "largerLimit",
-      team,
-      resource,
-      from,
-      to: Math.min(most, from + (index + 1) * unit),
-      ...(user === undefined ? {} : { user }),
-    });
-    const values = growing(Math.ceil((most - from) / unit), at);
-    reached.set(`${team} ${resource}`, teamLine(world, values, team));
-  }
-  return [...reached.values()];
-}
-
-/** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
-export function largerGuarantees(world: World, found: PlacementClass): readonly OtherLine[] {
-  const { rules, teamUse } = world;
-  const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "refill");
-  const isGuarded = world.capacity
-    .acceptable(found.acceleratorTypes)
-    .some(({ type }) => quotaReached(world, found, type) !== null);
-  if (!isReclaiming && !isGuarded) return [];
-  const lines: OtherLine[] = [];
-  for (let node: TeamNode | null = teamUse.node(found.team); node !== null; node = node.parent)
-    for (const resource of guaranteedResources(world, node, found))
-      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource }), node.name));
-  return lines;
-}
-
-/** The resources of the request of which the team states a guarantee; accelerators of any type where it states none. */
-function guaranteedResources(
-  { capacity }: World,
-  { team }: TeamNode,
-  { gang, acceleratorTypes }: PlacementClass,
-): readonly string[] {
-  const asked = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
-  const stated = Object.keys(team.guarantee ?? {}).filter(
-    (resource) => asked.has(resource) || resource === ALL_ACCELERATORS,
-  );
-  return stated.length > 0 || gang.accelerators === 0 ? stated : [ALL_ACCELERATORS];
-}
-
-interface Guarantee {
-  readonly node: TeamNode;
-  readonly found: PlacementClass;
-  readonly resource: string;
-}
-
-function guaranteeUp(world: World, { node, found, resource }: Guarantee): Values<OtherChange> {
-  const position = world.teamUse.position(resource);
-  const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
-  const from = node.team.guarantee?.[resource] ?? null;
-  const most = Math.ceil(used + neededOf(world, found, resource));
-  const least = Math.floor(from ?? 0);
-  const at = (index: number): OtherChange => ({
-    kind: "largerGuarantee",
-    team: node.name,
-    resource,
-    from,
-    to: least + index + 1,
-  });
-  return growing(most - least, at);
-}
-
-/** Cores by the whole one, memory by the GiB, accelerators one by one. */
-function unitOf(resource: string): number {
-  if (resource === "cores") return 1000;
-  return resource === "memory" ? 1024 : 1;
-}
-
-/** What the request asks of a resource, in the unit in which teams state it. */
-function neededOf(world: World, found: PlacementClass, resource: string): number {
-  const amount = amountAsked(world, found, "");
-  const position = world.teamUse.position(resource);
-  if (position === CORES_AT) return amount.coresMilli;
-  return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;
 }
 
 /** So many kinds of nodes of a type are told apart; of more it is the one beside which most is free. */

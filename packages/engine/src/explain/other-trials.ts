@@ -6,9 +6,10 @@ import { worldOf } from "../engine.ts";
 import type { Input } from "../inputs.ts";
 import type { Change, StartingChange } from "./change.ts";
 import { admittedData, fewerSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
-import { afterEnds, largerGuarantees, largerLimits, moreNodes } from "./other-changes.ts";
+import { afterEnds, moreNodes } from "./other-changes.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import { smallestOf } from "./smallest-of.ts";
+import { largerGuarantees, largerLimits } from "./team-amounts.ts";
 import type { Outcome, Question, Stage } from "./trials.ts";
 
 /** A line, and its first value that is not ruled out. */

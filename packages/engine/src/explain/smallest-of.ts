@@ -44,8 +44,13 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
     const index = Math.min(count - 1, Math.max(failed + step, hoped));
     const { found, missing } = tried(index);
     if (found !== null) return between({ failed, index, found }, (each) => tried(each).found);
-    if (isMonotone && index === first && index < count - 1 && tried(count - 1).found === null) return null;
     failed = index;
+    if (isMonotone && index === first && index < count - 1) {
+      const near = Math.min(count, values.alone ?? count) - 1;
+      const isNear = near > index && tried(near).found !== null;
+      if (!isNear && (near === count - 1 || tried(count - 1).found === null)) return null;
+      if (!isNear) failed = Math.max(index, near);
+    }
     if (failed + 1 >= TRIED_ONE_BY_ONE) {
       step *= STEPS_GROW;
       hoped = looks.beyond(index, missing);

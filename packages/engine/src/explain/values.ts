@@ -6,6 +6,8 @@ export interface Values<Of> {
    * tried, and none is where a larger one gives no hope.
    */
   readonly isMonotone: boolean;
+  /** So many would do if nobody were ahead; absent: that is not known to matter. */
+  readonly alone?: number;
   /** So many from the first on that is not ruled out are worth trying. */
   readonly reach: number;
   at(index: number): Of;
@@ -25,6 +27,12 @@ export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of
   isMonotone: true,
   reach: Math.max(0, count),
   at,
+});
+
+/** The same where the first so many would do for the request alone, and the others are for who is ahead of it as well. */
+export const growingForAll = <Of>(count: number, alone: number, at: (index: number) => Of): Values<Of> => ({
+  ...growing(count, at),
+  alone,
 });
 
 /** Every set of some of these, those of fewer first. */

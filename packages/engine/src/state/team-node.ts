@@ -35,6 +35,12 @@ export interface TeamNode {
   guaranteed: readonly number[];
 }
 
+/** Whether the team is this one, or anywhere below it. */
+export function isUnder(team: TeamNode, above: TeamNode): boolean {
+  for (let at: TeamNode | null = team; at !== null; at = at.parent) if (at === above) return true;
+  return false;
+}
+
 /** Resources by which teams are compared, whatever they state. */
 export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
 

@@ -11,7 +11,7 @@ import type { Rules } from "../policy/rules.ts";
 import { InvariantError } from "./invariant.ts";
 import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
-import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT } from "./team-node.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, isUnder, MEMORY_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
@@ -202,13 +202,8 @@ export class TeamUse {
 
   #without(node: TeamNode, all: readonly number[], freed: readonly Freed[]): readonly number[] {
     const used = [...all];
-    for (const { team, amount } of freed) if (this.#isBelow(this.node(team), node)) addAmount(used, amount, -1);
+    for (const { team, amount } of freed) if (isUnder(this.node(team), node)) addAmount(used, amount, -1);
     return used;
-  }
-
-  #isBelow(team: TeamNode, above: TeamNode): boolean {
-    for (let at: TeamNode | null = team; at !== null; at = at.parent) if (at === above) return true;
-    return false;
   }
 
   /** The first guarantee, from the team up, that this much more work that cannot be preempted would pass. */

@@ -88,6 +88,10 @@ function teamsOf(dice: Dice, { guarantees = 3, limits = 6, ...of }: Situation): 
   ];
 }
 
+/** One team in six limits what any one user may hold: there is only one. */
+const withUserLimit = (dice: Dice, of: Team): Team =>
+  dice.roll(6) === 0 ? { ...of, userLimit: { accelerators: dice.between(1, 6), cores: 40_000 } } : of;
+
 /** Work of the kind that fills a fleet. */
 function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): WorkloadSpec {
   const { gang, ...changes } = fill?.(dice) ?? {};
@@ -130,11 +134,13 @@ export function pendingCase(seed: number): PendingCase | null {
   const nodes = nodesOf(dice);
   const pools = situation.pools?.(dice) ?? {};
   const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
+  // Drawn apart, so that everything else is as it is without.
+  const userDice = new Dice(seed * 7919);
   life.receive(
     applied({
       sites: [site],
       pools: ["H100", "A100"].map((type) => poolOf(type, pools[type])),
-      teams: teamsOf(dice, situation),
+      teams: teamsOf(dice, situation).map((each) => (situation.limits === 0 ? each : withUserLimit(userDice, each))),
       calendar: situation.calendar?.(dice) ?? [],
     }),
     command({ kind: "setPolicy", policy: policyOf(dice, situation.policies) }),

@@ -118,6 +118,25 @@ function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
   return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
 }
 
+const AMOUNTS_MAX = 40;
+
+/** Limits and guarantees that are stated, larger and larger: for all who could be ahead as well. */
+const largerAmounts = (of: Team): readonly Change[] => {
+  const { name, limit, guarantee, userLimit } = of;
+  const isOfAccelerators = (resource: string): boolean => resource !== "cores" && resource !== "memory";
+  const grown = (amounts: Team["limit"]): readonly { resource: string; from: number; to: number }[] =>
+    Object.entries(amounts)
+      .filter(([resource]) => isOfAccelerators(resource))
+      .flatMap(([resource, from]) =>
+        [1, 2, 3, 4, 5, 6, 8, 12, 20, AMOUNTS_MAX].map((more) => ({ resource, from, to: Math.floor(from) + more })),
+      );
+  return [
+    ...grown(limit).map((each): Change => ({ kind: "largerLimit", team: name, ...each })),
+    ...grown(userLimit ?? {}).map((each): Change => ({ kind: "largerLimit", team: name, user: "ann", ...each })),
+    ...grown(guarantee ?? {}).map((each): Change => ({ kind: "largerGuarantee", team: name, ...each })),
+  ];
+};
+
 const isUsedUp =
   ({ accounts }: Engine["state"]) =>
   ({ name }: Team): boolean =>
@@ -167,6 +186,7 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
   const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
   if (spec.offPeak !== undefined)
     changes.push({ kind: "dropOffPeak", conditions: Object.keys(conditions) as OffPeakCondition[] });
+  changes.push(...lineOf(state, spec.team).flatMap(largerAmounts));
   const budgets = lineOf(state, spec.team).filter(isUsedUp(state)).flatMap(manyTimes);
   if (budgets.length > 0) changes.push({ kind: "largerBudget", budgets });
   for (const nodes of setsOf(drainedOf(state))) changes.push({ kind: "resumeNodes", nodes });
