@@ -195,7 +195,7 @@ export type AttemptEvent =
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
-      /** How the team for which it is stands, without the place and with it; journals from before this was recorded do not say. */
+      /** How the team for which it is stands, without the place and with it, by itself; journals from before this was recorded do not say. */
       readonly beneficiary?: TeamStanding;
       /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
       readonly pairsGathered?: number;
@@ -215,7 +215,7 @@ export interface TeamStanding {
   readonly shareAfterMilli: number;
 }
 
-/** What a plan takes from one attempt, and how its team stood, as parts of its claim in thousandths. */
+/** What a plan takes from one attempt, and how its team stood without that and with it, by itself, as parts of its claim in thousandths. */
 export interface PlannedVictim {
   readonly attemptId: AttemptId;
   /** Workers that it keeps; 0: it is evicted whole. */

@@ -120,34 +120,42 @@ interface Drop {
   readonly after: Share;
 }
 
-/** How the team of each victim stands without it and with it, after those of the same team before it in the plan. */
-function dropsOf(victims: readonly PlannedVictim[]): Drop[] {
-  const reached = new Map<string, Share>();
-  return victims.map((victim) => {
-    const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
-    const known = reached.get(team);
-    const before = known ?? { milli: teamShareBeforeMilli, isSum: false };
-    const lostMilli = teamShareBeforeMilli - teamShareAfterMilli;
-    const after =
-      lostMilli === 0 ? before : { milli: Math.max(0, before.milli - lostMilli), isSum: known !== undefined };
-    reached.set(team, after);
-    return { victim, before, after };
-  });
+/** Where teams have got to after those of a plan before. */
+type Reached = Map<string, Share>;
+
+/** A team goes on from where it has got to by as much as was recorded of one alone. */
+function stepOf(reached: Reached, team: string, [fromMilli, toMilli]: readonly [number, number]): Omit<Drop, "victim"> {
+  const known = reached.get(team);
+  const before = known ?? { milli: fromMilli, isSum: false };
+  const after =
+    fromMilli === toMilli
+      ? before
+      : { milli: Math.max(0, before.milli + toMilli - fromMilli), isSum: known !== undefined };
+  reached.set(team, after);
+  return { before, after };
 }
+
+/** How the team of each victim stands without it and with it, after those of the same team before it in the plan. */
+const dropsOf = (victims: readonly PlannedVictim[], reached: Reached): Drop[] =>
+  victims.map((victim) => {
+    const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
+    return { victim, ...stepOf(reached, team, [teamShareBeforeMilli, teamShareAfterMilli]) };
+  });
 
 /** Each team once, last the one for which it is. */
 function standingsSentence(victims: readonly PlannedVictim[], beneficiary: Planned["beneficiary"]): string {
-  const teams = new Map<string, Drop>();
-  for (const drop of dropsOf(victims)) {
-    const { team } = drop.victim;
-    teams.set(team, { ...drop, before: teams.get(team)?.before ?? drop.before });
-  }
-  const parts = [...teams].map(([team, { before, after }]) => standingText(team, before.milli, aboutText(after)));
-  if (beneficiary !== undefined && !teams.has(beneficiary.team)) {
+  const reached: Reached = new Map();
+  const beforeOf = new Map<string, Share>();
+  for (const { victim, before } of dropsOf(victims, reached))
+    if (!beforeOf.has(victim.team)) beforeOf.set(victim.team, before);
+  if (beneficiary !== undefined) {
     const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
-    parts.push(standingText(team, shareBeforeMilli, shareText(shareAfterMilli)));
+    const { before } = stepOf(reached, team, [shareBeforeMilli, shareAfterMilli]);
+    if (!beforeOf.has(team)) beforeOf.set(team, before);
   }
-  return parts.join(" ");
+  const part = ([team, { milli }]: [string, Share]): string =>
+    standingText(team, milli, aboutText(reached.get(team) as Share));
+  return [...beforeOf].map(part).join(" ");
 }
 
 const aboutText = ({ milli, isSum }: Share): string => `${isSum ? "about " : ""}${shareText(milli)}`;
@@ -173,7 +181,8 @@ export interface Standing {
  * from each other: the last one ends where the sentence says that the team ends.
  */
 export function standingsOf({ workloadId, reason, victims, beneficiary }: EvictionPlan): Standing[] {
-  const gives = dropsOf(victims).map(
+  const reached: Reached = new Map();
+  const gives = dropsOf(victims, reached).map(
     ({ victim: { attemptId, team, keeps, right, moves }, before, after }): Standing => ({
       side: "gives",
       team,
@@ -188,9 +197,9 @@ export function standingsOf({ workloadId, reason, victims, beneficiary }: Evicti
   );
   if (beneficiary === undefined) return gives;
   const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
-  const before = claimText({ milli: shareBeforeMilli, isSum: false });
-  const after = claimText({ milli: shareAfterMilli, isSum: false });
-  return [...gives, { side: "gets", team, who: workloadId, right: planRights[reason], before, after }];
+  const { before, after } = stepOf(reached, team, [shareBeforeMilli, shareAfterMilli]);
+  const gets = { side: "gets", team, who: workloadId, right: planRights[reason] } as const;
+  return [...gives, { ...gets, before: claimText(before), after: claimText(after) }];
 }
 
 const claimText = (share: Share): string => (share.milli > SHARE_SHOWN_MILLI_MAX ? "no claim" : aboutText(share));

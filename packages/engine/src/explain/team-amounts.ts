@@ -161,4 +161,3 @@ function withTeam({ state }: World, change: OtherChange & { readonly kind: "larg
 
 const asDefined = (team: Team): Input =>
   trialCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });
-
