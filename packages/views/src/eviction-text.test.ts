@@ -5,9 +5,6 @@ import { planSentence, standingsOf, victimSentence } from "./eviction-text.ts";
 type Planned = Parameters<typeof planSentence>[0];
 
 const plan = (of: Pick<Planned, "victims" | "beneficiary">): Planned => ({
-  kind: "evictionPlanned",
-  version: 1,
-  atMs: 0,
   workloadId: workloadId("w9"),
   task: 0,
   reason: "preempted",

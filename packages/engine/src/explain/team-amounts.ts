@@ -56,17 +56,24 @@ export function largerGuarantees(world: World, found: PlacementClass): readonly 
   return lines;
 }
 
-/** The resources of the request of which the team states a guarantee; accelerators of any type where it states none. */
+/**
+ * The resources of the request of which the team states a guarantee, and, where teams borrow, the types that any team states, for
+ * each of them is borrowed by itself; accelerators of any type where there is none of these.
+ */
 function guaranteedResources(
-  { capacity }: World,
+  { capacity, teamUse }: World,
   { team }: TeamNode,
   { gang, acceleratorTypes }: PlacementClass,
 ): readonly string[] {
-  const asked = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
-  const stated = Object.keys(team.guarantee ?? {}).filter(
-    (resource) => asked.has(resource) || resource === ALL_ACCELERATORS,
+  const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
+  const borrowed = (gang.accelerators === 0 ? [] : asked).filter(
+    (type) => teamUse.quota?.positions.includes(teamUse.position(type)) === true,
   );
-  return stated.length > 0 || gang.accelerators === 0 ? stated : [ALL_ACCELERATORS];
+  const stated = Object.keys(team.guarantee ?? {}).filter(
+    (resource) => asked.includes(resource) || resource === ALL_ACCELERATORS,
+  );
+  const resources = [...new Set([...stated, ...borrowed])];
+  return resources.length > 0 || gang.accelerators === 0 ? resources : [ALL_ACCELERATORS];
 }
 
 interface Guarantee {

@@ -1,0 +1,81 @@
+/** How much larger an amount of a team would have to be, with others of the team waiting ahead and work that could leave beside. */
+import { describe, expect, it } from "vitest";
+import { presets, rulesOf, smallestChanges, workloadId } from "../../src/index.ts";
+import type { Change, Policy, Team } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+
+const byDefault = presets.get("default") as Policy;
+const borrowing: Policy = {
+  ...byDefault,
+  name: "borrowing",
+  teams: { ...rulesOf(byDefault).teams, overGuarantee: "borrow" },
+};
+
+type Work = Parameters<typeof spec>[1];
+const accelerators = (count: number): Work => ({ gang: { workers: 1, accelerators: count, coresMilli: 0 } });
+
+/** One node of eight accelerators; work of team `t` is `w1`, `w2`, … in order. */
+function fleet(changes: Partial<Team>, work: readonly Work[], policy = byDefault): Drive {
+  const drive = new Drive();
+  drive.receive(
+    command({ kind: "setPolicy", policy }),
+    applied({ sites: [site], pools: [pool("H100")], teams: [{ ...team("t"), ...changes }, team("other")] }),
+    { kind: "nodeSeen", node: node("n0", "H100", { acceleratorCount: 8, coresMilli: 8000 }) },
+    ...work.map((each, index) =>
+      command({ kind: "submitWorkload", spec: spec(`each-${index}`, { team: "t", ...each }) }),
+    ),
+  );
+  return drive;
+}
+
+const changesFor = ({ engine }: Drive, id: string): readonly Change[] =>
+  smallestChanges(engine, workloadId(id)).map(({ change }) => change);
+
+const changeOf = (drive: Drive, id: string, kind: Change["kind"]): Change | undefined =>
+  changesFor(drive, id).find((change) => change.kind === kind);
+
+const waitingLine = [accelerators(2), accelerators(1), accelerators(2), accelerators(3)];
+
+describe("a larger amount of a team", () => {
+  it("is a limit for all who are ahead as well", () => {
+    const drive = fleet({ limit: { H100: 2 } }, waitingLine);
+    const limit = { kind: "largerLimit", team: "t", resource: "H100", from: 2 };
+    expect(changeOf(drive, "w2", "largerLimit")).toEqual({ ...limit, to: 3 });
+    expect(changeOf(drive, "w3", "largerLimit")).toEqual({ ...limit, to: 5 });
+    expect(changeOf(drive, "w4", "largerLimit")).toEqual({ ...limit, to: 8 });
+  });
+
+  it("is a limit for a user for all of that user's who are ahead", () => {
+    const drive = fleet({ userLimit: { H100: 2 } }, waitingLine);
+    const limit = { kind: "largerLimit", team: "t", user: "ann", resource: "H100", from: 2 };
+    expect(changeOf(drive, "w4", "largerLimit")).toEqual({ ...limit, to: 8 });
+  });
+
+  it("is a guarantee for all who are ahead, where teams borrow", () => {
+    const drive = fleet({ guarantee: { H100: 2 } }, waitingLine, borrowing);
+    const guarantee = { kind: "largerGuarantee", team: "t", resource: "H100", from: 2 };
+    expect(changeOf(drive, "w4", "largerGuarantee")).toEqual({ ...guarantee, to: 8 });
+  });
+
+  it("is a guarantee of the type that others state, where teams borrow and it states none", () => {
+    const drive = fleet({}, [accelerators(1)], borrowing);
+    expect(changeOf(drive, "w1", "largerGuarantee")).toBeUndefined();
+    const beside = fleet({ guarantee: { H100: 1 } }, [{ ...accelerators(1), team: "other" }], borrowing);
+    expect(changeOf(beside, "w1", "largerGuarantee")).toEqual({
+      kind: "largerGuarantee",
+      team: "other",
+      resource: "H100",
+      from: null,
+      to: 1,
+    });
+  });
+
+  it("leaves the other changes as they are, where a user's work could leave", () => {
+    const held = { ...accelerators(1), preemptible: true, priority: 50 };
+    const drive = fleet({ guarantee: { H100: 4 }, userLimit: { H100: 2, cores: 3000 } }, [held, accelerators(2)]);
+    expect(changesFor(drive, "w2").map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(["largerLimit", "fewerAccelerators", "higherPriority", "afterEnds"]),
+    );
+  });
+});
