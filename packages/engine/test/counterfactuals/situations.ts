@@ -93,7 +93,7 @@ const shortfalls: readonly Situation[] = [
 /** Wishes that what is free does not meet. */
 const wishes: readonly Situation[] = [
   {
-    weight: 17,
+    weight: 18,
     policies: skipping,
     running: 2,
     ...unbounded,
@@ -104,7 +104,7 @@ const wishes: readonly Situation[] = [
     }),
   },
   {
-    weight: 10,
+    weight: 11,
     policies: any,
     running: 3,
     ...unbounded,
@@ -255,7 +255,7 @@ const rights: readonly Situation[] = [
 const times: readonly Situation[] = [
   { weight: 9, policies: any, running: 3, ...unbounded, target: () => ({ hold: true }) },
   {
-    weight: 8,
+    weight: 9,
     policies: any,
     running: 3,
     ...unbounded,
@@ -281,7 +281,7 @@ const times: readonly Situation[] = [
     }),
   },
   {
-    weight: 11,
+    weight: 12,
     policies: any,
     running: 5,
     ...unbounded,

@@ -8,6 +8,7 @@ import type {
   NodeId,
   OffPeakCondition,
   Team,
+  Workload,
   WorkloadSpec,
 } from "../../src/index.ts";
 
@@ -118,24 +119,35 @@ function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
   return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
 }
 
-const AMOUNTS_MAX = 40;
+/** So much more of an amount is tried: up to all that can wait ahead. */
+const MORE = [1, 2, 3, 4, 5, 6, 8, 12, 20, 40];
 
-/** Limits and guarantees that are stated, larger and larger: for all who could be ahead as well. */
-const largerAmounts = (of: Team): readonly Change[] => {
-  const { name, limit, guarantee, userLimit } = of;
-  const isOfAccelerators = (resource: string): boolean => resource !== "cores" && resource !== "memory";
+type State = Engine["state"];
+
+/** Accelerators of a type that work of the team, and of every team below it, has or is promised. */
+function heldUnder(state: State, name: Team["name"], type: string): number {
+  const held = [...state.attempts.values(), ...state.promises.values()].map(
+    ({ workloadId, acceleratorType, workers }) => {
+      const { team, gang } = (state.workloads.get(workloadId) as Workload).spec;
+      const isUnder = lineOf(state, team).some((each) => each.name === name);
+      return isUnder && acceleratorType === type ? workers.length * gang.accelerators : 0;
+    },
+  );
+  return held.reduce((sum, each) => sum + each, 0);
+}
+
+/** Limits that are reached, and guarantees that are stated, larger and larger: for all who could be ahead as well. */
+function largerAmounts(state: State, { team: own, gang }: WorkloadSpec): readonly Change[] {
+  const asked = minWorkersOf(gang) * gang.accelerators;
   const grown = (amounts: Team["limit"]): readonly { resource: string; from: number; to: number }[] =>
-    Object.entries(amounts)
-      .filter(([resource]) => isOfAccelerators(resource))
-      .flatMap(([resource, from]) =>
-        [1, 2, 3, 4, 5, 6, 8, 12, 20, AMOUNTS_MAX].map((more) => ({ resource, from, to: Math.floor(from) + more })),
-      );
-  return [
-    ...grown(limit).map((each): Change => ({ kind: "largerLimit", team: name, ...each })),
-    ...grown(userLimit ?? {}).map((each): Change => ({ kind: "largerLimit", team: name, user: "ann", ...each })),
-    ...grown(guarantee ?? {}).map((each): Change => ({ kind: "largerGuarantee", team: name, ...each })),
-  ];
-};
+    Object.entries(amounts).flatMap(([resource, from]) => MORE.map((more) => ({ resource, from, to: from + more })));
+  return lineOf(state, own).flatMap(({ name: team, limit, guarantee = {} }) => [
+    ...grown(limit)
+      .filter(({ resource, from }) => heldUnder(state, team, resource) + asked > from)
+      .map((each): Change => ({ kind: "largerLimit", team, ...each })),
+    ...grown(guarantee).map((each): Change => ({ kind: "largerGuarantee", team, ...each })),
+  ]);
+}
 
 const isUsedUp =
   ({ accounts }: Engine["state"]) =>
@@ -186,7 +198,7 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
   const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
   if (spec.offPeak !== undefined)
     changes.push({ kind: "dropOffPeak", conditions: Object.keys(conditions) as OffPeakCondition[] });
-  changes.push(...lineOf(state, spec.team).flatMap(largerAmounts));
+  changes.push(...largerAmounts(state, spec));
   const budgets = lineOf(state, spec.team).filter(isUsedUp(state)).flatMap(manyTimes);
   if (budgets.length > 0) changes.push({ kind: "largerBudget", budgets });
   for (const nodes of setsOf(drainedOf(state))) changes.push({ kind: "resumeNodes", nodes });
