@@ -52,7 +52,7 @@ export function largerGuarantees(world: World, found: PlacementClass): readonly 
   const lines: OtherLine[] = [];
   for (let node: TeamNode | null = teamUse.node(found.team); node !== null; node = node.parent)
     for (const resource of guaranteedResources(world, node, found))
-      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource }), node.name));
+      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource, isGuarded }), node.name));
   return lines;
 }
 
@@ -80,14 +80,17 @@ interface Guarantee {
   readonly node: TeamNode;
   readonly found: PlacementClass;
   readonly resource: string;
+  /** Quotas keep it waiting; else a guarantee is a right to ask others to leave, and it is not tried for all who are ahead. */
+  readonly isGuarded: boolean;
 }
 
-function guaranteeUp(world: World, { node, found, resource }: Guarantee): Values<OtherChange> {
+function guaranteeUp(world: World, { node, found, resource, isGuarded }: Guarantee): Values<OtherChange> {
   const position = world.teamUse.position(resource);
   const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
   const from = node.team.guarantee?.[resource] ?? null;
   const alone = Math.ceil(used + neededOf(world, found, resource));
-  const most = Math.max(alone, Math.ceil(used + waitingFor(world, { team: node.name, resource })));
+  const all = isGuarded ? Math.ceil(used + waitingFor(world, { team: node.name, resource })) : alone;
+  const most = Math.max(alone, all);
   const least = Math.floor(from ?? 0);
   const at = (index: number): OtherChange => ({
     kind: "largerGuarantee",

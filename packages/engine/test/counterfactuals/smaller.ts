@@ -124,28 +124,32 @@ const MORE = [1, 2, 3, 4, 5, 6, 8, 12, 20, 40];
 
 type State = Engine["state"];
 
-/** Accelerators of a type that work of the team, and of every team below it, has or is promised. */
+/** Accelerators of a type, or of any, that work of the team, and of every team below it, has or is promised. */
 function heldUnder(state: State, name: Team["name"], type: string): number {
   const held = [...state.attempts.values(), ...state.promises.values()].map(
     ({ workloadId, acceleratorType, workers }) => {
       const { team, gang } = (state.workloads.get(workloadId) as Workload).spec;
       const isUnder = lineOf(state, team).some((each) => each.name === name);
-      return isUnder && acceleratorType === type ? workers.length * gang.accelerators : 0;
+      return isUnder && (type === "accelerators" || acceleratorType === type) ? workers.length * gang.accelerators : 0;
     },
   );
   return held.reduce((sum, each) => sum + each, 0);
 }
 
-/** Limits that are reached, and guarantees that are stated, larger and larger: for all who could be ahead as well. */
+/** Limits that are reached, larger and larger, for all who could be ahead as well; stated guarantees for what it asks itself. */
 function largerAmounts(state: State, { team: own, gang }: WorkloadSpec): readonly Change[] {
   const asked = minWorkersOf(gang) * gang.accelerators;
   const grown = (amounts: Team["limit"]): readonly { resource: string; from: number; to: number }[] =>
     Object.entries(amounts).flatMap(([resource, from]) => MORE.map((more) => ({ resource, from, to: from + more })));
+  const isForIt = (team: Team["name"], { resource, to }: { resource: string; to: number }): boolean =>
+    to <= heldUnder(state, team, resource) + asked;
   return lineOf(state, own).flatMap(({ name: team, limit, guarantee = {} }) => [
     ...grown(limit)
       .filter(({ resource, from }) => heldUnder(state, team, resource) + asked > from)
       .map((each): Change => ({ kind: "largerLimit", team, ...each })),
-    ...grown(guarantee).map((each): Change => ({ kind: "largerGuarantee", team, ...each })),
+    ...grown(guarantee)
+      .filter((each) => isForIt(team, each))
+      .map((each): Change => ({ kind: "largerGuarantee", team, ...each })),
   ]);
 }
 
