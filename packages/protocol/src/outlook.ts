@@ -137,6 +137,7 @@ export const wouldStart = z
           workloadId: z.string(),
           name: z.string(),
           workers: count.meta({ description: "Workers that would be asked to leave." }),
+          keeps: count.meta({ description: "Workers with which it would go on; 0: it would stop." }),
           lostAcceleratorMs: z
             .number()
             .meta({ description: "Work lost: since the last checkpoint, and starting again, times accelerators." }),

@@ -1,4 +1,4 @@
-import { defaultPolicy, nodeId, poolName } from "@headroom/engine";
+import { defaultPolicy, nodeId, poolName, rulesOf, teamName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { estimateView, forecastView, startingChangesView } from "./outlook-view.ts";
 import { beyondPlayed, estimateBounds } from "./outlook-words.ts";
@@ -197,4 +197,26 @@ it("says how many tasks of an array would start", () => {
   };
   expect(sentenceOf(2)).toBe("It would start at once, on n0. That is 2 of its 6 tasks; the others wait.");
   expect(sentenceOf(0)).toBe("It would start at once, on n0. That is all of its 6 tasks.");
+});
+
+it("says that an elastic gang which makes room goes on, and that no work is lost by it", () => {
+  const fleet = SmallFleet.withNodes(2, 4);
+  const { eviction } = rulesOf(defaultPolicy);
+  fleet.command({ kind: "setPolicy", policy: { ...defaultPolicy, eviction: { ...eviction, search: "growing-list" } } });
+  fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
+  fleet.define({ name: "guest", parent: null, limit: {} });
+  const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
+  const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });
+  const [attemptId] = fleet.engine.state.workloads.get(elastic)!.activeAttempts;
+  fleet.receive({ kind: "attemptRunning", attemptId: attemptId! });
+  const { spec } = fleet.engine.state.workloads.get(elastic)!;
+  const own = { ...spec, name: "own", team: teamName("owner"), gang: { ...spec.gang, workers: 1, minWorkers: 1 } };
+  const view = forecastView(fleet.engine, { spec: own, actor: "ann" }, () => []);
+  expect(view).toMatchObject({
+    forecast: {
+      kind: "starts",
+      start: { displaced: [{ workloadId: elastic, workers: 1, keeps: 1, lostAcceleratorMs: 0 }] },
+      sentence: "It would start on n1 after elastic (which goes on with 1 worker) made room, which costs no work.",
+    },
+  });
 });

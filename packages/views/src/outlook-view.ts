@@ -21,7 +21,7 @@ import type {
 } from "@headroom/protocol";
 import { changeSentence } from "./change-text.ts";
 import { estimateSentence } from "./estimate-text.ts";
-import { acceleratorTimeText, grouped } from "./plain-text.ts";
+import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
@@ -139,9 +139,12 @@ function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displace
   const sentence =
     others.length === 0
       ? `It would start at once, ${where}.`
-      : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${acceleratorTimeText(lostMs)} of work.`;
+      : `It would start ${where} after ${nameList(others.map(giverText))} made room, which costs ${lostMs === 0 ? "no work" : `${acceleratorTimeText(lostMs)} of work`}.`;
   return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
 }
+
+const giverText = ({ name, keeps }: { readonly name: string; readonly keeps: number }): string =>
+  keeps === 0 ? name : `${name} (which goes on with ${plural(keeps, "worker")})`;
 
 function nameList(names: readonly string[]): string {
   if (names.length <= 3) return names.join(", ");

@@ -53,7 +53,8 @@ function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, rea
   }
 }
 
-function dependencySentence(
+/** `other`: what it waited for; `undefined`: nothing is known of it here. */
+export function dependencySentence(
   other: EngineWorkload | undefined,
   { workloadId, on }: EndReason & { readonly kind: "dependencyNotMet" },
 ): string {
