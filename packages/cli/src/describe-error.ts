@@ -12,7 +12,6 @@ const advice: Readonly<Record<string, string>> = {
   unauthorized:
     "The token is read from HEADROOM_TOKEN, or with no HEADROOM_URL from the state directory (--home, HEADROOM_HOME).",
   unreachable: "Start it with `npm start` or `headroom up`, or name another with HEADROOM_URL.",
-  workloadActive: "Stop it first (headroom stop NAME), or choose another name.",
 };
 
 export function describeError(error: unknown): { readonly message: string; readonly code: ExitCode } {

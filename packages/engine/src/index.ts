@@ -41,6 +41,7 @@ export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
 export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine.ts";
 export { explain } from "./explain/explain.ts";
+export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./explain/earliest-starts.ts";
 export { nodeLike } from "./explain/node-like.ts";
 export { smallestChanges } from "./explain/smallest-change.ts";
 export { beforeSubmitting } from "./explain/before-submitting.ts";

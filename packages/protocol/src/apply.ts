@@ -60,9 +60,10 @@ export const applyChange = z
   })
   .meta({ id: "ApplyChange" });
 
-export const quotaWarning = z
-  .object({ team: z.string(), message: z.string() })
-  .meta({ id: "QuotaWarning", description: "Quotas that contradict each other or name what no pool has." });
+export const quotaWarning = z.object({ team: z.string(), message: z.string() }).meta({
+  id: "QuotaWarning",
+  description: "Quotas that contradict each other or name what no pool has; work whose deadline is over.",
+});
 
 export const applyPlan = z
   .object({

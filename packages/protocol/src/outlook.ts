@@ -137,6 +137,7 @@ export const wouldStart = z
           workloadId: z.string(),
           name: z.string(),
           workers: count.meta({ description: "Workers that would be asked to leave." }),
+          keeps: count.meta({ description: "Workers with which it would go on; 0: it would stop." }),
           lostAcceleratorMs: z
             .number()
             .meta({ description: "Work lost: since the last checkpoint, and starting again, times accelerators." }),
@@ -158,21 +159,23 @@ export const startingChanges = z
 
 export const startEstimate = z
   .object({
-    workloadId: z.string(),
+    workloadId: z
+      .string()
+      .meta({ description: "Of an array some of whose tasks have started: when the next one does." }),
     atMs: instantMs.meta({ description: "When the estimate was made." }),
     p10AtMs: instantMs
       .nullable()
       .meta({ description: "null: beyond the horizon, or never as things are, or after `playedUntilMs`." }),
     p50AtMs: instantMs.nullable(),
     p90AtMs: instantMs.nullable(),
-    playedUntilMs: instantMs
-      .optional()
-      .meta({ description: "So much waits that the scenarios were played until then only; absent: to the horizon." }),
+    playedUntilMs: instantMs.optional().meta({
+      description: "The scenarios were played until then only, for so much happens in them; absent: to the horizon.",
+    }),
     because: z.object({
-      endsBefore: count,
+      endsBefore: count.meta({ description: "Attempts, of what runs now and of what starts meanwhile." }),
       startsBefore: count,
       startedCount: count,
-      scenarioCount: count,
+      scenarioCount: count.meta({ description: "0: it never starts as things are, and nothing was played." }),
       arrivalsReplayed: z.boolean(),
     }),
     sentence,

@@ -1,6 +1,7 @@
-import { defaultPolicy, nodeId, poolName } from "@headroom/engine";
+import { defaultPolicy, nodeId, poolName, rulesOf, teamName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import { estimateView, startingChangesView } from "./outlook-view.ts";
+import { estimateView, forecastView, startingChangesView } from "./outlook-view.ts";
+import { beyondPlayed, estimateBounds } from "./outlook-words.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const kinds = (fleet: SmallFleet, id: string): string[] =>
@@ -132,10 +133,90 @@ it("says until when work does not start where the future was played no further",
   const estimate = { workloadId: "w1", atMs: 1000, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
   const { sentence } = estimateView(engine, { ...estimate, playedUntilMs: 7_200_000 });
   expect(sentence).toBe(
-    "It starts after 1970-01-01T02:00:00Z in 7 of 8 scenarios: so much waits that they were played no further.",
+    "It does not start before 1970-01-01T02:00:00Z in 7 of 8 scenarios, and they were played no further: no time can be given.",
   );
   const early = { ...estimate, p10AtMs: 3_601_000, p50AtMs: 5_401_000, playedUntilMs: 7_200_000 };
   expect(estimateView(engine, early).sentence).toContain(
-    "not before 1 h from now, perhaps after 1970-01-01T02:00:00Z; 0 running",
+    "not before 1 h from now, perhaps after 1970-01-01T02:00:00Z; 0 attempts end before it in the middle of 8 scenarios.",
   );
+});
+
+describe("an estimate", () => {
+  const because = { endsBefore: 67, startsBefore: 66, startedCount: 8, scenarioCount: 8, arrivalsReplayed: false };
+  const range = { atMs: 0, p10AtMs: 60_000, p50AtMs: 120_000, p90AtMs: 180_000, because };
+  const rest =
+    "starts in about 2 min, in eight cases of ten between 1 min and 3 min from now; 67 attempts end before it in the middle of 8 scenarios.";
+
+  it("of an array is one of its next task", () => {
+    const fleet = SmallFleet.withNodes(1, 4);
+    const array = fleet.submit("array", { taskCount: 6 });
+    const single = fleet.submit("single");
+    const other = fleet.submit("other", { taskCount: 6 });
+    const sentenceOf = (workloadId: string): string => estimateView(fleet.engine, { workloadId, ...range }).sentence;
+    expect(sentenceOf(array)).toBe(`The next of its 2 waiting tasks ${rest}`);
+    expect(sentenceOf(single)).toBe(`It ${rest}`);
+    expect(sentenceOf(other)).toBe(`The first of its 6 tasks ${rest}`);
+    fleet.finish(array, 0);
+    expect(sentenceOf(array)).toBe(`The last of its tasks ${rest}`);
+  });
+
+  it("that cannot be given begins with what it waits for, unless the verdict stands beside it", () => {
+    const fleet = SmallFleet.withNodes(1, 4);
+    const workloadId = fleet.submit("held", { hold: true });
+    const nothing = { startedCount: 0, scenarioCount: 0, endsBefore: 0, startsBefore: 0, arrivalsReplayed: false };
+    const none = { workloadId, atMs: 0, p10AtMs: null, p50AtMs: null, p90AtMs: null, because: nothing };
+    expect(estimateView(fleet.engine, none).sentence).toBe(
+      "It is held and starts after somebody releases it. No time can be given.",
+    );
+    expect(estimateBounds({ ...none, sentence: "" }).map(({ atMs }) => atMs)).toEqual([null, null, null]);
+    expect(beyondPlayed(none)).toBe("never as things are");
+    const { spec } = fleet.engine.state.workloads.get(workloadId)!;
+    const submission = { spec: { ...spec, name: "other" }, actor: "ann" };
+    const asked = forecastView(fleet.engine, submission, (fork) =>
+      [...fork.state.workloads.keys()].map((id) => ({ ...none, workloadId: id })),
+    );
+    expect(asked).toMatchObject({
+      forecast: {
+        sentence: "It would wait. It is held and starts after somebody releases it.",
+        estimate: { sentence: "No time can be given." },
+      },
+    });
+  });
+});
+
+it("says how many tasks of an array would start", () => {
+  const fleet = SmallFleet.withNodes(1, 4);
+  const array = fleet.submit("array", { taskCount: 6 });
+  fleet.stop(array);
+  const { spec } = fleet.engine.state.workloads.get(array)!;
+  const sentenceOf = (accelerators: number): unknown => {
+    const empty = SmallFleet.withNodes(1, 4).engine;
+    const asked = { spec: { ...spec, gang: { ...spec.gang, accelerators } }, actor: "ann" };
+    const view = forecastView(empty, asked, () => []);
+    return view.kind === "forecast" ? view.forecast.sentence : view;
+  };
+  expect(sentenceOf(2)).toBe("It would start at once, on n0. That is 2 of its 6 tasks; the others wait.");
+  expect(sentenceOf(0)).toBe("It would start at once, on n0. That is all of its 6 tasks.");
+});
+
+it("says that an elastic gang which makes room goes on, and that no work is lost by it", () => {
+  const fleet = SmallFleet.withNodes(2, 4);
+  const { eviction } = rulesOf(defaultPolicy);
+  fleet.command({ kind: "setPolicy", policy: { ...defaultPolicy, eviction: { ...eviction, search: "growing-list" } } });
+  fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
+  fleet.define({ name: "guest", parent: null, limit: {} });
+  const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
+  const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });
+  const [attemptId] = fleet.engine.state.workloads.get(elastic)!.activeAttempts;
+  fleet.receive({ kind: "attemptRunning", attemptId: attemptId! });
+  const { spec } = fleet.engine.state.workloads.get(elastic)!;
+  const own = { ...spec, name: "own", team: teamName("owner"), gang: { ...spec.gang, workers: 1, minWorkers: 1 } };
+  const view = forecastView(fleet.engine, { spec: own, actor: "ann" }, () => []);
+  expect(view).toMatchObject({
+    forecast: {
+      kind: "starts",
+      start: { displaced: [{ workloadId: elastic, workers: 1, keeps: 1, lostAcceleratorMs: 0 }] },
+      sentence: "It would start on n1 after elastic (which goes on with 1 worker) made room, which costs no work.",
+    },
+  });
 });

@@ -1,5 +1,5 @@
 /** What would start work, before and after it is submitted: the engine's trials with a sentence for people beside them. */
-import { beforeSubmitting, commandId, forkEngine, smallestChanges } from "@headroom/engine";
+import { beforeSubmitting, commandId, forkEngine, smallestChanges, taskCountOf } from "@headroom/engine";
 import type {
   Change as EngineChange,
   Command,
@@ -10,7 +10,7 @@ import type {
   WorkloadSpec,
   WouldStart as EngineStart,
 } from "@headroom/engine";
-import { isHopeless, writeInstant } from "@headroom/protocol";
+import { isHopeless } from "@headroom/protocol";
 import type {
   Change,
   StartEstimate,
@@ -20,9 +20,9 @@ import type {
   WouldStart,
 } from "@headroom/protocol";
 import { changeSentence } from "./change-text.ts";
-import { beyondPlayed } from "./outlook-words.ts";
-import { acceleratorTimeText, durationText, plural } from "./plain-text.ts";
-import { verdictResource } from "./verdict-view.ts";
+import { estimateSentence } from "./estimate-text.ts";
+import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
+import { verdictResource, verdictView } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
 export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
@@ -59,7 +59,8 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   if (forecast.kind === "refused") return forecast;
   if (forecast.kind === "starts") {
     const start = startView(engine, forecast.start);
-    return { kind: "forecast", forecast: { kind: "starts", start, sentence: start.sentence } };
+    const sentence = `${start.sentence}${tasksSentence(taskCountOf(spec), forecast.startingTasks)}`;
+    return { kind: "forecast", forecast: { kind: "starts", start, sentence } };
   }
   const verdict = verdictResource(
     engine,
@@ -71,6 +72,14 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
 }
 
+/** Of an array, how much of it a start is. */
+function tasksSentence(taskCount: number, startingCount: number): string {
+  if (taskCount === 1) return "";
+  return startingCount === taskCount
+    ? ` That is all of its ${grouped(taskCount)} tasks.`
+    : ` That is ${grouped(startingCount)} of its ${grouped(taskCount)} tasks; the others wait.`;
+}
+
 type Waiting = SubmissionForecast & { readonly kind: "waits" };
 
 /** It would wait, and not for ever. */
@@ -78,7 +87,7 @@ export function needsEstimate(forecast: SubmissionForecast): forecast is Waiting
   return forecast.kind === "waits" && !isHopeless(forecast.verdict);
 }
 
-/** With the estimate of the workload as it waits on the fork, if it needs one and there is one. */
+/** With the estimate of the workload as it waits on the fork, if it needs one and there is one; the verdict stands beside it. */
 export function withEstimate(
   fork: Engine,
   forecast: SubmissionForecast,
@@ -87,8 +96,8 @@ export function withEstimate(
 ): SubmissionForecast {
   const found = estimates.find(({ workloadId }) => workloadId === id);
   if (!needsEstimate(forecast) || found === undefined) return forecast;
-  const { workloadId: _id, ...estimate } = estimateView(fork, found);
-  return { ...forecast, estimate };
+  const { workloadId: _id, ...estimate } = found;
+  return { ...forecast, estimate: { ...estimate, sentence: estimateSentence(fork, found) } };
 }
 
 /** A command on a fork. */
@@ -130,9 +139,12 @@ function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displace
   const sentence =
     others.length === 0
       ? `It would start at once, ${where}.`
-      : `It would start ${where} after ${nameList(others.map(({ name }) => name))} made room, which costs ${acceleratorTimeText(lostMs)} of work.`;
+      : `It would start ${where} after ${nameList(others.map(giverText))} made room, which costs ${lostMs === 0 ? "no work" : `${acceleratorTimeText(lostMs)} of work`}.`;
   return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
 }
+
+const giverText = ({ name, keeps }: { readonly name: string; readonly keeps: number }): string =>
+  keeps === 0 ? name : `${name} (which goes on with ${plural(keeps, "worker")})`;
 
 function nameList(names: readonly string[]): string {
   if (names.length <= 3) return names.join(", ");
@@ -153,29 +165,9 @@ function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): C
 /** What a forward run says of a start: instants in ms, `null` beyond its horizon. */
 export type EstimatedStart = Omit<StartEstimate, "sentence">;
 
-/** `engine`: in which the work waits. */
-export function estimateView({ state }: Engine, estimate: EstimatedStart): StartEstimate {
-  const after = (atMs: number | null): string | null =>
-    atMs === null ? null : durationText(Math.max(0, Math.round((atMs - estimate.atMs) / 1000) * 1000));
-  const [early, middle, late] = [after(estimate.p10AtMs), after(estimate.p50AtMs), after(estimate.p90AtMs)];
-  const { startedCount, scenarioCount, endsBefore } = estimate.because;
-  const grounds = `${plural(endsBefore, "running attempt")} ${endsBefore === 1 ? "ends" : "end"} before it in the middle of ${plural(scenarioCount, "scenario")}`;
-  if (middle === null) {
-    const notBeforeMs = state.workloads.get(estimate.workloadId as WorkloadId)?.spec.notBeforeMs ?? 0;
-    const bound = notBeforeMs > estimate.atMs ? `It does not start before ${writeInstant(notBeforeMs)}. ` : "";
-    const scenarios = plural(scenarioCount, "scenario");
-    const played =
-      estimate.playedUntilMs === undefined
-        ? `It starts in ${startedCount} of ${scenarios} within the horizon: no time can be given.`
-        : `It starts ${beyondPlayed(estimate)} in ${scenarioCount - startedCount} of ${scenarios}: so much waits that they were played no further.`;
-    return { ...estimate, sentence: `${bound}${played}` };
-  }
-  const range =
-    late === null
-      ? `not before ${early ?? middle} from now, perhaps ${beyondPlayed(estimate)}`
-      : `between ${early ?? middle} and ${late} from now`;
-  return {
-    ...estimate,
-    sentence: `It starts in about ${middle}, in eight cases of ten ${range}; ${grounds}.`,
-  };
+/** `engine`: in which the work waits. Where no time can be given, what it waits for comes first. */
+export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
+  const sentence = estimateSentence(engine, estimate);
+  const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;
+  return { ...estimate, sentence: verdict?.kind === "blocked" ? `${verdict.sentence} ${sentence}` : sentence };
 }

@@ -4,9 +4,11 @@ import { writeInstant, type StartEstimate } from "@headroom/protocol";
 export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
 export const noneStartsIt = "No single change that was tried starts it now.";
 
-/** Where there is no instant: it lies after all that was played. */
-export const beyondPlayed = ({ playedUntilMs }: Pick<StartEstimate, "playedUntilMs">): string =>
-  playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
+/** Where there is no instant: it lies after all that was played, if anything was. */
+export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "playedUntilMs" | "because">): string {
+  if (because.scenarioCount === 0) return "never as things are";
+  return playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
+}
 
 export interface EstimateBound {
   readonly name: string;

@@ -28,7 +28,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "workloadEnded":
       return `The workload ${rejection.workloadId} has already ended (${rejection.phase}).`;
     case "workloadActive":
-      return `The workload ${rejection.name} (${rejection.workloadId}) has not ended and differs from this one. Stop it first, or choose another name.`;
+      return `The workload ${rejection.name} (${rejection.workloadId}) has not ended and differs from this one. Stop it first (headroom stop ${rejection.workloadId}), or choose another name.`;
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":

@@ -34,7 +34,33 @@ describe("what a team holds", () => {
     ]);
     // It holds nothing and asks for all there is: what research does not ask for is its share.
     expect(resourceUses(other as Team)).toEqual([
-      { resource: "accelerators", held: 0, claim: 11.75, guarantee: null, limit: null },
+      { resource: "accelerators", held: 0, claim: 11.75, guarantee: null, limit: null, userLimit: null },
     ]);
+  });
+
+  it("is set beside what one user may hold, also where the team states nothing else of the resource", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.define({
+      name: "lab",
+      parent: null,
+      limit: { accelerators: 6 },
+      userLimit: { accelerators: 2, cores: 4_000 },
+    });
+    const lab = teamList(fleet.engine, {}).items.find(({ name }) => name === "lab") as Team;
+    expect(resourceUses(lab).map(({ resource, limit, userLimit }) => [resource, limit, userLimit])).toEqual([
+      ["accelerators", 6, 2],
+      ["cores", null, 4_000],
+    ]);
+  });
+
+  it("claims no more of a type than it may have of all accelerators, by its own limit or one above", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: presets.get("default") as Policy });
+    fleet.define({ name: "org", parent: null, limit: { accelerators: 3 } });
+    fleet.define({ name: "lab", parent: "org", limit: {}, guarantee: { H100: 99_999 } });
+    fleet.define({ name: "own", parent: null, limit: { accelerators: 2 }, guarantee: { H100: 99_999 } });
+    const claims = teamList(fleet.engine, {}).items.map(({ name, claim }) => [name, claim?.["H100"]]);
+    expect(claims).toContainEqual(["lab", 3]);
+    expect(claims).toContainEqual(["own", 2]);
   });
 });

@@ -13,16 +13,19 @@ export interface ResourceUse {
   readonly guarantee: number | null;
   /** `null`: no limit. */
   readonly limit: number | null;
+  /** What any one user of the team may hold; `null`: no limit of its own. */
+  readonly userLimit: number | null;
 }
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** Every resource that the team holds accelerators of, or has a guarantee or a limit for, and what it may claim; types first. */
+/** Every resource that the team holds accelerators of, or has a guarantee or a limit for, its own or its users', and what it may claim; types first. */
 export function resourceUses(team: Team): readonly ResourceUse[] {
-  const { held, limit, guarantee = {}, claim = {} } = team;
+  const { held, limit, userLimit = {}, guarantee = {}, claim = {} } = team;
   const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
   const claimed = (claim[ALL_ACCELERATORS] ?? 0) > 0 ? [ALL_ACCELERATORS] : [];
-  const named = [...new Set([...Object.keys(limit), ...Object.keys(guarantee), ...types, ...claimed])].toSorted();
+  const stated = [limit, userLimit, guarantee].flatMap((amounts) => Object.keys(amounts));
+  const named = [...new Set([...stated, ...types, ...claimed])].toSorted();
   const ordered = [
     ...named.filter((resource) => !besideTypes.includes(resource)),
     ...besideTypes.filter((resource) => named.includes(resource)),
@@ -33,6 +36,7 @@ export function resourceUses(team: Team): readonly ResourceUse[] {
     claim: claim[resource] ?? null,
     guarantee: guarantee[resource] ?? null,
     limit: limit[resource] ?? null,
+    userLimit: userLimit[resource] ?? null,
   }));
 }
 

@@ -192,6 +192,16 @@ describe("the story of a workload", () => {
     });
   });
 
+  it("says what did not come of work that was cancelled for it", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const first = fleet.submit("first", { retries: { max: 0, backoffMs: 0, backoffMaxMs: 0 } });
+    const next = fleet.submit("next", { after: [{ workload: "first", on: "ok" }] });
+    fleet.finish(first, 1);
+    expect(storyOf(fleet, next).at(-1)).toBe(
+      `It ended: cancelled. It was to start once ${first} succeeded, but that one came out otherwise.`,
+    );
+  });
+
   it("tells how an elastic gang grows and shrinks", () => {
     const { eviction } = rulesOf(defaultPolicy);
     // A search that takes single workers of elastic gangs.

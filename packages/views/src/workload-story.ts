@@ -6,7 +6,7 @@ import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
-import { exitSentence } from "./workload-view.ts";
+import { dependencySentence, exitSentence } from "./workload-view.ts";
 
 export interface StoryLine {
   readonly sequence: number;
@@ -102,6 +102,11 @@ export class Story {
     return `A place for ${what} on ${nodesText(promise.workers)} is kept for it until those who hold it have left.`;
   }
 
+  /** What the ends of its attempts do not tell: that it waited for what did not come. */
+  #endCause({ reason }: OfKind<"workloadEnded">): string {
+    return reason.kind === "dependencyNotMet" ? ` ${dependencySentence(undefined, reason)}` : "";
+  }
+
   #ownSentence(event: Extract<Event, { readonly workloadId: string | null }>): string | null {
     switch (event.kind) {
       case "workloadSubmitted":
@@ -113,7 +118,7 @@ export class Story {
       case "workloadStopRequested":
         return `${event.actor} asked to stop it.`;
       case "workloadEnded":
-        return `It ended: ${event.phase}.`;
+        return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {
         this.learn({ ...event, id: event.attemptId });
         return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;

@@ -53,9 +53,10 @@ function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, rea
   }
 }
 
-function dependencySentence(
+/** `other`: what it waited for; `undefined`: nothing is known of it here. */
+export function dependencySentence(
   other: EngineWorkload | undefined,
-  { workloadId, on }: EndReason & { readonly kind: "dependencyNotMet" },
+  { workloadId, on }: { readonly workloadId: string; readonly on: keyof typeof expected },
 ): string {
   const name = other === undefined ? workloadId : `${other.spec.name} (${workloadId})`;
   const outcome = other === undefined || other.endedAtMs === null ? "came out otherwise" : `ended: ${other.phase}`;

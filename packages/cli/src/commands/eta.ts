@@ -19,7 +19,8 @@ export const etaCommand = defineCommand<Options>({
   summary: "Estimate when a workload, or everything that waits, will start, as a range",
   details:
     "Plays the scheduler forward on copies of its present state, many times, with durations as such work had before.\n" +
-    "Without a workload: everything that waits, what is expected to start first foremost.\n" +
+    "Without a workload: everything that waits, what is expected to start first foremost. Of an array of which some\n" +
+    "tasks have started it is the next one that is estimated.\n" +
     "Exit code 3: no time can be given for the workload; it starts beyond the horizon, or never as things are.",
   arguments: [
     { syntax: "[workload]", description: "name, team/name or id; left out: all that wait", complete: "workload" },
@@ -56,7 +57,7 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
   ]);
   context.print(...pairLines(range, paint).map((line) => `  ${line}`));
   if (estimate.p50AtMs === null)
-    context.print("", `\`headroom why ${printable(workload.name)}\` says what it waits for.`);
+    context.print("", `\`headroom why ${printable(workload.name)}\` says what would start it now.`);
   return code;
 }
 

@@ -237,7 +237,7 @@ describe("looking", () => {
     const policy = (await headroom(["policy"])).stdout;
     for (const section of ["Order", "Round", "Teams", "Backfill", "Fabric", "Eviction", "Elastic gangs", "Invariants"])
       expect(policy).toMatch(new RegExp(`^${section}$`, "m"));
-    expect((await headroom(["teams"])).stdout).toMatch(/^default {2,}1 {2,}– {2,}0 {2,}– {2,}– {2,}∞$/m);
+    expect((await headroom(["teams"])).stdout).toMatch(/^default {2,}1 {2,}– {2,}0 {2,}– {2,}– {2,}∞ {2,}∞$/m);
     expect(json<{ sequence: number }>(await headroom(["status", "--json"])).sequence).toBeGreaterThan(0);
     expect((await headroom(["login"])).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=\S+\n$/);
   });

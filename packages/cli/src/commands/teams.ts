@@ -25,7 +25,7 @@ const removeCommand = defineCommand<Options>({
 
 export const teamsCommand = defineCommand<Options>({
   name: "teams",
-  summary: "List teams with what they hold, may claim now, were promised and may have at most",
+  summary: "List teams with what they hold, may claim now, were promised and may have at most, and what one user may",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {
@@ -40,15 +40,16 @@ export const teamsCommand = defineCommand<Options>({
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
-      const uses = resourceUses(team).map(({ resource, held, claim, guarantee, limit }) => [
+      const uses = resourceUses(team).map(({ resource, held, claim, guarantee, limit, userLimit }) => [
         resource,
         text(resource, held, ""),
         text(resource, claim, "–"),
         text(resource, guarantee, "–"),
         text(resource, limit, "∞"),
+        text(resource, userLimit, "∞"),
       ]);
       const name = { text: team.name, tone: "bold" as const };
-      const [first = ["–", "0", "–", "–", "∞"], ...others] = uses;
+      const [first = ["–", "0", "–", "–", "∞", "∞"], ...others] = uses;
       return [[name, String(team.weight ?? 1), ...first], ...others.map((use) => ["", "", ...use])];
     });
     if (items.length === 0) context.note("No teams.");
@@ -66,5 +67,5 @@ const teamColumns = [
   { title: "TEAM", minWidth: 8 },
   { title: "WEIGHT", align: "right" as const },
   { title: "RESOURCE", minWidth: 8 },
-  ...["HELD", "CLAIM", "GUARANTEE", "LIMIT"].map((title) => ({ title, align: "right" as const })),
+  ...["HELD", "CLAIM", "GUARANTEE", "LIMIT", "USER LIMIT"].map((title) => ({ title, align: "right" as const })),
 ];

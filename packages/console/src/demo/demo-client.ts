@@ -214,7 +214,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     apply: async (request, options) => {
       const declared = accepted(applyRequest.safeParse(request));
       checkLevels(world.engine, views.specsToApply(declared), declared);
-      const odd = views.applyWarnings(world.engine.state, declared);
+      const odd = views.applyWarnings(world.engine.state, declared, world.engine.state.nowMs);
       const warned = odd.length === 0 ? {} : { warnings: odd };
       const documents = views.engineDocuments(declared);
       if (options?.dryRun !== true) {

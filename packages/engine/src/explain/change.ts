@@ -129,6 +129,8 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
 export interface Displaced {
   readonly workloadId: WorkloadId;
   readonly workers: number;
+  /** Workers that it goes on with; 0: it leaves whole. */
+  readonly keeps: number;
   /** Accelerator-milliseconds of work that would be lost: what ran since the last checkpoint, and starting again. */
   readonly lostAcceleratorMs: number;
 }

@@ -239,7 +239,7 @@ export class Trials {
       keeps === 0
         ? evictionLoss(world, attempt, this.nowMs)
         : (restartCostMs ?? 0) * acceleratorsIn(partsOf(gang, leaving));
-    return { workloadId: workload.id, workers: leaving.length, lostAcceleratorMs };
+    return { workloadId: workload.id, workers: leaving.length, keeps, lostAcceleratorMs };
   }
 }
 

@@ -22,6 +22,7 @@ describe("cron expressions", () => {
     ],
     ["5/25 * * * 7", { minutes: [5, 30, 55], daysOfWeek: [0] }],
     ["0 0 * * 5-7", { daysOfWeek: [0, 5, 6] }],
+    ["0 0 * * 7/2", { daysOfWeek: [0] }],
     ["@weekly", { minutes: [0], hours: [0], daysOfWeek: [0] }],
   ])("%s", (text, expected) => expect(timesOf(text)).toMatchObject(expected));
 
@@ -38,7 +39,12 @@ describe("cron expressions", () => {
     ["0 24 * * *", "hour from 0 to 23"],
     ["0 0 0 * *", "day of the month from 1 to 31"],
     ["0 0 * * 8", "day of the week from 0 to 6"],
-    ["0 5-3 * * *", "from 0 to 23"],
+    ["0 5-3 * * *", 'runs forwards, got "5-3", which runs backwards'],
+    ["30-10 * * * *", "runs backwards"],
+    ["0 0 * * fri-mon", "runs backwards"],
+    ["0 0 * * 7-1", "runs backwards"],
+    ["0 0 * * 1-8", "day of the week from 0 to 6, or 7 for Sunday"],
+    ["0 0 * * 8-1", "or 7 for Sunday"],
     ["0 1-3-5 * * *", "from 0 to 23"],
     ["*/0 * * * *", "whole step"],
     ["*/2/3 * * * *", "whole step"],

@@ -65,12 +65,22 @@ function readPart(part: string, field: Field): Reading<number[]> {
   const every = step === undefined ? 1 : /^\d{1,2}$/.test(step) ? Number(step) : 0;
   const [first = "", last, ...furtherEnds] = range.split("-");
   const from = range === "*" ? min : valueOf(first, field);
-  const to = range === "*" ? max : last !== undefined ? valueOf(last, field) : step === undefined ? from : max;
+  const to =
+    range === "*"
+      ? max
+      : last !== undefined
+        ? valueOf(last, field)
+        : step === undefined
+          ? from
+          : Math.max(max, from ?? max);
   // Sunday is 7, too.
-  const isSunday = field.key === "daysOfWeek" && to === max + 1;
-  const isRange = from !== null && to !== null && from <= to && furtherEnds.length === 0;
-  if (!isRange || from < min || (to > max && !isSunday))
-    return refuse(`must have a ${noun} from ${min} to ${max}, got ${shown(part)}`);
+  const greatest = field.key === "daysOfWeek" ? max + 1 : max;
+  const isWithin = (value: number | null): value is number => value !== null && value >= min && value <= greatest;
+  if (!isWithin(from) || !isWithin(to) || furtherEnds.length > 0)
+    return refuse(
+      `must have a ${noun} from ${min} to ${max}${greatest > max ? ", or 7 for Sunday" : ""}, got ${shown(part)}`,
+    );
+  if (from > to) return refuse(`must have a range that runs forwards, got ${shown(part)}, which runs backwards`);
   if (every < 1 || furtherSteps.length > 0) return refuse(`must have a whole step after the /, got ${shown(part)}`);
   const values: number[] = [];
   for (let at = from; at <= to; at += every) values.push(at > max ? 0 : at);

@@ -215,7 +215,7 @@ export const handlers: Handlers = {
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call, gone) => {
     await checkLevels(plane, specsToApply(call.body), call.body);
-    const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body));
+    const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body, plane.nowMs()));
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
     if (call.query.dryRun === true && call.query.forecast === true) {

@@ -79,7 +79,7 @@ describe("looking ahead", () => {
     expect((await live.client.explainWorkload(late.workloadId)).sentence).toMatch(bound);
     expect(await live.client.forecastWorkload(work("other", notBeforeMs))).toMatchObject({
       sentence: expect.stringMatching(bound),
-      estimate: { sentence: expect.stringMatching(bound) },
+      estimate: { p50AtMs: null, sentence: expect.stringMatching(/no time can be given/) },
     });
     expect((await live.client.estimateStart(soon.workloadId)).p10AtMs).toBeGreaterThanOrEqual(soonMs);
     await live.client.stopWorkload(late.workloadId);
@@ -119,12 +119,29 @@ describe("looking ahead", () => {
   it("estimates a start, or says that none can be given", async () => {
     const { workloadId } = await live.client.submitWorkload(train("for-ever", { workers: 900, coresMilli: 1000 }));
     expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });
+    const { workloadId: held } = await live.client.submitWorkload({ ...train("kept", {}), hold: true });
+    expect((await live.client.estimateStart(held)).sentence).toBe(
+      "It is held and starts after somebody releases it. No time can be given.",
+    );
     await expect(live.client.estimateStart("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
     await expect(live.client.startingChanges("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
   });
 });
 
 describe("what is expected to start", () => {
+  it("is the next task of an array of which some run", async () => {
+    const [node] = (await live.client.listNodes()).items;
+    const half = { coresMilli: Math.floor(node!.coresMilli / 2) };
+    const array = { kind: "batch", name: "array", run: "sleep 60", taskCount: 9, gang: half } as const;
+    const { sentence } = await live.client.forecastWorkload(array);
+    expect(sentence).toMatch(/tasks; the others wait\.$|^It would wait\. /);
+    const { workloadId } = await live.client.submitWorkload(array);
+    const first = await live.client.estimateStart(workloadId);
+    expect(first.sentence).toMatch(/^The (first|next) of its \d (waiting )?tasks starts/);
+    expect((await live.client.expectedStarts()).items.map(({ workload }) => workload.id)).toContain(workloadId);
+    await live.client.stopWorkload(workloadId);
+  });
+
   it("is everything that waits, in pages", async () => {
     const all = await live.client.expectedStarts();
     const { items: waiting } = await live.client.listWorkloads({ phase: "pending" });

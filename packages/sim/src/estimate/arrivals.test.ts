@@ -46,6 +46,15 @@ describe("whether later work may pass what waits", () => {
     expect(mayBePassed(blocked, waiting(blocked))).toBe(false);
   });
 
+  it("is seen of tasks that wait while others of their array run", () => {
+    const history = historyAt(hour, "fifo-skip", rows);
+    const [first, ...others] = history.workloads;
+    const array = { ...first!, spec: { ...first!.spec, kind: "batch" as const, taskCount: 9 } };
+    const partly = { ...history, workloads: [array, ...others] };
+    expect(mayBePassed(partly, new Set([first!.id]))).toBe(true);
+    expect(mayBePassed({ ...history, workloads: [array] }, new Set([first!.id]))).toBe(false);
+  });
+
   it("is no concern of work smaller than any that was ever passed", () => {
     const history = historyAt(hour, "fifo-skip", [...rows, [3000, 1], [4000, 1]]);
     const [small] = [...waiting(history)].slice(-1);

@@ -33,7 +33,8 @@ export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<Wor
     const size = acceleratorsOf(workload.spec);
     if (targets.has(workload.id)) targetSize = Math.max(targetSize, size);
     const startMs = startOf(workload);
-    if (laterStartMs < startMs) passedSize = Math.min(passedSize, size);
+    const waitsInPart = workload.activeAttempts.length > 0 && targets.has(workload.id);
+    if (laterStartMs < (waitsInPart ? Number.POSITIVE_INFINITY : startMs)) passedSize = Math.min(passedSize, size);
     if (startMs > Number.NEGATIVE_INFINITY) laterStartMs = Math.min(laterStartMs, startMs);
   }
   return targetSize >= passedSize;

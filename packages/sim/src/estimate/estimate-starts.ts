@@ -3,7 +3,8 @@
  * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
-import { forkEngine, invariant, taskCountOf, type Engine, type Workload, type WorkloadId } from "@headroom/engine";
+import { EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
+import type { Engine, Workload, WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
@@ -55,22 +56,29 @@ export interface StartEstimate {
 
 /** What lies before the start in the middle one of the scenarios in which it starts at all. */
 export interface EstimateGrounds {
+  /** Attempts, of what runs now and of what starts meanwhile. */
   readonly endsBefore: number;
   readonly startsBefore: number;
-  /** Scenarios in which it starts within the horizon, or before `playedUntilMs`, of all. */
+  /** Scenarios in which it starts within the horizon, or before `playedUntilMs`, of all; none were played for what never starts. */
   readonly startedCount: number;
   readonly scenarioCount: number;
   /** Whether the scenarios have further submissions in them, because later work has passed such work before. */
   readonly arrivalsReplayed: boolean;
 }
 
-/** An estimate for every workload that waits with nothing of it running, in the order of submission. */
+/**
+ * An estimate for every workload that waits in whole or in part, in the order of submission; of an array some of whose tasks have
+ * started, for the next of them. What never starts as things are has none, and no future is played to the end for its sake.
+ */
 export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
   const { state } = engine;
   const history = workHistory(state);
-  const waiting = history.workloads.filter(({ phase }) => phase === "pending").map(({ id }) => id);
-  if (waiting.length === 0) return [];
-  const targets = new Set(waiting);
+  const earliest = new EarliestStarts(engine, options.nowMs);
+  const waiting = history.workloads.flatMap((workload): readonly Waiting[] =>
+    earliest.waits(workload) ? [{ workloadId: workload.id, earliestMs: earliest.of(workload) }] : [],
+  );
+  const starting = waiting.filter(({ earliestMs }) => earliestMs < NEVER_AS_THINGS_ARE);
+  const targets = new Set(starting.map(({ workloadId }) => workloadId));
   const liveCount = state.attempts.size + history.workloads.reduce((sum, each) => sum + waitingTasks(each), 0);
   const scenarioCount = Math.max(
     scenarioBounds.min,
@@ -78,31 +86,50 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   );
   const isCoarse = scenarioCount * liveCount > options.effort;
   const arrivalsReplayed = mayBePassed(history, targets);
-  const futures = playFutures({ engine, options, history, targets, scenarioCount, isCoarse, arrivalsReplayed });
-  return waiting.map((workloadId) => {
-    const untilMs = playedUntilMs(futures, workloadId);
-    const starts = futures
-      .flatMap((future) => future.starts.get(workloadId) ?? [])
-      .filter(({ atMs }) => atMs <= untilMs)
-      .toSorted((left, right) => left.atMs - right.atMs);
-    const middle = starts[starts.length >> 1];
-    const because = {
-      endsBefore: middle?.endsBefore ?? 0,
-      startsBefore: middle?.startsBefore ?? 0,
-      startedCount: starts.length,
-      scenarioCount: futures.length,
-      arrivalsReplayed,
-    };
-    return {
-      workloadId,
-      ...instants(
-        rangeOf(starts, futures.length, { ...options, notBeforeMs: notBeforeOf(engine, workloadId) }),
-        options,
-      ),
-      ...(untilMs < Number.POSITIVE_INFINITY && { playedUntilMs: untilMs }),
-      because,
-    };
-  });
+  const play = { engine, options, history, targets, scenarioCount, isCoarse, arrivalsReplayed };
+  const futures = targets.size === 0 ? [] : playFutures(play);
+  return waiting.map((each) =>
+    targets.has(each.workloadId)
+      ? estimateIn(futures, each, { ...options, arrivalsReplayed })
+      : neverStarting(each.workloadId),
+  );
+}
+
+interface Waiting {
+  readonly workloadId: WorkloadId;
+  /** As `EarliestStarts` says. */
+  readonly earliestMs: number;
+}
+
+function estimateIn(
+  futures: readonly ForwardStarts[],
+  { workloadId, earliestMs }: Waiting,
+  options: EstimateOptions & Pick<EstimateGrounds, "arrivalsReplayed">,
+): StartEstimate {
+  const untilMs = playedUntilMs(futures, workloadId);
+  const starts = futures
+    .flatMap((future) => future.starts.get(workloadId) ?? [])
+    .filter(({ atMs }) => atMs <= untilMs)
+    .toSorted((left, right) => left.atMs - right.atMs);
+  const middle = starts[starts.length >> 1];
+  const because = {
+    endsBefore: middle?.endsBefore ?? 0,
+    startsBefore: middle?.startsBefore ?? 0,
+    startedCount: starts.length,
+    scenarioCount: futures.length,
+    arrivalsReplayed: options.arrivalsReplayed,
+  };
+  return {
+    workloadId,
+    ...instants(rangeOf(starts, futures.length, { ...options, earliestMs }), options),
+    ...(untilMs < Number.POSITIVE_INFINITY && { playedUntilMs: untilMs }),
+    because,
+  };
+}
+
+function neverStarting(workloadId: WorkloadId): StartEstimate {
+  const because = { endsBefore: 0, startsBefore: 0, startedCount: 0, scenarioCount: 0, arrivalsReplayed: false };
+  return { workloadId, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
 }
 
 /** Starts that it is yet to have: its own, or those of its tasks. */
@@ -179,7 +206,7 @@ function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArr
 function rangeOf(
   starts: readonly ForwardStart[],
   scenarioCount: number,
-  { nowMs, calibration, notBeforeMs }: EstimateOptions & { readonly notBeforeMs: number },
+  { nowMs, calibration, earliestMs }: EstimateOptions & Pick<Waiting, "earliestMs">,
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
   // Of n draws the k-th smallest lies at k/(n + 1) of the distribution on average (Weibull's plotting position); the usual
@@ -193,7 +220,7 @@ function rangeOf(
   const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
   if (calibration === null) return range;
   // Until then it waits for certain: only what comes after is known too well or too badly.
-  const certainMs = Math.max(0, notBeforeMs - nowMs);
+  const certainMs = Math.max(0, Math.min(earliestMs, starts[0]?.atMs ?? earliestMs) - nowMs);
   const { p10Ms, p50Ms, p90Ms } = range;
   const rest = { p10Ms: p10Ms - certainMs, p50Ms: p50Ms - certainMs, p90Ms: p90Ms - certainMs };
   const calibrated = calibration.range(rest);
@@ -203,8 +230,6 @@ function rangeOf(
     p90Ms: calibrated.p90Ms + certainMs,
   };
 }
-
-const notBeforeOf = ({ state }: Engine, id: WorkloadId): number => state.workloads.get(id)?.spec.notBeforeMs ?? 0;
 
 function instants(
   { p10Ms, p50Ms, p90Ms }: WaitRange,

@@ -97,6 +97,15 @@ describe("what is learned of a live engine", () => {
     }
   });
 
+  it("is nothing of the next start of what has started before", () => {
+    const queue = new Queue();
+    const calibration = new LiveCalibration();
+    const [running] = [...queue.engine.state.workloads.values()].filter(({ phase }) => phase === "running");
+    calibration.promise(queue.engine.state, queue.estimates({ workloadId: running!.id }), 0);
+    calibration.learn(queue.engine.state, 300 * minute);
+    expect(calibration.ranges.stretch).toEqual({ below: firstStretch, above: firstStretch });
+  });
+
   it.each<[string, Partial<StartEstimate>, number]>([
     ["no instant", { p50AtMs: null, p90AtMs: null }, 0],
     ["what was not played to its end", { p90AtMs: null, playedUntilMs: 25 * minute }, 0],

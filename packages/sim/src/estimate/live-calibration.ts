@@ -35,12 +35,16 @@ export class LiveCalibration {
     this.ranges.passed(nowMs);
   }
 
-  /** That these ranges were given. Nothing is learned of what is given no instant, or of what was not played to its end. */
+  /**
+   * That these ranges were given. Nothing is learned of what is given no instant, of what was not played to its end, or of what has
+   * started before: the state tells first starts only.
+   */
   promise({ workloads }: ReadonlyState, estimates: readonly StartEstimate[], nowMs: number): void {
     for (const { workloadId, p10AtMs, p50AtMs, p90AtMs, playedUntilMs } of estimates) {
       const isTold = p10AtMs !== null && p50AtMs !== null && playedUntilMs === undefined;
       const workload = workloads.get(workloadId);
-      if (!isTold || workload === undefined || nowMs - workload.submittedAtMs > youngMs) continue;
+      if (!isTold || workload === undefined || workload.firstStartedAtMs !== null) continue;
+      if (nowMs - workload.submittedAtMs > youngMs) continue;
       if (this.#promised.size >= promisedMax || isKept(workload) || this.#promised.has(workloadId)) continue;
       this.#promised.add(workloadId);
       const p90Ms = p90AtMs === null ? Number.POSITIVE_INFINITY : p90AtMs - nowMs;

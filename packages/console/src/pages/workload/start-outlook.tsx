@@ -53,7 +53,7 @@ interface PartProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** Either part can be refused without the other, such as an estimate for work of which some runs already. */
+/** Either part can be refused without the other, such as an estimate that takes too long. */
 function Part<Answer>({ title, query, children }: PartProps<Answer>): ReactElement {
   return (
     <section aria-label={title}>

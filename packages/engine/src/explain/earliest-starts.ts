@@ -1,0 +1,129 @@
+/**
+ * What people, other work and the clock alone keep from starting, whatever becomes free: a bound for those who look ahead, from the
+ * facts that a round would meet. It never says more than is certain, so work that merely finds no room has none.
+ */
+import { renewalMs } from "../budget/account.ts";
+import { spentBudget } from "../budget/gate.ts";
+import { worldOf } from "../engine.ts";
+import type { TeamName, WorkloadId } from "../model/ids.ts";
+import { taskCountOf } from "../model/workload.ts";
+import type { WaitsFor, Workload } from "../model/workload.ts";
+import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
+import { PowerOutlook } from "../off-peak/power-outlook.ts";
+import type { Engine } from "../ready.ts";
+import { looksAround } from "../schedule/apart.ts";
+import { windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
+import { couldEverFit } from "../schedule/could-ever.ts";
+import { emptied } from "../schedule/emptied.ts";
+import { placeOnType } from "../schedule/place-on-type.ts";
+import { acceptableTypes, isInGroups } from "../schedule/request.ts";
+import type { PlacementClass } from "../state/queue.ts";
+import { waitingTaskCount } from "../state/ready-task.ts";
+import type { World } from "../state/world.ts";
+
+export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
+
+export class EarliestStarts {
+  readonly #world: World;
+  readonly #nowMs: number;
+  readonly #outlook: PowerOutlook;
+  readonly #known = new Map<WorkloadId, number>();
+  readonly #closedUntilMs = new Map<PlacementClass, number>();
+  readonly #promised: ReadonlySet<WorkloadId>;
+
+  constructor(engine: Engine, nowMs: number) {
+    this.#world = worldOf(engine);
+    this.#nowMs = nowMs;
+    this.#outlook = new PowerOutlook(this.#world.state, nowMs);
+    const places = [...this.#world.state.promises.values()].filter(({ growth }) => !growth);
+    this.#promised = new Set(places.map(({ workloadId }) => workloadId));
+  }
+
+  /** Whether anything of it is yet to start: all of it, a task of it, or what has to be tried again. */
+  waits(workload: Workload): boolean {
+    return workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || this.#promised.has(workload.id));
+  }
+
+  /**
+   * The instant before which nothing that waits of it starts; `NEVER_AS_THINGS_ARE`: not before somebody does something about it.
+   * Ask in the order of submission: what work waits for is then known already.
+   */
+  of(workload: Workload): number {
+    const { id } = workload;
+    if (this.#promised.has(id)) return this.#nowMs;
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    // Whatever waits for itself in a circle is not looked at twice.
+    this.#known.set(id, this.#nowMs);
+    const earliestMs = this.#boundOf(workload);
+    this.#known.set(id, earliestMs);
+    return earliestMs;
+  }
+
+  #boundOf(workload: Workload): number {
+    const { held, spec, waitsFor = [] } = workload;
+    const found = this.#world.queue.classOf(workload);
+    if (held === true || !couldEverFit(this.#world, found)) return NEVER_AS_THINGS_ARE;
+    return Math.max(
+      this.#nowMs,
+      spec.notBeforeMs ?? 0,
+      this.#powerMs(workload),
+      this.#budgetMs(spec.team),
+      retryMs(workload),
+      this.#openMs(found),
+      ...waitsFor.map((wait) => this.#awaitedMs(wait)),
+    );
+  }
+
+  #powerMs({ waitsForOffPeak, spec }: Workload): number {
+    if (waitsForOffPeak !== true) return 0;
+    const opensMs = opensAtMs(this.#world, spec, this.#outlook);
+    const anywayMs = anywayAtMs(this.#world, spec);
+    return opensMs === null || anywayMs === null ? (opensMs ?? anywayMs ?? 0) : Math.min(opensMs, anywayMs);
+  }
+
+  #budgetMs(team: TeamName): number {
+    const { state } = this.#world;
+    let latestMs = 0;
+    for (let at = spentBudget(state, team); at !== null;) {
+      const { budget, parent = null } = state.teams.get(at) ?? {};
+      const renewsMs = budget === undefined ? 0 : renewalMs(budget, this.#nowMs);
+      latestMs = Math.max(latestMs, renewsMs ?? NEVER_AS_THINGS_ARE);
+      at = parent === null ? null : spentBudget(state, parent);
+    }
+    return latestMs;
+  }
+
+  /** Where the windows that it would run into leave it no room even if nothing ran, the end of the first of them. */
+  #openMs(found: PlacementClass): number {
+    const windows = windowsInTheWay(this.#world, found);
+    if (windows.length === 0) return 0;
+    let openMs = this.#closedUntilMs.get(found);
+    if (openMs === undefined) {
+      openMs = hasRoomBeside(this.#world, found) ? 0 : Math.min(...windows.map(({ window }) => window.endMs));
+      this.#closedUntilMs.set(found, openMs);
+    }
+    return openMs;
+  }
+
+  /** What is awaited ends no earlier than what is left of it starts; a thing that it produces may come of what runs. */
+  #awaitedMs({ workloadId, on }: WaitsFor): number {
+    const awaited = this.#world.state.workloads.get(workloadId);
+    if (awaited === undefined || !this.waits(awaited)) return 0;
+    return on === "artifact" && awaited.activeAttempts.length > 0 ? 0 : this.of(awaited);
+  }
+}
+
+/** Whether there is room beside windows if nothing runs; taken to be there where more than room and windows decides. */
+function hasRoomBeside(world: World, found: PlacementClass): boolean {
+  const { spec } = found;
+  if (isInGroups(found) || looksAround(world, spec) || world.capacity.spares.size > 0) return true;
+  const empty = emptied(world);
+  return acceptableTypes(empty, found).some((type) => placeOnType(empty, found, { type, layer: "idle" }) !== null);
+}
+
+/** Where nothing but a task that failed or was lost is left, the end of its back-off. */
+function retryMs({ spec, nextTask, retries, activeAttempts }: Workload): number {
+  if (retries.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
+  return retries.reduce((first, { notBeforeMs }) => Math.min(first, notBeforeMs), Number.POSITIVE_INFINITY);
+}

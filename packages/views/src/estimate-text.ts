@@ -1,0 +1,45 @@
+/** What forward runs say of a start, in sentences: when, in which range, and of what lies before it. */
+import { taskCountOf, waitingTaskCount } from "@headroom/engine";
+import type { Engine, WorkloadId } from "@headroom/engine";
+import { writeInstant } from "@headroom/protocol";
+import type { StartEstimate } from "@headroom/protocol";
+import { beyondPlayed } from "./outlook-words.ts";
+import { durationText, grouped, plural } from "./plain-text.ts";
+
+/** `engine`: in which the work waits. */
+export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate, "sentence">): string {
+  const { atMs, p10AtMs, p50AtMs, p90AtMs } = estimate;
+  if (p50AtMs === null) return noTimeSentence(estimate);
+  const after = (instantMs: number): string => durationText(Math.max(0, Math.round((instantMs - atMs) / 1000) * 1000));
+  const early = after(p10AtMs ?? p50AtMs);
+  const range =
+    p90AtMs === null
+      ? `not before ${early} from now, perhaps ${beyondPlayed(estimate)}`
+      : `between ${early} and ${after(p90AtMs)} from now`;
+  const subject = subjectOf(state, estimate.workloadId);
+  return `${subject} starts in about ${after(p50AtMs)}, in eight cases of ten ${range}; ${groundsText(estimate)}.`;
+}
+
+/** Of an array the task that is estimated. */
+function subjectOf({ workloads }: Engine["state"], id: string): string {
+  const workload = workloads.get(id as WorkloadId);
+  const taskCount = workload === undefined ? 1 : taskCountOf(workload.spec);
+  if (workload === undefined || taskCount === 1) return "It";
+  const waitingCount = waitingTaskCount(workload);
+  if (waitingCount === taskCount) return `The first of its ${grouped(taskCount)} tasks`;
+  return waitingCount > 1 ? `The next of its ${grouped(waitingCount)} waiting tasks` : "The last of its tasks";
+}
+
+function groundsText({ because: { endsBefore, scenarioCount } }: Pick<StartEstimate, "because">): string {
+  const ends = `${plural(endsBefore, "attempt")} ${endsBefore === 1 ? "ends" : "end"} before it`;
+  return `${ends} in the middle of ${plural(scenarioCount, "scenario")}`;
+}
+
+function noTimeSentence({ because, playedUntilMs }: Pick<StartEstimate, "because" | "playedUntilMs">): string {
+  const { startedCount, scenarioCount } = because;
+  if (scenarioCount === 0) return "No time can be given.";
+  const scenarios = plural(scenarioCount, "scenario");
+  return playedUntilMs === undefined
+    ? `It starts in ${startedCount} of ${scenarios} within the horizon: no time can be given.`
+    : `It does not start before ${writeInstant(playedUntilMs)} in ${scenarioCount - startedCount} of ${scenarios}, and they were played no further: no time can be given.`;
+}
