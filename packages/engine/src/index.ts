@@ -37,6 +37,7 @@ export { predictedRun } from "./past/run-times.ts";
 export { rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";
+export { milliIn } from "./state/node-slot.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
 export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine.ts";
