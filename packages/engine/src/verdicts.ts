@@ -47,7 +47,7 @@ export type BlockedReason =
       readonly fleetCount: number;
     }
   /**
-   * Enough of one type in sum, but too scattered, short of cores or memory beside them (`room`: of both at once), or not as its workers
+   * Enough of one type in sum, but too scattered, short of cores or memory beside them (`room`: of both, each elsewhere or together), or not as its workers
    * wish to lie to each other.
    */
   | {

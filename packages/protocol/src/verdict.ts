@@ -67,7 +67,7 @@ export const blockedReason = z
         workers: count,
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory", "room", "spread", "fabric"]).meta({
-          description: "`room`: cores and memory at once; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
+          description: "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
         }),
         neededPerWorker: partial.meta({
           description: "Thousandths of a core or MiB of memory where `binding` is one of them, else accelerators.",

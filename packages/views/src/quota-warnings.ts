@@ -2,7 +2,7 @@
 import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
 import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
-import type { ApplyRequest, QuotaWarning } from "@headroom/protocol";
+import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
@@ -33,11 +33,11 @@ export interface QuotaSetting {
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** What is odd about the quotas of a request beside the teams and pools that are there. */
-export function applyWarnings(
+/** Of a request beside the teams and pools that are there. */
+export function quotaWarningsOf(
   { teams, pools, policy }: Pick<ReadonlyState, "teams" | "pools" | "policy">,
   request: Pick<ApplyRequest, "teams" | "pools">,
-): QuotaWarning[] {
+): ApplyWarning[] {
   const after = new Map<string, QuotaTeam>(teams);
   for (const team of request.teams) after.set(team.name, team);
   return quotaWarnings({
@@ -48,7 +48,7 @@ export function applyWarnings(
   });
 }
 
-export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): QuotaWarning[] {
+export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): ApplyWarning[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   return teams.flatMap((team) => {
     const below = children.get(team.name) ?? [];

@@ -65,7 +65,7 @@ function noTypeText({ nodes }: Fleet, { acceleratorTypes }: Spec): string {
   if (nearest !== undefined) return `${none}; did you mean ${nearest}?`;
   if (known.length === 0) return `${none}.`;
   const more = known.length > TYPES_NAMED_MAX ? " and others" : "";
-  return `${none}; there are ${known.slice(0, TYPES_NAMED_MAX).join(", ")}${more}.`;
+  return `${none}; the fleet has ${known.slice(0, TYPES_NAMED_MAX).join(", ")}${more}.`;
 }
 
 function noPartText({ nodes }: Fleet, { acceleratorTypes }: Spec, profile: string): string {

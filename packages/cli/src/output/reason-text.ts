@@ -12,6 +12,8 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
+    // Of work without accelerators their numbers say nothing.
+    if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
     if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
       shown.push(...lackPairs(reason.lack));
       continue;

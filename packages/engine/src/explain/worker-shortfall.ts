@@ -1,6 +1,6 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
 import { findPlacement } from "../schedule/place.ts";
-import { milliOf, needsPart, WHOLE_MILLI } from "../state/node-slot.ts";
+import { milliOf, WHOLE_MILLI } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { GangSpec } from "../model/workload.ts";
@@ -41,11 +41,12 @@ function shortBeside(
   helps: (changes: Partial<GangSpec>) => boolean,
 ): Pick<WorkerShortfall, "binding" | "neededPerWorker"> | null {
   const { coresMilli, memoryMib } = gang;
-  if (helps({ coresMilli: 0 })) return { binding: "cores", neededPerWorker: coresMilli };
-  if (helps({ memoryMib: 0 })) return { binding: "memory", neededPerWorker: memoryMib };
-  // Without accelerators there is nothing else to be short of: each node lacks one or the other, or takes no more workers.
-  const isAlone = gang.accelerators === 0 && !needsPart(gang);
-  if (isAlone || helps({ coresMilli: 0, memoryMib: 0 }))
+  const [lacksCores, lacksMemory] = [helps({ coresMilli: 0 }), helps({ memoryMib: 0 })];
+  if (lacksCores && !lacksMemory) return { binding: "cores", neededPerWorker: coresMilli };
+  if (lacksMemory && !lacksCores) return { binding: "memory", neededPerWorker: memoryMib };
+  // Without accelerators there is nothing else to be short of: some nodes lack one, some the other, or take no more workers.
+  const isAlone = gang.accelerators === 0;
+  if (isAlone || lacksCores || helps({ coresMilli: 0, memoryMib: 0 }))
     return { binding: "room", neededPerWorker: acceleratorsPerWorker(gang) };
   return null;
 }
