@@ -41,7 +41,7 @@ export { milliIn } from "./state/node-slot.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
 export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine.ts";
-export { explain } from "./explain/explain.ts";
+export { explain, explainBriefly } from "./explain/explain.ts";
 export { nodeLike } from "./explain/node-like.ts";
 export { smallestChanges } from "./explain/smallest-change.ts";
 export { beforeSubmitting } from "./explain/before-submitting.ts";

@@ -72,6 +72,8 @@ export type BlockedReason =
       readonly placeableWorkers: number;
       readonly misalignedCount: number;
     }
+  /** Work that may be evicted for it, or the last of those that would have to be, was promised to run until then. */
+  | { readonly kind: "minRuntime"; readonly workloadId: WorkloadId; readonly untilMs: number }
   /** There would be room, but not far enough from others. `workloadIds`: whom it would lie too near to, the first of them. */
   | {
       readonly kind: "apart";

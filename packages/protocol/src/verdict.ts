@@ -96,6 +96,12 @@ export const blockedReason = z
       })
       .meta({ description: "Too few accelerators have slices left where a part of the profile may begin." }),
     z
+      .object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence })
+      .meta({
+        description:
+          "Work that may be evicted for it, or the last of those that would have to be, was promised to run until then.",
+      }),
+    z
       .object({
         kind: z.literal("apart"),
         workloadIds: z.array(z.string()).meta({ description: "Whom it would lie too near to, the first of them." }),

@@ -1,5 +1,5 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { clockOf, explain, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
+import { clockOf, explain, explainBriefly, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -151,6 +151,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return workerShortfallSentence(spec, reason);
     case "partShortfall":
       return partShortfallSentence(spec, reason);
+    case "minRuntime":
+      return `${nameIn(state, reason.workloadId)} may be asked to leave for it from ${writeInstant(reason.untilMs)} on, in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}: until then it runs by its minRuntime.`;
     case "apart": {
       const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
       return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
@@ -277,7 +279,7 @@ const keptBackWords: Readonly<Record<keyof KeptBack, readonly [one: string, many
 };
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {
-  const verdict = explain(engine, workload.id);
+  const verdict = explainBriefly(engine, workload.id);
   const dominant = verdict.kind === "blocked" ? verdict.reasons[0] : undefined;
   return {
     position,

@@ -35,6 +35,7 @@ import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
 import { AcceptedNodes } from "./accepted-nodes.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
+import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
 import { explainShapes } from "./explain-shapes.ts";
 import { explainSpares, explainSparesAmong } from "./explain-spares.ts";
@@ -51,7 +52,12 @@ const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReaso
   wakeOn,
 });
 
-export function explain(engine: Engine, id: WorkloadId): Verdict {
+export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
+
+/** The same for many at once: only the dominant reason is looked for where another would take longer to find. */
+export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
+
+function explainWith(engine: Engine, id: WorkloadId, promisedTime: typeof explainMinRuntime): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
@@ -77,9 +83,17 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
     const reserved = explainReservation(world, found, nowMs);
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
-  if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
+  if (own !== null) {
+    const promised = isShortfall(own) ? promisedTime(world, found, { workload, nowMs }) : null;
+    const others = [promised, behind].filter((reason) => reason !== null);
+    return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
+  }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
+
+/** It is what others hold that it lacks. */
+const isShortfall = ({ reasons: [first] }: Blocked): boolean =>
+  first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
 /** What may move the protected start, or whom it is for. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>

@@ -57,6 +57,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: bindingWords[reason.binding], amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
     case "partShortfall":
       return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+    case "minRuntime":
+      return { word: "Promised time", amounts: reason.workloadId };
     case "apart":
       return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
     case "dataRule":
