@@ -19,15 +19,13 @@ const fleetLack = z
   .discriminatedUnion("of", [
     z.object({ of: z.literal("type") }).meta({ description: "Nodes of a type that it accepts." }),
     z.object({ of: z.literal("part"), profile: z.string() }).meta({ description: "A device with such a part." }),
-    z
-      .object({ of: z.enum(["accelerators", "cores", "memory"]), perWorker: partial, perNodeMax: count })
-      .meta({
-        description:
-          "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
-      }),
-    z
-      .object({ of: z.enum(["nodeSelector", "spread", "fabric"]) })
-      .meta({ description: "Nodes with the labels that it asks for, or room for its workers as they wish to lie to each other." }),
+    z.object({ of: z.enum(["accelerators", "cores", "memory"]), perWorker: partial, perNodeMax: count }).meta({
+      description:
+        "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
+    }),
+    z.object({ of: z.enum(["nodeSelector", "spread", "fabric"]) }).meta({
+      description: "Nodes with the labels that it asks for, or room for its workers as they wish to lie to each other.",
+    }),
   ])
   .meta({ id: "FleetLack" });
 
@@ -67,7 +65,8 @@ export const blockedReason = z
         workers: count,
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory", "room", "spread", "fabric"]).meta({
-          description: "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
+          description:
+            "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
         }),
         neededPerWorker: partial.meta({
           description: "Thousandths of a core or MiB of memory where `binding` is one of them, else accelerators.",
@@ -95,12 +94,10 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Too few accelerators have slices left where a part of the profile may begin." }),
-    z
-      .object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence })
-      .meta({
-        description:
-          "Work that may be evicted for it, or the last of those that would have to be, was promised to run until then.",
-      }),
+    z.object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence }).meta({
+      description:
+        "Work that may be evicted for it, or the last of those that would have to be, was promised to run until then.",
+    }),
     z
       .object({
         kind: z.literal("apart"),

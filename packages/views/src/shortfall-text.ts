@@ -25,7 +25,9 @@ export function exceedsFleetSentence(fleet: Fleet, spec: Spec, reason: Of<"excee
 function lackText(spec: Spec, lack: FleetLack): string {
   switch (lack.of) {
     case "cores":
-      return lack.perWorker > lack.perNodeMax ? `: none${placesOf(spec)} has more than ${coresText(lack.perNodeMax)}` : "";
+      return lack.perWorker > lack.perNodeMax
+        ? `: none${placesOf(spec)} has more than ${coresText(lack.perNodeMax)}`
+        : "";
     case "memory":
       return lack.perWorker > lack.perNodeMax
         ? `: none${placesOf(spec)} has more than ${memoryText(lack.perNodeMax)} of memory`
@@ -46,7 +48,8 @@ const placesOf = (spec: Spec): string => placesText(spec).replace(/^ on nodes/, 
 
 /** `, as at most 1 of them may share a rack`, ` within one leaf`. */
 function wishText({ spread, fabric }: Spec, wish: "spread" | "fabric"): string {
-  if (wish === "spread") return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.over}`;
+  if (wish === "spread")
+    return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.over}`;
   const [slice] = fabric?.slices ?? [];
   return fabric?.within === undefined
     ? `, as each ${grouped(slice?.workers ?? 0)} of them lie within one ${slice?.within}`
@@ -74,7 +77,7 @@ function noPartText({ nodes }: Fleet, { acceleratorTypes }: Spec, profile: strin
     if (mig !== undefined && (acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)))
       devices.add(mig);
   if (devices.size === 0) return "no accelerator that it may have is divided into parts (mig of a pool).";
-  const divided = [...devices].map((device) => `${device} into ${[...(migTable(device)?.keys() ?? [])].join(", ")}`);
+  const divided = [...devices].map((device) => `${device} has ${[...(migTable(device)?.keys() ?? [])].join(", ")}`);
   return [...devices].some((device) => migTable(device)?.has(profile))
     ? "no node that takes work now has such a part."
     : `no accelerator that it may have has such a part: ${divided.join("; ")}.`;

@@ -1,5 +1,14 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { clockOf, explain, explainBriefly, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
+import {
+  clockOf,
+  explain,
+  explainBriefly,
+  groupAt,
+  keptBack,
+  queuePage,
+  specOfGroup,
+  waitingSummary,
+} from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -216,7 +225,7 @@ function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule):
 
 function sparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "sparesKept" }): string {
   const kept = `${nodes === 1 ? "one node is kept as a spare" : `${nodes} nodes are kept as spares`} for work that loses nodes`;
-  return suffice === false ? `It does not fit beside spares: ${kept}.` : `It would fit, but ${kept}.`;
+  return suffice === false ? `It cannot do without spares: ${kept}.` : `It would fit, but ${kept}.`;
 }
 
 type OffPeak = EngineReason & { readonly kind: "offPeak" };

@@ -35,7 +35,8 @@ function lackPairs(lack: FleetLack): [string, string][] {
   return [lacks, ["needed per worker", text(lack.perWorker)], ["most on a node", text(lack.perNodeMax)]];
 }
 
-const coresAmount = (coresMilli: number): string => `${coresText(coresMilli)} ${coresMilli === 1_000 ? "core" : "cores"}`;
+const coresAmount = (coresMilli: number): string =>
+  `${coresText(coresMilli)} ${coresMilli === 1_000 ? "core" : "cores"}`;
 
 function valueText(reason: BlockedReason, value: unknown): string {
   if (value === null) return "none";

@@ -57,7 +57,8 @@ function lackOf(world: World, found: PlacementClass, accepted: readonly Accepted
     return wish === null ? null : { of: wish };
   }
   const isNarrowed = spec.nodeSelector !== undefined;
-  if (isNarrowed && accepted.some(({ type }) => emptyFleetWorkers(type, gang) >= workers)) return { of: "nodeSelector" };
+  if (isNarrowed && accepted.some(({ type }) => emptyFleetWorkers(type, gang) >= workers))
+    return { of: "nodeSelector" };
   if (gang.profile !== undefined && most(({ node }) => (partOn(node, gang) === undefined ? 0 : 1)) === 0)
     return { of: "part", profile: gang.profile };
   if (holds({ coresMilli: 0 }) > placeable)

@@ -38,7 +38,9 @@ export function explainMinRuntime(
     if (isRoom()) return null;
     const later = leavers
       .filter(({ fromMs }) => fromMs > nowMs)
-      .toSorted((left, right) => left.fromMs - right.fromMs || left.attempt.placedSequence - right.attempt.placedSequence);
+      .toSorted(
+        (left, right) => left.fromMs - right.fromMs || left.attempt.placedSequence - right.attempt.placedSequence,
+      );
     for (const { attempt, fromMs } of later.slice(0, LEAVING_MAX)) {
       ledger.vacate(attempt, 0);
       if (isRoom()) return { kind: "minRuntime", workloadId: attempt.workloadId, untilMs: fromMs };

@@ -33,8 +33,7 @@ function windowToName(world: World, found: PlacementClass, { windows, placement 
   const hasBegun = ({ window }: IndexedWindow): boolean => window.startMs <= calendar.nowMs;
   const inOrder = [...windows.filter((each) => !hasBegun(each)), ...windows.filter(hasBegun)];
   const there = inOrder.filter(({ nodes }) => placement.workers.some(({ node }) => nodes.has(node)));
-  const frees = (each: IndexedWindow): boolean =>
-    calendar.without(each, () => findPlacement(world, found)) !== null;
+  const frees = (each: IndexedWindow): boolean => calendar.without(each, () => findPlacement(world, found)) !== null;
   const alone = inOrder.length === 1 ? undefined : inOrder.slice(0, WINDOWS_TRIED_MAX).find(frees);
   return alone ?? there[0] ?? (inOrder[0] as IndexedWindow);
 }

@@ -35,9 +35,13 @@ function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet
     case "part":
       return lack.profile;
     case "cores":
-      return lack.perWorker > lack.perNodeMax ? `${coresText(lack.perWorker)} / ${coresText(lack.perNodeMax)}` : workers;
+      return lack.perWorker > lack.perNodeMax
+        ? `${coresText(lack.perWorker)} / ${coresText(lack.perNodeMax)}`
+        : workers;
     case "memory":
-      return lack.perWorker > lack.perNodeMax ? `${memoryText(lack.perWorker)} / ${memoryText(lack.perNodeMax)}` : workers;
+      return lack.perWorker > lack.perNodeMax
+        ? `${memoryText(lack.perWorker)} / ${memoryText(lack.perNodeMax)}`
+        : workers;
     case "spread":
     case "fabric":
       return workers;
@@ -54,7 +58,10 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
     case "acceleratorShortfall":
       return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
     case "workerShortfall":
-      return { word: bindingWords[reason.binding], amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+      return {
+        word: bindingWords[reason.binding],
+        amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`,
+      };
     case "partShortfall":
       return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
     case "minRuntime":
