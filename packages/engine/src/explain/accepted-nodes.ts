@@ -1,12 +1,15 @@
 /** The nodes of one type that work may use by what it says of single nodes: their labels, and the rule that its data are under. */
-import type { GangSpec } from "../model/workload.ts";
+import type { GangSpec, WorkloadSpec } from "../model/workload.ts";
 import { dataPlaces } from "../schedule/data-places.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
-import { isOpenTo } from "../schedule/place-wishes.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import type { NodeSlot } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
+
+/** Of each type that it will do with, the most preferred first. */
+export const acceptedNodes = (world: World, found: PlacementClass): readonly AcceptedNodes[] =>
+  world.capacity.acceptable(found.acceleratorTypes).map((type) => new AcceptedNodes(world, found, type));
 
 export class AcceptedNodes {
   readonly type: TypeCapacity;
@@ -15,9 +18,8 @@ export class AcceptedNodes {
 
   constructor(world: World, { spec }: PlacementClass, type: TypeCapacity) {
     this.type = type;
-    const data = dataPlaces(world, spec);
     const isNarrowed = spec.nodeSelector !== undefined || spec.data?.rule !== undefined;
-    this.#slots = isNarrowed ? type.slots.filter((slot) => slot.usable && isOpenTo(spec, slot, data)) : null;
+    this.#slots = isNarrowed ? openSlots(world, spec, type) : null;
   }
 
   get freeCount(): number {
@@ -52,6 +54,20 @@ export class AcceptedNodes {
     for (const slot of this.slots) most = Math.max(most, amountOf(slot));
     return most;
   }
+}
+
+/** Asked of every node of large fleets for each line of a queue: the labels that are asked for are read once. */
+function openSlots(world: World, spec: WorkloadSpec, { slots }: TypeCapacity): readonly NodeSlot[] {
+  const data = dataPlaces(world, spec);
+  const wanted = Object.entries(spec.nodeSelector ?? {});
+  const open: NodeSlot[] = [];
+  for (const slot of slots) {
+    const { labels } = slot.node;
+    let carriesAll = true;
+    for (const [label, value] of wanted) if (labels?.[label] !== value) carriesAll = false;
+    if (carriesAll && slot.usable && data.admits(slot)) open.push(slot);
+  }
+  return open;
 }
 
 function countUpTo(

@@ -7,7 +7,8 @@ import { milliIn, milliOf, WHOLE_MILLI } from "../state/node-slot.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { World } from "../state/world.ts";
 import type { BlockedReason, FleetLack } from "../verdicts.ts";
-import { AcceptedNodes } from "./accepted-nodes.ts";
+import { acceptedNodes } from "./accepted-nodes.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { wishInTheWay } from "./wish-in-the-way.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
@@ -28,9 +29,6 @@ export function exceedingGroup(empty: World, one: PlacementClass, placeableWorke
   const counts = { workers, placeableWorkers };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(empty, one, acceptedNodes(empty, one)) };
 }
-
-const acceptedNodes = (world: World, found: PlacementClass): readonly AcceptedNodes[] =>
-  world.capacity.acceptable(found.acceleratorTypes).map((type) => new AcceptedNodes(world, found, type));
 
 type Sums = Pick<ExceedsFleet, "neededCount" | "fleetCount" | "lack">;
 

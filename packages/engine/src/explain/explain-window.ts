@@ -9,7 +9,7 @@ import type { Verdict } from "../verdicts.ts";
 import { FREEING } from "./wake-on.ts";
 
 /** Of more windows not each is left aside alone. */
-const WINDOWS_TRIED_MAX = 8;
+const WINDOWS_TRIED_MAX = 4;
 
 export function explainWindow(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
   const windows = windowsInTheWay(world, found);

@@ -33,7 +33,7 @@ import { invariant } from "../state/invariant.ts";
 import { keptBackBy, readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
-import { AcceptedNodes } from "./accepted-nodes.ts";
+import { acceptedNodes } from "./accepted-nodes.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
@@ -199,23 +199,21 @@ function explainClass(world: World, found: PlacementClass): Blocked | null {
     explainDataRule(world, found) ??
     explainApart(world, found);
   if (ruled !== null) return ruled;
-  if (isInGroups(found)) return explainGroups(world, found);
-  if (couldEverFit(world, found)) return explainRoom(world, found);
-  return (
-    explainSparesAmong(world, found, (opened) => explainRoom(world, opened)) ??
-    blocked(FLEET_GROWS, exceedsFleet(world, found))
-  );
+  const roomFor = (one: PlacementClass): Blocked =>
+    isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
+  const spares = couldEverFit(world, found) ? null : explainSparesAmong(world, found, roomFor);
+  return spares ?? roomFor(found);
 }
 
-/** Of a gang that the fleet could hold. */
+/** Of a gang without groups. */
 function explainRoom(world: World, found: PlacementClass): Blocked {
   const { gang, acceleratorTypes } = found;
   const neededCount = wholeNeeded(found);
-  const accepted = world.capacity.acceptable(acceleratorTypes).map((type) => new AcceptedNodes(world, found, type));
+  const accepted = acceptedNodes(world, found);
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
   const able = accepted.filter((nodes) => nodes.holds(gang) >= found.workers);
   // A gang that could have spares may be one that nothing else could hold.
-  if (able.length === 0) return blocked(FLEET_GROWS, exceedsFleet(world, found));
+  if (able.length === 0 || !couldEverFit(world, found)) return blocked(FLEET_GROWS, exceedsFleet(world, found));
   const limits = able.flatMap(({ type }) => limitReason(world, found, type) ?? []);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
   const open = able.filter(({ type }) => limitReason(world, found, type) === null);
@@ -299,14 +297,14 @@ function firstReason(world: World, one: PlacementClass): BlockedReason | null {
 
 /** Every group fits by itself, and they do not fit together. */
 function scattered(world: World, found: PlacementClass): BlockedReason {
-  const types = world.capacity.acceptable(found.acceleratorTypes);
+  const accepted = acceptedNodes(world, found);
   return {
     kind: "workerShortfall",
     workers: found.workers,
     placeableWorkers: found.workers - 1,
     binding: "accelerators",
     neededPerWorker: found.gang.accelerators,
-    freeCount: Math.max(0, ...types.map(({ freeCount }) => freeCount)),
+    freeCount: Math.max(0, ...accepted.map(({ freeCount }) => freeCount)),
   };
 }
 
