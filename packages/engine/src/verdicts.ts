@@ -7,6 +7,22 @@ import type { Prediction } from "./model/workload.ts";
 import type { EventKind } from "./events.ts";
 import type { QuotaBound } from "./state/team-use.ts";
 
+/**
+ * What a fleet on which nothing runs lacks: nodes of a type that will do; a device with such a part; an amount, of which a worker
+ * needs so much and no node that it accepts has more than so much; nodes with the labels that it asks for; or room for its workers
+ * as they wish to lie to each other.
+ */
+export type FleetLack =
+  | { readonly of: "type" }
+  | { readonly of: "part"; readonly profile: string }
+  | {
+      readonly of: "accelerators" | "cores" | "memory";
+      readonly perWorker: number;
+      readonly perNodeMax: number;
+    }
+  | { readonly of: "nodeSelector" | "spread" | "fabric" };
+
+/** Counts of accelerators are of nodes that the work accepts, by their labels and by the rule that its data are under; a part counts as its part. */
 export type BlockedReason =
   /** The fleet as it is up now could not hold the gang even if it were empty. `fleetCount`: of the type it has most of. */
   | {
@@ -18,6 +34,8 @@ export type BlockedReason =
       readonly placeableWorkers: number;
       readonly neededCount: number;
       readonly fleetCount: number;
+      /** Absent: a group that would find room alone, or wishes that only together are too many. */
+      readonly lack?: FleetLack;
     }
   /** Fewer free accelerators than needed on any one type: a gang never mixes types. The counts are of the type with most free. */
   | {
@@ -28,13 +46,16 @@ export type BlockedReason =
       readonly freeCount: number;
       readonly fleetCount: number;
     }
-  /** Enough of one type in sum, but too scattered, or short of cores or memory beside them. */
+  /**
+   * Enough of one type in sum, but too scattered, short of cores or memory beside them (`room`: of both, each elsewhere or together), or not as its workers
+   * wish to lie to each other.
+   */
   | {
       readonly kind: "workerShortfall";
       readonly group?: string;
       readonly workers: number;
       readonly placeableWorkers: number;
-      readonly binding: "accelerators" | "cores" | "memory";
+      readonly binding: "accelerators" | "cores" | "memory" | "room" | "spread" | "fabric";
       readonly neededPerWorker: number;
       readonly freeCount: number;
     }
@@ -51,6 +72,8 @@ export type BlockedReason =
       readonly placeableWorkers: number;
       readonly misalignedCount: number;
     }
+  /** Work that may be evicted for it, or the last of those that would have to be, was promised to run until then. */
+  | { readonly kind: "minRuntime"; readonly workloadId: WorkloadId; readonly untilMs: number }
   /** There would be room, but not far enough from others. `workloadIds`: whom it would lie too near to, the first of them. */
   | {
       readonly kind: "apart";
@@ -144,7 +167,13 @@ export type BlockedReason =
       readonly expectedEndMs: number;
     }
   /** It would fit if these nodes were not kept as spares for work that loses nodes. */
-  | { readonly kind: "sparesKept"; readonly acceleratorTypes: readonly string[]; readonly nodes: number }
+  | {
+      readonly kind: "sparesKept";
+      readonly acceleratorTypes: readonly string[];
+      readonly nodes: number;
+      /** They alone would not do: what the reasons after it say holds as well. Absent: they would. */
+      readonly suffice?: false;
+    }
   /** It has a place as soon as those who were asked to leave have left. */
   | { readonly kind: "promised"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };

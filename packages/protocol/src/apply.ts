@@ -60,17 +60,24 @@ export const applyChange = z
   })
   .meta({ id: "ApplyChange" });
 
-export const quotaWarning = z.object({ team: z.string(), message: z.string() }).meta({
-  id: "QuotaWarning",
-  description: "Quotas that contradict each other or name what no pool has; work whose deadline is over.",
-});
+export const applyWarning = z
+  .object({
+    team: z.string().optional().meta({ description: "The team whose quotas are odd." }),
+    pool: z.string().optional().meta({ description: "The pool whose declaration is odd." }),
+    message: z.string(),
+  })
+  .meta({
+    id: "ApplyWarning",
+    description:
+      "Quotas that contradict each other or name what no pool has, a pool that is spares alone, work that runs where its data may no longer be worked on, or work whose deadline is over.",
+  });
 
 export const applyPlan = z
   .object({
     dryRun: z.boolean(),
     changes: z.array(applyChange),
     warnings: z
-      .array(quotaWarning)
+      .array(applyWarning)
       .optional()
       .meta({ description: "Taken as declared, but odd; left out: nothing is." }),
   })
@@ -79,5 +86,5 @@ export const applyPlan = z
 export type ApplyRequest = z.output<typeof applyRequest>;
 export type ApplyRequestInput = z.input<typeof applyRequest>;
 export type ApplyChange = z.output<typeof applyChange>;
-export type QuotaWarning = z.output<typeof quotaWarning>;
+export type ApplyWarning = z.output<typeof applyWarning>;
 export type ApplyPlan = z.output<typeof applyPlan>;

@@ -36,7 +36,7 @@ export const status = z
     }),
     activeAttempts: count,
     waitingTasks: count,
-    waitingAccelerators: count,
+    waitingAccelerators: z.number().min(0).meta({ description: "A part of one counts as its part." }),
     journal: journalStatus.nullable().meta({ description: "null where there is no journal (the demo)." }),
   })
   .meta({ id: "Status" });

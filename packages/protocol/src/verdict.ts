@@ -12,6 +12,23 @@ const group = z
   .optional()
   .meta({ description: "The group of its gang that finds no room beside the others; left out: it has no groups." });
 
+/** Accelerators of which a part counts as its part. */
+const partial = z.number().min(0);
+
+const fleetLack = z
+  .discriminatedUnion("of", [
+    z.object({ of: z.literal("type") }).meta({ description: "Nodes of a type that it accepts." }),
+    z.object({ of: z.literal("part"), profile: z.string() }).meta({ description: "A device with such a part." }),
+    z.object({ of: z.enum(["accelerators", "cores", "memory"]), perWorker: partial, perNodeMax: count }).meta({
+      description:
+        "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
+    }),
+    z.object({ of: z.enum(["nodeSelector", "spread", "fabric"]) }).meta({
+      description: "Nodes with the labels that it asks for, or room for its workers as they wish to lie to each other.",
+    }),
+  ])
+  .meta({ id: "FleetLack" });
+
 export const blockedReason = z
   .discriminatedUnion("kind", [
     z
@@ -21,8 +38,12 @@ export const blockedReason = z
         acceleratorTypes: z.array(z.string()),
         workers: count,
         placeableWorkers: count,
-        neededCount: count,
-        fleetCount: count,
+        neededCount: partial.meta({ description: "Accelerators in sum; a part counts as its part." }),
+        fleetCount: count.meta({ description: "Of the type with most of them, on nodes that it accepts." }),
+        lack: fleetLack.optional().meta({
+          description:
+            "What is missing; left out: a group would find room alone, or only all of what it wishes is too much.",
+        }),
         sentence,
       })
       .meta({ description: "The fleet as it is up now could not hold the gang even if it were empty." }),
@@ -36,21 +57,29 @@ export const blockedReason = z
         fleetCount: count,
         sentence,
       })
-      .meta({ description: "Fewer accelerators are free than it needs." }),
+      .meta({ description: "Fewer accelerators are free than it needs on the nodes that it accepts." }),
     z
       .object({
         kind: z.literal("workerShortfall"),
         group,
         workers: count,
         placeableWorkers: count,
-        binding: z.enum(["accelerators", "cores", "memory"]),
-        neededPerWorker: count.meta({
-          description: "Accelerators, thousandths of a core or MiB of memory, as `binding` says.",
+        binding: z.enum(["accelerators", "cores", "memory", "room", "spread", "fabric"]).meta({
+          description:
+            "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
         }),
-        freeCount: count.meta({ description: "Free accelerators of the type with most of them." }),
+        neededPerWorker: partial.meta({
+          description: "Thousandths of a core or MiB of memory where `binding` is one of them, else accelerators.",
+        }),
+        freeCount: count.meta({
+          description: "Accelerators that are free as a whole, of the type with most room, on nodes that it accepts.",
+        }),
         sentence,
       })
-      .meta({ description: "Enough in sum, but too scattered, or short of cores or memory beside them." }),
+      .meta({
+        description:
+          "Enough in sum, but too scattered, short of cores or memory beside them, or not as its workers wish to lie.",
+      }),
     z
       .object({
         kind: z.literal("partShortfall"),
@@ -65,6 +94,10 @@ export const blockedReason = z
         sentence,
       })
       .meta({ description: "Too few accelerators have slices left where a part of the profile may begin." }),
+    z.object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence }).meta({
+      description:
+        "Work that may be evicted for it, or the last of those that would have to be, was promised to run until then.",
+    }),
     z
       .object({
         kind: z.literal("apart"),
@@ -171,7 +204,16 @@ export const blockedReason = z
       })
       .meta({ description: "It would fit, and might then run into a window of the calendar that is not for it." }),
     z
-      .object({ kind: z.literal("sparesKept"), acceleratorTypes: z.array(z.string()), nodes: count, sentence })
+      .object({
+        kind: z.literal("sparesKept"),
+        acceleratorTypes: z.array(z.string()),
+        nodes: count,
+        suffice: z
+          .literal(false)
+          .optional()
+          .meta({ description: "They alone would not do: what the reasons after it say holds as well." }),
+        sentence,
+      })
       .meta({ description: "It would fit if these nodes were not kept as spares for work that loses nodes." }),
     z
       .object({ kind: z.literal("promised"), nodes: z.array(z.string()), sentence })
@@ -219,7 +261,7 @@ export const keptBack = z
 export const queuePage = pageOf(queueEntry, "QueueEntryPage")
   .extend({
     waiting: z
-      .object({ workloads: count, tasks: count, accelerators: count })
+      .object({ workloads: count, tasks: count, accelerators: partial })
       .meta({ description: "Totals over everything that waits, not only this page." }),
     keptBack: keptBack
       .optional()

@@ -1,5 +1,5 @@
 /** What would start work, for people: each change in one sentence, with the command where there is one. */
-import { acceleratorsIn, clockOf, wholeParts } from "@headroom/engine";
+import { clockOf, milliIn, wholeParts } from "@headroom/engine";
 import type { ApartTerm, Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
@@ -89,7 +89,7 @@ const HOUR_MS = 3_600_000;
 /** What of a budget the work takes at the most. */
 function useText({ kind, gang, walltimeMs }: Spec): string {
   if (walltimeMs === null) return "";
-  const hours = (acceleratorsIn(wholeParts(gang)) * walltimeMs) / HOUR_MS;
+  const hours = (milliIn(wholeParts(gang)) * walltimeMs) / (1000 * HOUR_MS);
   return ` By its walltime ${kind === "batch" ? "each task" : "it"} uses up to ${spentText("gpuHours", hours)}.`;
 }
 

@@ -1,6 +1,6 @@
 import { applyRequest } from "@headroom/protocol";
 import { expect, it } from "vitest";
-import { applyWarnings } from "./quota-warnings.ts";
+import { applyWarnings } from "./apply-warnings.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 it("tells of new work whose deadline is over, and of no other", () => {

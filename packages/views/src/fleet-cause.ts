@@ -3,6 +3,7 @@ import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import { plural } from "./plain-text.ts";
 
 const NODES_NAMED_MAX = 3;
+const WHOLE_MILLI = 1000;
 
 /** `null`: it is neither, as far as whole nodes say; of work in groups nothing is said. */
 export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
@@ -29,7 +30,7 @@ function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
     needed === 0 ? Number.POSITIVE_INFINITY : Math.floor(has / needed);
   return Math.min(
     gang.workers,
-    times(node.acceleratorCount, gang.accelerators),
+    times(node.acceleratorCount, gang.accelerators) * Math.floor(WHOLE_MILLI / (gang.shareMilli ?? WHOLE_MILLI)),
     times(node.coresMilli, gang.coresMilli),
     times(node.memoryMib, gang.memoryMib),
   );

@@ -3,6 +3,7 @@
  * They must not decide, keep or change anything; what they return never aliases the state.
  */
 export * from "./apply-forecast.ts";
+export { applyWarnings } from "./apply-warnings.ts";
 export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export * from "./defragmentation-view.ts";

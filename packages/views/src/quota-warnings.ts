@@ -2,8 +2,7 @@
 import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
 import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
-import type { ApplyRequest, QuotaWarning } from "@headroom/protocol";
-import { deadlineWarnings } from "./deadline-warnings.ts";
+import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
@@ -34,24 +33,22 @@ export interface QuotaSetting {
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** What is odd about a request beside what is there: its quotas, and deadlines that are over. */
-export function applyWarnings(
-  { teams, pools, policy, workloads }: Pick<ReadonlyState, "teams" | "pools" | "policy" | "workloads">,
-  request: Pick<ApplyRequest, "teams" | "pools" | "workloads">,
-  nowMs: number,
-): QuotaWarning[] {
+/** Of a request beside the teams and pools that are there. */
+export function quotaWarningsOf(
+  { teams, pools, policy }: Pick<ReadonlyState, "teams" | "pools" | "policy">,
+  request: Pick<ApplyRequest, "teams" | "pools">,
+): ApplyWarning[] {
   const after = new Map<string, QuotaTeam>(teams);
   for (const team of request.teams) after.set(team.name, team);
-  const odd = quotaWarnings({
+  return quotaWarnings({
     teams: [...after.values()],
     declared: new Set(request.teams.map(({ name }) => name)),
     acceleratorTypes: [...new Set([...pools.values(), ...request.pools].map(({ acceleratorType }) => acceleratorType))],
     policy,
   });
-  return [...odd, ...deadlineWarnings({ workloads }, request, nowMs)];
 }
 
-export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): QuotaWarning[] {
+export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): ApplyWarning[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   return teams.flatMap((team) => {
     const below = children.get(team.name) ?? [];

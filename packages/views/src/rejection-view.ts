@@ -52,7 +52,10 @@ function rejectionSentence(rejection: Rejection): string {
     case "reservationTooLarge":
       return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":
-      return `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
+      // What parts there are may change as soon as nobody has one.
+      return rejection.field === "mig"
+        ? `The mig of pool ${rejection.pool} cannot change while somebody has a part of one of its accelerators, or is promised one. Let that work end, or stop it.`
+        : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
     case "tooLarge":
       return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; even with nothing else running the fleet has room for ${grouped(rejection.placeableWorkers)}.`;
     case "unknownDependency":

@@ -134,6 +134,99 @@ describe("the sentence of a verdict", () => {
     );
   });
 
+  it("needs and counts parts of accelerators as what they are", () => {
+    const fleet = SmallFleet.withNodes(1, 1);
+    fleet.submit("first", { gang: { accelerators: 1 } });
+    const quarter = fleet.submit("quarter", { gang: { accelerators: 1, shareMilli: 250, coresMilli: 100 } });
+    expect(sentence(fleet, quarter)).toBe(
+      "It needs 0.25 of an accelerator and 0.1 cores on one node; no accelerator has as much left.",
+    );
+    expect(verdictView(fleet.engine, quarter)).toMatchObject({
+      reasons: [{ kind: "workerShortfall", neededPerWorker: 0.25, freeCount: 0 }],
+    });
+    fleet.submit("batch", { taskCount: 6, gang: { accelerators: 1, shareMilli: 250 } });
+    fleet.submit("whole", { gang: { accelerators: 1 } });
+    expect(queueView(fleet.engine, {}).waiting).toEqual({ workloads: 3, tasks: 8, accelerators: 2.75 });
+    const part = fleet.submit("part", { gang: { accelerators: 1, profile: "3g.40gb" } });
+    expect(sentence(fleet, part)).toBe(
+      "It needs a 3g.40gb part of an accelerator on one node; no accelerator that it may have is divided into parts (mig of a pool).",
+    );
+  });
+
+  it("names the parts that there are where the one that is wanted is none of them", () => {
+    const fleet = SmallFleet.divided("A100-40GB");
+    const id = fleet.submit("part", { gang: { accelerators: 1, profile: "3g.40gb" }, acceleratorTypes: ["A100"] });
+    expect(sentence(fleet, id)).toBe(
+      "It needs a 3g.40gb part of one A100 accelerator on one node; no accelerator that it may have has such a part: A100-40GB has 1g.5gb, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb.",
+    );
+    for (const name of ["a", "b", "c", "d"]) fleet.submit(name, { gang: { accelerators: 1, profile: "3g.20gb" } });
+    // Two of them lie on the one device: the others are six sevenths of another.
+    expect(queueView(fleet.engine, {}).waiting.accelerators).toBeCloseTo(0.856 + 0.428, 10);
+  });
+
+  it("says which nodes it counts where labels or a rule narrow them", () => {
+    const fleet = SmallFleet.withRacks("r1", "r1", "r2");
+    for (const name of ["first", "second"])
+      fleet.submit(name, { gang: { accelerators: 4 }, nodeSelector: { rack: "r1" } });
+    const four = fleet.submit("four", { gang: { accelerators: 4 }, nodeSelector: { rack: "r1" } });
+    expect(sentence(fleet, four)).toBe("It needs 4 accelerators on nodes with rack=r1; 0 of the 8 there are free.");
+    const nowhere = fleet.submit("nowhere", { gang: { accelerators: 4 }, nodeSelector: { rack: "r9" } });
+    expect(sentence(fleet, nowhere)).toMatch(/Of the 3 nodes that could hold a worker, none carries rack=r9/);
+  });
+
+  it("names the spread that is one too many, on an empty fleet and on a full one", () => {
+    const fleet = SmallFleet.withRacks("r1", "r1", "r2");
+    const gang = { workers: 3, accelerators: 1 };
+    const never = fleet.submit("never", { gang, spread: { over: "rack", maxPerDomain: 1 } });
+    expect(sentence(fleet, never)).toMatch(/have room for 2 of 3 workers, as at most 1 of them may share a rack\.$/);
+    fleet.submit("first", { gang: { accelerators: 4 }, nodeSelector: { rack: "r2" } });
+    const now = fleet.submit("now", { gang: { ...gang, workers: 2 }, spread: { over: "rack", maxPerDomain: 1 } });
+    expect(sentence(fleet, now)).toMatch(/there is room for 1 of 2 workers, as at most 1 of them may share a rack\.$/);
+  });
+
+  it("names what no node has as much of, and a type that no node has", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    const memory = fleet.submit("memory", { gang: { accelerators: 0, memoryMib: 131_072 } });
+    expect(sentence(fleet, memory)).toMatch(/room for 0 of 1 worker: none has more than 64 GiB of memory\.$/);
+    expect(verdictView(fleet.engine, memory)).toMatchObject({
+      reasons: [{ lack: { of: "memory", perWorker: 131_072, perNodeMax: 65_536 } }],
+    });
+    const none = { accelerators: 0, coresMilli: 1_000 };
+    const typo = fleet.submit("typo", { gang: none, acceleratorTypes: ["h100"] });
+    expect(sentence(fleet, typo)).toBe(
+      "It needs 1 core on one node with h100 accelerators; no node has h100 accelerators; did you mean H100?",
+    );
+    const other = fleet.submit("other", { gang: none, acceleratorTypes: ["TPU-v6e"] });
+    expect(sentence(fleet, other)).toMatch(/no node has TPU-v6e accelerators; the fleet has H100\.$/);
+  });
+
+  it("says from when on work may be asked to leave that was promised to run so long", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.submit("first", { gang: { accelerators: 8 }, preemptible: true, minRuntimeMs: 60_000 });
+    const id = fleet.submit("urgent", { gang: { accelerators: 8 }, priority: 5 });
+    fleet.nowMs += 20_000;
+    fleet.receive({ kind: "tick" });
+    expect(sentence(fleet, id)).toBe(
+      "It needs 8 accelerators; 0 of 8 are free. first may be asked to leave for it from 1970-01-01T00:01:01Z on, in 40 s: until then it runs by its minRuntime.",
+    );
+    const alike = fleet.submit("alike", { gang: { accelerators: 8 } });
+    expect(sentence(fleet, alike)).not.toContain("minRuntime");
+  });
+
+  it("says that spares are in the way, and what else is", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const [pool] = fleet.engine.state.pools.values();
+    fleet.apply({ pools: [{ ...pool!, spares: 1 }] });
+    fleet.team("small", null, { H100: 2 });
+    const three = fleet.submit("three", { team: "small", gang: { accelerators: 3 } });
+    expect(sentence(fleet, three)).toBe(
+      "It cannot do without spares: one node is kept as a spare for work that loses nodes. Team small holds 0 of the 2 H100 accelerators that its limit allows, and this needs 3 more.",
+    );
+    fleet.team("small", null, { H100: 4 });
+    expect(sentence(fleet, three)).toBe("It would fit, but one node is kept as a spare for work that loses nodes.");
+  });
+
   it("names the team whose limit is reached", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     fleet.team("research", null, { H100: 4 });

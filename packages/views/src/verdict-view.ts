@@ -1,5 +1,14 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
-import { clockOf, explain, groupAt, keptBack, queuePage, specOfGroup, waitingSummary } from "@headroom/engine";
+import {
+  clockOf,
+  explain,
+  explainBriefly,
+  groupAt,
+  keptBack,
+  queuePage,
+  specOfGroup,
+  waitingSummary,
+} from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
   Engine,
@@ -11,10 +20,16 @@ import type {
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, KeptBack, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
-import { fleetCause } from "./fleet-cause.ts";
+import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
 import { predictionText } from "./prediction-text.ts";
 import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import {
+  acceleratorShortfallSentence,
+  exceedsFleetSentence,
+  partShortfallSentence,
+  workerShortfallSentence,
+} from "./shortfall-text.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -125,8 +140,6 @@ const predictionNote = ({ walltimeMs }: Waiting["spec"], prediction: Prediction 
   prediction === undefined ? "" : `; it is ${predictionText(prediction, walltimeMs)}`;
 
 type DataRule = EngineReason & { readonly kind: "dataRule" };
-type PartShortfall = EngineReason & { readonly kind: "partShortfall" };
-type Shortfall = EngineReason & { readonly kind: "workerShortfall" };
 
 function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason): string {
   const index =
@@ -136,22 +149,19 @@ function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason):
   return sentence.replace(/^It needs/, `Its group ${groupAt(waiting.spec.gang, index).name} needs`);
 }
 
-function causeText(state: Engine["state"], spec: Waiting["spec"]): string {
-  const cause = fleetCause(state, spec);
-  return cause === null ? "" : ` ${cause}`;
-}
-
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
   const { state } = engine;
   switch (reason.kind) {
     case "exceedsFleet":
-      return `It needs ${needText(spec)}; even with nothing else running, the nodes that take work now have room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.${causeText(state, spec)}`;
+      return exceedsFleetSentence(state, spec, reason);
     case "acceleratorShortfall":
-      return `It needs ${grouped(reason.neededCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.neededCount)}; ${grouped(reason.freeCount)} of ${grouped(reason.fleetCount)} are free.`;
+      return acceleratorShortfallSentence(spec, reason);
     case "workerShortfall":
       return workerShortfallSentence(spec, reason);
     case "partShortfall":
       return partShortfallSentence(spec, reason);
+    case "minRuntime":
+      return `${nameIn(state, reason.workloadId)} may be asked to leave for it from ${writeInstant(reason.untilMs)} on, in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}: until then it runs by its minRuntime.`;
     case "apart": {
       const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
       return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
@@ -192,7 +202,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return `It would fit, but on nodes of ${what}, ${times}, and might run until ${writeInstant(reason.expectedEndMs)}.`;
     }
     case "sparesKept":
-      return `It would fit, but ${reason.nodes === 1 ? "one node is kept as a spare" : `${reason.nodes} nodes are kept as spares`} for work that loses nodes.`;
+      return sparesSentence(reason);
     case "promised":
       return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {
@@ -211,6 +221,11 @@ function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule):
     return `Work under the rule ${rule} runs only where a site or a pool admits it, and none does.`;
   const where = `${pools.slice(0, 3).join(", ")}${pools.length > 3 ? ` and ${pools.length - 3} more` : ""}`;
   return `It would fit elsewhere, but work under the rule ${rule} stays in ${pools.length === 1 ? "the pool" : "the pools"} ${where}: there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}.`;
+}
+
+function sparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "sparesKept" }): string {
+  const kept = `${nodes === 1 ? "one node is kept as a spare" : `${nodes} nodes are kept as spares`} for work that loses nodes`;
+  return suffice === false ? `It cannot do without spares: ${kept}.` : `It would fit, but ${kept}.`;
 }
 
 type OffPeak = EngineReason & { readonly kind: "offPeak" };
@@ -235,56 +250,6 @@ function offPeakSentence(reason: OffPeak): string {
 }
 
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
-
-const oneOf = (types: readonly string[]): string =>
-  types.length === 0 ? "an accelerator" : `one ${acceleratorNoun(types, 1)}`;
-
-/** `8 H200 accelerators for each of 4 workers`. */
-function needText({ gang, acceleratorTypes }: Workload["spec"]): string {
-  if (gang.groups !== undefined) return `room for ${plural(gang.groups.length, "group")} at once`;
-  const parts: string[] = [];
-  if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
-  else if (gang.accelerators > 0)
-    parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
-  if (gang.coresMilli > 0) parts.push(coresText(gang.coresMilli));
-  if (gang.memoryMib > 0) parts.push(`${memoryText(gang.memoryMib)} of memory`);
-  const last = parts.pop() ?? "a node";
-  const need = parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
-  return gang.workers === 1 ? `${need} on one node` : `${need} for each of ${grouped(gang.workers)} workers`;
-}
-
-function partShortfallSentence(spec: Workload["spec"], reason: PartShortfall): string {
-  const { profile, sliceCount, workers, placeableWorkers, misalignedCount } = reason;
-  const none =
-    placeableWorkers === 0
-      ? `no accelerator has ${plural(sliceCount, "free memory slice")} where such a part may begin`
-      : `there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}`;
-  const misaligned =
-    misalignedCount === 0
-      ? ""
-      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} as many free, but not where a ${profile} may begin`;
-  return `It needs ${needText(spec)}; ${none}${misaligned}.`;
-}
-
-function workerShortfallSentence(spec: Workload["spec"], reason: Shortfall): string {
-  const need = `It needs ${needText(spec)}`;
-  const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
-  const takesAccelerators = spec.gang.accelerators > 0;
-  switch (reason.binding) {
-    case "accelerators":
-      return `${need}; ${grouped(reason.freeCount)} are free in all, but so scattered that there is room for ${some}.`;
-    case "cores":
-      return takesAccelerators
-        ? `${need}; accelerators are free, but there are cores with them for only ${some}.`
-        : `${need}; enough cores are free for only ${some}.`;
-    case "memory":
-      return takesAccelerators
-        ? `${need}; accelerators are free, but there is memory with them for only ${some}.`
-        : `${need}; enough memory is free for only ${some}.`;
-    default:
-      return unreachable(reason.binding);
-  }
-}
 
 /**
  * What waits, in the order of the policy. The cursor is the id of the last workload shown: its place in the order stays even
@@ -323,7 +288,7 @@ const keptBackWords: Readonly<Record<keyof KeptBack, readonly [one: string, many
 };
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {
-  const verdict = explain(engine, workload.id);
+  const verdict = explainBriefly(engine, workload.id);
   const dominant = verdict.kind === "blocked" ? verdict.reasons[0] : undefined;
   return {
     position,

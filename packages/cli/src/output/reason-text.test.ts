@@ -43,3 +43,28 @@ it("prints what teams are limited in as teams state it, and how long others are 
     prediction: "predicted to run 2 h, by the last 2 runs of its kind",
   });
 });
+
+it("prints what the fleet lacks, in its unit, and no counts of accelerators where none are asked for", () => {
+  const counts = { workers: 1, placeableWorkers: 0, fleetCount: 16 };
+  const exceeds = { kind: "exceedsFleet" as const, acceleratorTypes: [], ...counts, sentence: "" };
+  const memory = { of: "memory", perWorker: 6_144, perNodeMax: 4_096 } as const;
+  expect(pairs({ ...exceeds, neededCount: 0, lack: memory })).toEqual({
+    reason: "exceedsFleet",
+    workers: "1",
+    "placeable workers": "0",
+    lacks: "memory",
+    "needed per worker": "6 GiB",
+    "most on a node": "4 GiB",
+  });
+  const cores = { of: "cores", perWorker: 1_000, perNodeMax: 500 } as const;
+  expect(pairs({ ...exceeds, neededCount: 0, lack: cores })).toMatchObject({
+    "needed per worker": "1 core",
+    "most on a node": "0.5 cores",
+  });
+  expect(pairs({ ...exceeds, neededCount: 0.428, lack: { of: "part", profile: "3g.40gb" } })).toMatchObject({
+    needed: "0.428",
+    fleet: "16",
+    lacks: "a 3g.40gb part",
+  });
+  expect(pairs({ ...exceeds, neededCount: 3, lack: { of: "nodeSelector" } })).toMatchObject({ lacks: "node selector" });
+});

@@ -5,15 +5,38 @@ import { amountText, durationText, predictionText, spentText } from "@headroom/v
 import { coresText, instant, memoryText } from "./amounts.ts";
 
 /** Name and value of every field that the sentence of the reason is made of. */
+type FleetLack = NonNullable<(BlockedReason & { readonly kind: "exceedsFleet" })["lack"]>;
+
 export function reasonPairs(reason: BlockedReason): [string, string][] {
   const shown: [string, string][] = [["reason", reason.kind]];
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
+    // Of work without accelerators their numbers say nothing.
+    if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
+    if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
+      shown.push(...lackPairs(reason.lack));
+      continue;
+    }
     shown.push([words(field), typeof value === "number" ? numberText(reason, field, value) : valueText(reason, value)]);
   }
   return shown;
 }
+
+/** What the fleet lacks, and of an amount how much a worker needs and a node has. */
+function lackPairs(lack: FleetLack): [string, string][] {
+  if (lack.of === "part") return [["lacks", `a ${lack.profile} part`]];
+  const lacks: [string, string] = ["lacks", words(lack.of)];
+  if (!("perWorker" in lack)) return [lacks];
+  const text = (amount: number): string => {
+    if (lack.of === "cores") return coresAmount(amount);
+    return lack.of === "memory" ? memoryText(amount) : String(amount);
+  };
+  return [lacks, ["needed per worker", text(lack.perWorker)], ["most on a node", text(lack.perNodeMax)]];
+}
+
+const coresAmount = (coresMilli: number): string =>
+  `${coresText(coresMilli)} ${coresMilli === 1_000 ? "core" : "cores"}`;
 
 function valueText(reason: BlockedReason, value: unknown): string {
   if (value === null) return "none";
@@ -35,7 +58,7 @@ function numberText(reason: BlockedReason, field: string, value: number): string
   if (reason.kind === "budget" && (field === "spent" || field === "limit")) return spentText(reason.resource, value);
   if (reason.kind === "teamLimit") return amountText(reason.resource, value);
   if (reason.kind === "workerShortfall" && field === "neededPerWorker") {
-    if (reason.binding === "cores") return `${coresText(value)} ${value === 1_000 ? "core" : "cores"}`;
+    if (reason.binding === "cores") return coresAmount(value);
     if (reason.binding === "memory") return memoryText(value);
   }
   return String(value);

@@ -1,24 +1,24 @@
 /** What keeps work from having parts of divided accelerators: too few slices, or slices that do not lie where its profile may begin. */
 import { openCount, slicesIn } from "../model/mig.ts";
 import { partOn } from "../state/device-slices.ts";
-import type { TypeCapacity } from "../state/capacity.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import type { BlockedReason } from "../verdicts.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
 
 const SLICES = 8;
 
-/** Of one type; `placeableWorkers`: as many as find room now. */
+/** Of nodes of one type; `placeableWorkers`: as many as find room now. */
 export function partShortfall(
   { gang, workers }: PlacementClass,
-  { slots }: TypeCapacity,
+  accepted: AcceptedNodes,
   placeableWorkers: number,
 ): BlockedReason {
   const { profile = "" } = gang;
   let sliceCount = 0;
   let misalignedCount = 0;
-  for (const slot of slots) {
+  for (const slot of accepted.slots) {
     const part = partOn(slot.node, gang);
-    if (part === undefined || !slot.usable) continue;
+    if (part === undefined) continue;
     sliceCount = part.size;
     for (let index = 0; index < slot.totalCount; index++) {
       const taken = slot.slicesTaken(index, "idle");

@@ -9,7 +9,7 @@ import type { EventKind } from "../events.ts";
 import { groupAt, typesOfGroup } from "../model/gang.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
-import type { GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
 import { PowerOutlook } from "../off-peak/power-outlook.ts";
 import { figuresAt } from "../off-peak/tariffs.ts";
@@ -19,16 +19,13 @@ import { findBesideStarts } from "../schedule/backfill/beside-starts.ts";
 import type { Reservation } from "../schedule/backfill/reservations.ts";
 import { findPlacement } from "../schedule/place.ts";
 import { predictionOf } from "../schedule/start.ts";
-import { emptyFleetWorkers, placeableWorkers } from "../schedule/place-on-type.ts";
-import { calendarEndMs, windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
-import { couldEverFit, isHeldByLimit, placeableAsWished } from "../schedule/could-ever.ts";
+import { couldEverFit, isHeldByLimit } from "../schedule/could-ever.ts";
 import type { TypeCapacity } from "../state/capacity.ts";
 import { blockingClass } from "../schedule/place-waiting.ts";
 import type { PlacementClass } from "../state/queue.ts";
 import { WHOLE_MILLI } from "../state/node-slot.ts";
 import { milliOfType } from "../state/team-node.ts";
 import type { Amount } from "../state/team-node.ts";
-import { explainShapes } from "./explain-shapes.ts";
 import { emptied } from "../schedule/emptied.ts";
 import { askOfRefused, placeGroups } from "../schedule/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../schedule/request.ts";
@@ -36,20 +33,31 @@ import { invariant } from "../state/invariant.ts";
 import { keptBackBy, readyTask, waitingTaskCount } from "../state/ready-task.ts";
 import type { World, WorkloadEntity } from "../state/world.ts";
 import type { BlockedReason, Verdict } from "../verdicts.ts";
+import { acceptedNodes } from "./accepted-nodes.ts";
+import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
+import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
-import { partShortfall } from "./explain-parts.ts";
+import { explainShapes } from "./explain-shapes.ts";
+import { explainSpares, explainSparesAmong } from "./explain-spares.ts";
+import { explainWindow } from "./explain-window.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
+import { workerShortfall } from "./worker-shortfall.ts";
 
 type Blocked = Verdict & { readonly kind: "blocked" };
 
-const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Verdict => ({
+const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Blocked => ({
   kind: "blocked",
   reasons,
   wakeOn,
 });
 
-export function explain(engine: Engine, id: WorkloadId): Verdict {
+export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
+
+/** The same for many at once: only the dominant reason is looked for where another would take longer to find. */
+export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
+
+function explainWith(engine: Engine, id: WorkloadId, promisedTime: typeof explainMinRuntime): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
@@ -75,9 +83,17 @@ export function explain(engine: Engine, id: WorkloadId): Verdict {
     const reserved = explainReservation(world, found, nowMs);
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
-  if (own !== null) return behind === null ? own : { ...own, reasons: [...own.reasons, behind] };
+  if (own !== null) {
+    const promised = isShortfall(own) ? promisedTime(world, found, { workload, nowMs }) : null;
+    const others = [promised, behind].filter((reason) => reason !== null);
+    return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
+  }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
+
+/** It is what others hold that it lacks. */
+const isShortfall = ({ reasons: [first] }: Blocked): boolean =>
+  first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
 /** What may move the protected start, or whom it is for. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>
@@ -92,27 +108,6 @@ function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number)
   const used = spentOf(accrued(account, budget, { rate: budgets.rate(spent), nowMs }), budget);
   const { resource, limit } = used;
   return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
-}
-
-/** The window that it would run into, if it is the calendar which keeps it waiting. */
-function explainWindow(world: World, found: PlacementClass): Blocked | null {
-  const [first] = windowsInTheWay(world, found);
-  if (first === undefined || world.calendar.leftAside(() => findPlacement(world, found)) === null) return null;
-  const { name, kind: window, startMs, endMs } = first.window;
-  const reason = { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, found) } as const;
-  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
-}
-
-/** The spares, if it would fit now were they nodes like any other. */
-function explainSpares(world: World, found: PlacementClass): Blocked | null {
-  const { capacity } = world;
-  const types = new Set(capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
-  const spares = [...capacity.spares].filter(({ node }) => types.has(node.acceleratorType));
-  if (spares.length === 0) return null;
-  if (capacity.opened(spares, () => findPlacement(world, found)) === null) return null;
-  const { acceleratorTypes } = found;
-  const reason = { kind: "sparesKept", acceleratorTypes, nodes: spares.length } as const;
-  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "poolDefined"] };
 }
 
 /** What keeps it from being asked at all. */
@@ -198,43 +193,40 @@ function explainBackoff(workload: Workload): Verdict {
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
 function explainClass(world: World, found: PlacementClass): Blocked | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
-  const window = explainWindow(world, found);
-  if (window !== null) return window;
-  const ruled = explainSpares(world, found) ?? explainDataRule(world, found) ?? explainApart(world, found);
+  const ruled =
+    explainWindow(world, found) ??
+    explainSpares(world, found) ??
+    explainDataRule(world, found) ??
+    explainApart(world, found);
   if (ruled !== null) return ruled;
-  if (isInGroups(found)) return explainGroups(world, found);
+  const roomFor = (one: PlacementClass): Blocked =>
+    isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
+  const spares = couldEverFit(world, found) ? null : explainSparesAmong(world, found, roomFor);
+  return spares ?? roomFor(found);
+}
+
+/** Of a gang without groups. */
+function explainRoom(world: World, found: PlacementClass): Blocked {
   const { gang, acceleratorTypes } = found;
-  const types = world.capacity.acceptable(acceleratorTypes);
   const neededCount = wholeNeeded(found);
-  const result = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
-    kind: "blocked" as const,
-    reasons,
-    wakeOn,
-  });
-  // A gang that could have spares may be one that nothing else could hold.
-  const isTooLarge = types.every((type) => emptyFleetWorkers(type, gang) < found.workers);
-  if (isTooLarge || !couldEverFit(world, found)) {
-    // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
-    const byCounts = Math.max(0, ...types.map((type) => emptyFleetWorkers(type, gang)));
-    const placeable = byCounts < found.workers ? byCounts : placeableAsWished(world, found);
-    const fleetCount = Math.max(0, ...types.map((type) => type.usableCount));
-    const counts = { workers: found.workers, placeableWorkers: placeable, neededCount, fleetCount };
-    return result([{ kind: "exceedsFleet", acceleratorTypes, ...counts }], FLEET_GROWS);
-  }
+  const accepted = acceptedNodes(world, found);
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
-  const able = types.filter((type) => emptyFleetWorkers(type, gang) >= found.workers);
-  const limits = able.flatMap((type) => limitReason(world, found, type) ?? []);
+  const able = accepted.filter((nodes) => nodes.holds(gang) >= found.workers);
+  // A gang that could have spares may be one that nothing else could hold.
+  if (able.length === 0 || !couldEverFit(world, found)) return blocked(FLEET_GROWS, exceedsFleet(world, found));
+  const limits = able.flatMap(({ type }) => limitReason(world, found, type) ?? []);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
-  const open = able.filter((type) => limitReason(world, found, type) === null);
-  if (open.length === 0) return result(limits, wakeOn);
+  const open = able.filter(({ type }) => limitReason(world, found, type) === null);
+  if (open.length === 0) return blocked(wakeOn, ...limits);
   const shapes = explainShapes(world, found);
-  if (shapes !== null) return result([shapes, ...limits], [...FREEING, "teamDefined", "loanRelabelled"]);
+  if (shapes !== null) return blocked([...FREEING, "teamDefined", "loanRelabelled"], shapes, ...limits);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
-  if (roomiest.freeCount < neededCount) {
-    const counts = { neededCount, freeCount: roomiest.freeCount, fleetCount: roomiest.usableCount };
-    return result([{ kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits], wakeOn);
+  const { freeCount } = roomiest;
+  if (freeCount < neededCount) {
+    const counts = { neededCount, freeCount, fleetCount: roomiest.usableCount };
+    return blocked(wakeOn, { kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits);
   }
-  return result([workerShortfall(world, found, open), ...limits], wakeOn);
+  return blocked(wakeOn, workerShortfall(world, found, open), ...limits);
 }
 
 const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): BlockedReason | null =>
@@ -275,37 +267,28 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
 function explainGroups(world: World, found: PlacementClass): Blocked {
-  const blockedBy = (reasons: readonly BlockedReason[], wakeOn: readonly EventKind[]) => ({
-    kind: "blocked" as const,
-    reasons,
-    wakeOn,
-  });
   if (!couldEverFit(world, found)) {
     const empty = emptied(world);
-    const reason = world.calendar.leftAside(() => askOfRefused(empty, found, (one) => exceedingGroup(empty, one)));
-    return blockedBy([reason ?? exceedingGroup(empty, found)], FLEET_GROWS);
+    const exceeding = (one: PlacementClass): BlockedReason => ({
+      ...exceedingGroup(empty, one, placeableNow(empty, one)),
+      ...groupName(one),
+    });
+    const reason = world.calendar.leftAside(() => askOfRefused(empty, found, exceeding));
+    return blocked(FLEET_GROWS, reason ?? exceeding(found));
   }
   const limit = limitReason(world, found, { type: "" }) ?? limitOnFirstTypes(world, found);
   const limits = limit === null ? [] : [limit];
   const wakeOn = [...FREEING, ...QUOTA_MOVES];
   const shapes = explainShapes(world, found);
-  if (shapes !== null) return blockedBy([shapes, ...limits], [...wakeOn, "loanRelabelled"]);
+  if (shapes !== null) return blocked([...wakeOn, "loanRelabelled"], shapes, ...limits);
   const own = limit === null ? askOfRefused(world, found, (one) => firstReason(world, one)) : null;
-  return blockedBy(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own], wakeOn);
+  return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own]));
 }
 
 const groupName = ({ waiting, spec, group }: PlacementClass): { readonly group?: string } => {
   const { groups } = (waiting.first()?.spec ?? spec).gang;
   return group === null || groups === undefined ? {} : { group: groups[group]?.name ?? "" };
 };
-
-/** What the group is short of on a fleet on which nothing runs. */
-function exceedingGroup(empty: World, one: PlacementClass): BlockedReason {
-  const { workers, acceleratorTypes, gang } = one;
-  const fleetCount = Math.max(0, ...empty.capacity.acceptable(acceleratorTypes).map((type) => type.usableCount));
-  const counts = { workers, placeableWorkers: placeableNow(empty, one), neededCount: workers * gang.accelerators };
-  return { kind: "exceedsFleet", ...groupName(one), acceleratorTypes, ...counts, fleetCount };
-}
 
 function firstReason(world: World, one: PlacementClass): BlockedReason | null {
   const [first] = explainClass(world, one)?.reasons ?? [];
@@ -314,14 +297,14 @@ function firstReason(world: World, one: PlacementClass): BlockedReason | null {
 
 /** Every group fits by itself, and they do not fit together. */
 function scattered(world: World, found: PlacementClass): BlockedReason {
-  const types = world.capacity.acceptable(found.acceleratorTypes);
+  const accepted = acceptedNodes(world, found);
   return {
     kind: "workerShortfall",
     workers: found.workers,
     placeableWorkers: found.workers - 1,
     binding: "accelerators",
     neededPerWorker: found.gang.accelerators,
-    freeCount: Math.max(0, ...types.map(({ freeCount }) => freeCount)),
+    freeCount: Math.max(0, ...accepted.map(({ freeCount }) => freeCount)),
   };
 }
 
@@ -333,35 +316,6 @@ function limitOnFirstTypes(world: World, found: PlacementClass): BlockedReason |
     return world.capacity.acceptable(types)[0]?.type ?? "";
   });
   return limitReasonOf(world, found, { type: "", amount });
-}
-
-/** Enough accelerators of one type are free in sum; says how many workers fit at most, and what the others lack. */
-function workerShortfall(world: World, found: PlacementClass, types: readonly TypeCapacity[]): BlockedReason {
-  const { gang } = found;
-  const best = types
-    .map((type) => ({ type, placeable: placeableWorkers(type, gang) }))
-    .reduce((left, right) => (right.placeable > left.placeable ? right : left));
-  const without = (changes: Partial<GangSpec>): number => placeableWorkers(best.type, { ...gang, ...changes });
-  const base = {
-    kind: "workerShortfall",
-    workers: found.workers,
-    placeableWorkers: best.placeable,
-    freeCount: best.type.freeCount,
-  } as const;
-  // There is room for all of them and not as they wish to lie.
-  if (best.placeable >= found.workers)
-    return {
-      ...base,
-      placeableWorkers: placeableNow(world, found),
-      binding: "accelerators",
-      neededPerWorker: gang.accelerators,
-    };
-  if (without({ coresMilli: 0 }) > best.placeable)
-    return { ...base, binding: "cores", neededPerWorker: gang.coresMilli };
-  if (without({ memoryMib: 0 }) > best.placeable)
-    return { ...base, binding: "memory", neededPerWorker: gang.memoryMib };
-  if (gang.profile !== undefined) return partShortfall(found, best.type, best.placeable);
-  return { ...base, binding: "accelerators", neededPerWorker: gang.accelerators };
 }
 
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */

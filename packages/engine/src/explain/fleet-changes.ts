@@ -92,13 +92,14 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 
 const MINUTE_MS = 60_000;
 
-/** Each window that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
+/** Each window to come that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
 export function laterWindows(world: World, found: PlacementClass): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
   const own = runsInto(world, found);
   const others = world.queue.waitingClasses().map((other) => runsInto(world, other));
   return world.calendar.windows.flatMap(({ window }): readonly OtherLine[] => {
     const { name, kind, startMs: fromMs } = window;
+    if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
     // Whoever waits for it may be somebody else after every such step, so that each end of those who wait may be the one.
     const later = [...ends]

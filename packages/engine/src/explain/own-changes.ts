@@ -50,8 +50,8 @@ const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<Ow
   at: (index) => ({ ...at(index), group }) as OwnChange,
 });
 
-function otherTypes({ capacity }: World, { acceleratorTypes, gang }: WorkloadSpec): Values<OwnChange> {
-  if (acceleratorTypes.length === 0 || gang.accelerators === 0) return listed([]);
+function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Values<OwnChange> {
+  if (acceleratorTypes.length === 0) return listed([]);
   const others = capacity.allTypes
     .map(({ type }) => type)
     .filter((type) => type !== "" && !acceleratorTypes.includes(type));

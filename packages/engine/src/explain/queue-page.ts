@@ -1,9 +1,10 @@
 /** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
-import { acceleratorsIn, wholeParts } from "../model/gang.ts";
+import { wholeParts } from "../model/gang.ts";
 import { clockOf, worldOf } from "../engine.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
+import { milliIn, WHOLE_MILLI } from "../state/node-slot.ts";
 import type { Queue } from "../state/queue.ts";
 import { keptBackBy, waitingTaskCount } from "../state/ready-task.ts";
 import type { KeptBackBy } from "../state/ready-task.ts";
@@ -90,7 +91,7 @@ export function keptBack(engine: Engine, isWanted: (workload: Workload) => boole
   return counts;
 }
 
-/** Totals over everything that may start now; costs one step for each class and each array that waits. */
+/** Totals over everything that may start now, a part of an accelerator counting as its part; costs one step for each class and each array that waits. */
 export function waitingSummary(engine: Engine): {
   readonly workloads: number;
   readonly tasks: number;
@@ -98,13 +99,13 @@ export function waitingSummary(engine: Engine): {
 } {
   let workloads = 0;
   let tasks = 0;
-  let accelerators = 0;
+  let milli = 0;
   for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.waitingClasses()) {
     let classTasks = waiting.length - waitingArrays.size;
     for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;
     tasks += classTasks;
-    accelerators += classTasks * acceleratorsIn(wholeParts(gang));
+    milli += classTasks * milliIn(wholeParts(gang));
   }
-  return { workloads, tasks, accelerators };
+  return { workloads, tasks, accelerators: milli / WHOLE_MILLI };
 }

@@ -32,6 +32,7 @@ export class CalendarIndex {
   #users: ReadonlySet<string> = new Set();
   #firstStartMs = Number.POSITIVE_INFINITY;
   #isLeftAside = false;
+  #without: IndexedWindow | null = null;
   /** The instant for which placements are asked: the round's own, or one to come while a protected start is looked for. */
   nowMs: number;
 
@@ -70,8 +71,10 @@ export class CalendarIndex {
   closedTo(asking: Asking, untilMs: number): readonly IndexedWindow[] {
     if (this.#firstStartMs >= untilMs || this.#isLeftAside) return NONE;
     const { nowMs } = this;
+    const without = this.#without?.window;
     return this.#windows.filter(
-      ({ window }) => window.startMs < untilMs && window.endMs > nowMs && !this.isFor(window, asking),
+      ({ window }) =>
+        window !== without && window.startMs < untilMs && window.endMs > nowMs && !this.isFor(window, asking),
     );
   }
 
@@ -94,6 +97,16 @@ export class CalendarIndex {
       return ask();
     } finally {
       this.#isLeftAside = false;
+    }
+  }
+
+  /** What would be if this window were not in it. */
+  without<T>(window: IndexedWindow, ask: () => T): T {
+    this.#without = window;
+    try {
+      return ask();
+    } finally {
+      this.#without = null;
     }
   }
 

@@ -8,6 +8,7 @@ import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import { takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
+import type { GangPart } from "../model/gang.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { ALL_SLICES, isOpen, isTakenTwice, openCount, profileMilli, SLICE_MILLI, slicesIn } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
@@ -358,6 +359,10 @@ export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
 /** Thousandths of each of its accelerators that count as a worker's. */
 export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
   profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
+
+/** Thousandths of accelerators in sum, a part counting as its part. */
+export const milliIn = (parts: readonly GangPart[]): number =>
+  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
 
 const hasBit = (mask: Int32Array, index: number): boolean =>
   ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;

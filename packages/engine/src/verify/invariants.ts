@@ -75,6 +75,8 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, ca
     case "workerShortfall":
     case "partShortfall":
       return reason.placeableWorkers < reason.workers;
+    case "minRuntime":
+      return reason.untilMs > nowMs && reason.workloadId !== workload.id;
     case "apart":
       return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
     case "dataRule":

@@ -1,5 +1,5 @@
 /** Every change of a kind that is smaller than a stated one, or, where none is stated, every one there is: by counting them up. */
-import { minWorkersOf } from "../../src/index.ts";
+import { clockOf, minWorkersOf } from "../../src/index.ts";
 import type {
   ApartTerm,
   Change,
@@ -185,7 +185,8 @@ function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: Workloa
 }
 
 /** All values of the kinds whose values can be counted on one hand. */
-export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Change[] {
+export function everyChange(engine: Engine, spec: WorkloadSpec): readonly Change[] {
+  const { state } = engine;
   const { gang, spread, fabric, nodeSelector, acceleratorTypes } = spec;
   const workers = minWorkersOf(gang);
   const types = new Set([...state.nodes.values()].map(({ acceleratorType }) => acceleratorType));
@@ -219,7 +220,7 @@ export function everyChange({ state }: Engine, spec: WorkloadSpec): readonly Cha
   ]))
     changes.push({ kind: "dropApart", terms });
   for (const { entry } of state.calendar.values())
-    if (entry.kind !== "tariff") {
+    if (entry.kind !== "tariff" && entry.startMs > clockOf(engine)) {
       const { name, kind: window, startMs: fromMs } = entry;
       changes.push({ kind: "laterWindow", name, window, fromMs, toMs: fromMs + FAR_MS });
     }

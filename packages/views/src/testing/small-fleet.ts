@@ -1,12 +1,31 @@
 /** A real engine with a small fleet and a shorthand for what tests submit: nothing is pretended. */
 import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
-import type { Command, Engine, Event, Input, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type {
+  Command,
+  Engine,
+  Event,
+  Input,
+  MigDevice,
+  NodeSpec,
+  Pool,
+  Team,
+  WorkloadId,
+  WorkloadSpec,
+} from "@headroom/engine";
 
 type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team">> & {
   readonly gang?: Partial<WorkloadSpec["gang"]>;
   readonly taskCount?: number;
   readonly team?: string;
 };
+
+const poolOf = (acceleratorType: string): Pool => ({
+  name: poolName(acceleratorType),
+  site: siteName("here"),
+  executor: "simulated",
+  acceleratorType,
+  priceMicroUsdPerHour: 0,
+});
 
 export class SmallFleet {
   readonly engine: Engine;
@@ -21,25 +40,31 @@ export class SmallFleet {
 
   /** Nodes `n0`, `n1`, … of one type with 16 cores and 64 GiB each. */
   static withNodes(count: number, accelerators: number, type = "H100"): SmallFleet {
+    return SmallFleet.#of(
+      poolOf(type),
+      Array.from({ length: count }, () => ({ acceleratorCount: accelerators })),
+    );
+  }
+
+  /** A node of four accelerators for each of these labels `rack`. */
+  static withRacks(...racks: readonly string[]): SmallFleet {
+    return SmallFleet.#of(
+      poolOf("H100"),
+      racks.map((rack) => ({ acceleratorCount: 4, labels: { rack } })),
+    );
+  }
+
+  /** One accelerator that its hardware divides. */
+  static divided(mig: MigDevice): SmallFleet {
+    return SmallFleet.#of({ ...poolOf("A100"), mig }, [{ acceleratorCount: 1 }]);
+  }
+
+  static #of(pool: Pool, nodes: readonly Pick<NodeSpec, "acceleratorCount" | "labels">[]): SmallFleet {
     const fleet = new SmallFleet();
-    fleet.apply({
-      sites: [{ name: siteName("here"), fabricLevels: [] }],
-      pools: [
-        {
-          name: poolName(type),
-          site: siteName("here"),
-          executor: "simulated",
-          acceleratorType: type,
-          priceMicroUsdPerHour: 0,
-        },
-      ],
-    });
-    for (let index = 0; index < count; index++) {
-      const amounts = { acceleratorCount: accelerators, coresMilli: 16_000, memoryMib: 65_536 };
-      fleet.receive({
-        kind: "nodeSeen",
-        node: { id: nodeId(`n${index}`), pool: poolName(type), fabric: [], ...amounts },
-      });
+    fleet.apply({ sites: [{ name: pool.site, fabricLevels: [] }], pools: [pool] });
+    for (const [index, node] of nodes.entries()) {
+      const amounts = { coresMilli: 16_000, memoryMib: 65_536, ...node };
+      fleet.receive({ kind: "nodeSeen", node: { id: nodeId(`n${index}`), pool: pool.name, fabric: [], ...amounts } });
     }
     return fleet;
   }

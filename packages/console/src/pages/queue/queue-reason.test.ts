@@ -1,4 +1,4 @@
-import type { QueueEntry } from "@headroom/protocol";
+import type { BlockedReason, QueueEntry } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { matchesQueueFilter, reasonBrief } from "./queue-reason.ts";
 
@@ -62,5 +62,19 @@ describe("a reason in brief", () => {
       }).amounts,
     ).toBe("4 / 0");
     expect(reasonBrief(null).word).toBe("Starting");
+  });
+
+  it("is about what the fleet lacks where that is no count of accelerators", () => {
+    const counts = { workers: 3, placeableWorkers: 2, neededCount: 3, fleetCount: 16 };
+    const exceeds = { kind: "exceedsFleet" as const, acceleratorTypes: ["H100"], ...counts, sentence: "" };
+    const amounts = (lack: (BlockedReason & { readonly kind: "exceedsFleet" })["lack"]): string =>
+      reasonBrief({ ...exceeds, lack }).amounts;
+    expect(amounts({ of: "memory", perWorker: 6_144, perNodeMax: 4_096 })).toBe("6 GiB / 4 GiB");
+    expect(amounts({ of: "memory", perWorker: 4_096, perNodeMax: 4_096 })).toBe("3 / 2");
+    expect(amounts({ of: "cores", perWorker: 2_000, perNodeMax: 1_000 })).toBe("2 cores / 1 core");
+    expect(amounts({ of: "spread" })).toBe("3 / 2");
+    expect(amounts({ of: "part", profile: "3g.40gb" })).toBe("3g.40gb");
+    expect(amounts({ of: "type" })).toBe("H100");
+    expect(amounts({ of: "nodeSelector" })).toBe("3 / 16");
   });
 });

@@ -1,6 +1,6 @@
 /** The dominant reason of what waits: its kind in two words, and needed against available where it is about amounts. */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
-import { grouped, spentText } from "@headroom/views";
+import { coresText, grouped, memoryText, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
@@ -16,17 +16,56 @@ const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" 
   budget: "Budget",
 };
 
+const bindingWords: Readonly<Record<(BlockedReason & { readonly kind: "workerShortfall" })["binding"], string>> = {
+  accelerators: "Scattered",
+  cores: "Too few cores",
+  memory: "Too little memory",
+  room: "Too little room",
+  spread: "Spread",
+  fabric: "Fabric",
+};
+
+/** Needed and there of what the fleet lacks. */
+function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): string {
+  const { lack } = reason;
+  const workers = `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`;
+  switch (lack?.of) {
+    case "type":
+      return reason.acceleratorTypes.join(", ");
+    case "part":
+      return lack.profile;
+    case "cores":
+      return lack.perWorker > lack.perNodeMax
+        ? `${coresText(lack.perWorker)} / ${coresText(lack.perNodeMax)}`
+        : workers;
+    case "memory":
+      return lack.perWorker > lack.perNodeMax
+        ? `${memoryText(lack.perWorker)} / ${memoryText(lack.perNodeMax)}`
+        : workers;
+    case "spread":
+    case "fabric":
+      return workers;
+    default:
+      return `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}`;
+  }
+}
+
 export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
   if (reason === null) return { word: "Starting", amounts: "" };
   switch (reason.kind) {
     case "exceedsFleet":
-      return { word: "Exceeds fleet", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}` };
+      return { word: "Exceeds fleet", amounts: exceedingAmounts(reason) };
     case "acceleratorShortfall":
       return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
     case "workerShortfall":
-      return { word: "Scattered", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+      return {
+        word: bindingWords[reason.binding],
+        amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`,
+      };
     case "partShortfall":
       return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+    case "minRuntime":
+      return { word: "Promised time", amounts: reason.workloadId };
     case "apart":
       return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
     case "dataRule":

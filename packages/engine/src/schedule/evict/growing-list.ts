@@ -5,10 +5,9 @@
  * listed work of few nodes and then of more.
  */
 import type { Batch } from "../../batch.ts";
-import type { GangPart } from "../../model/gang.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
-import { milliOf } from "../../state/node-slot.ts";
+import { milliIn } from "../../state/node-slot.ts";
 import type { PlacementClass } from "../../state/queue.ts";
 import type { World } from "../../state/world.ts";
 import { standingsOf } from "../order/standing.ts";
@@ -82,9 +81,6 @@ function isHopeless({ world }: Batch, beneficiary: PlacementClass): boolean {
     world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null
   );
 }
-
-const milliIn = (parts: readonly GangPart[]): number =>
-  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
 
 function* growingCounts(workers: number): Generator<number> {
   for (let count = 1; count < workers; count *= 2) yield count;

@@ -1,0 +1,15 @@
+/** Everything that is odd about what is to be applied, beside what is there. */
+import type { ReadonlyState } from "@headroom/engine";
+import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
+import { deadlineWarnings } from "./deadline-warnings.ts";
+import { fleetWarnings } from "./fleet-warnings.ts";
+import { quotaWarningsOf } from "./quota-warnings.ts";
+import { engineDocuments } from "./wire-forms.ts";
+
+type State = Pick<ReadonlyState, "teams" | "pools" | "policy" | "sites" | "nodes" | "attempts" | "workloads">;
+
+export const applyWarnings = (state: State, request: ApplyRequest, nowMs: number): ApplyWarning[] => [
+  ...quotaWarningsOf(state, request),
+  ...fleetWarnings(state, engineDocuments(request)),
+  ...deadlineWarnings(state, request, nowMs),
+];

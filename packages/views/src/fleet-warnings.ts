@@ -1,0 +1,95 @@
+/** What is odd about sites and pools as they are declared, beside the fleet and the work that are there: taken as it is, and said. */
+import { admitsRule } from "@headroom/engine";
+import type { ApplyDocuments, Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import type { ApplyWarning } from "@headroom/protocol";
+import { grouped, plural } from "./plain-text.ts";
+
+type State = Pick<ReadonlyState, "sites" | "pools" | "nodes" | "attempts" | "workloads">;
+
+type DeclaredFleet = Pick<ApplyDocuments, "sites" | "pools">;
+
+export const fleetWarnings = (state: State, declared: DeclaredFleet): ApplyWarning[] => [
+  ...onlySpares(state, declared),
+  ...dataOnTheWrongSide(state, declared),
+];
+
+function onlySpares({ nodes }: State, { pools }: DeclaredFleet): ApplyWarning[] {
+  return pools.flatMap(({ name: pool, spares = 0 }) => {
+    if (spares === 0) return [];
+    const count = [...nodes.values()].filter((node) => node.pool === pool).length;
+    if (count === 0 || spares < count) return [];
+    const all = count === 1 ? "its only node" : `all of its ${grouped(count)} nodes`;
+    return {
+      pool,
+      message: `Pool ${pool} keeps ${plural(spares, "spare")}, and so ${all}: nothing starts there but work that lost nodes.`,
+    };
+  });
+}
+
+interface Left {
+  readonly pool: PoolName;
+  readonly rule: string;
+  readonly attempts: readonly Attempt[];
+}
+
+const ATTEMPTS_NAMED_MAX = 5;
+
+/** Work that goes on in pools which admitted the rule that its data are under and no longer do. */
+function dataOnTheWrongSide(state: State, declared: DeclaredFleet): ApplyWarning[] {
+  return leftBehind(state, declared).map(({ pool, rule, attempts }) => {
+    const named = attempts.slice(0, ATTEMPTS_NAMED_MAX).map(({ id, workloadId }) => {
+      return `${state.workloads.get(workloadId)?.spec.name ?? workloadId} (${id})`;
+    });
+    const more = attempts.length - named.length;
+    const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${grouped(more)} more`;
+    const goOn = attempts.length === 1 ? "It goes on: stop it" : "They go on: stop them";
+    const runs = attempts.length === 1 ? "runs" : "run";
+    return {
+      pool,
+      message: `Pool ${pool} no longer admits the rule ${rule}, and ${plural(attempts.length, "attempt")} of work under it ${runs} there: ${list}. ${goOn} with headroom stop where that may not be.`,
+    };
+  });
+}
+
+function leftBehind(state: State, declared: DeclaredFleet): readonly Left[] {
+  const closed = closedRules(state, declared);
+  if (closed.size === 0) return [];
+  const left = new Map<string, Left & { readonly attempts: Attempt[] }>();
+  for (const attempt of state.attempts.values()) {
+    const rule = ruleOf(state.workloads.get(attempt.workloadId)?.spec);
+    if (rule === undefined || attempt.stop !== null) continue;
+    for (const pool of poolsOf(state, attempt)) {
+      if (closed.get(pool)?.has(rule) !== true) continue;
+      const key = JSON.stringify([pool, rule]);
+      const found = left.get(key) ?? { pool, rule, attempts: [] };
+      found.attempts.push(attempt);
+      left.set(key, found);
+    }
+  }
+  return [...left.values()];
+}
+
+const ruleOf = (spec: WorkloadSpec | undefined): string | undefined => spec?.data?.rule;
+
+/** For each pool the rules that it admits now and will not admit any more. */
+function closedRules(state: State, { sites, pools }: DeclaredFleet): ReadonlyMap<PoolName, ReadonlySet<string>> {
+  const siteAfter = new Map(sites.map((site) => [site.name, site]));
+  const poolAfter = new Map(pools.map((pool) => [pool.name, pool]));
+  const closed = new Map<PoolName, ReadonlySet<string>>();
+  for (const pool of state.pools.values()) {
+    const after = poolAfter.get(pool.name) ?? pool;
+    const [siteBefore, site] = [state.sites.get(pool.site), siteAfter.get(after.site) ?? state.sites.get(pool.site)];
+    const admitted = pool.data?.rules ?? siteBefore?.data?.rules ?? [];
+    const gone = admitted.filter((rule) => !admitsRule(rule, site, after));
+    if (gone.length > 0) closed.set(pool.name, new Set(gone));
+  }
+  return closed;
+}
+
+function poolsOf({ nodes }: State, { workers, leaving = [] }: Attempt): ReadonlySet<PoolName> {
+  const poolOf = (id: NodeId): PoolName[] => {
+    const pool = nodes.get(id)?.pool;
+    return pool === undefined ? [] : [pool];
+  };
+  return new Set([...workers, ...leaving].flatMap(({ node }) => poolOf(node)));
+}

@@ -1,0 +1,35 @@
+/** What work needs, and where it may have it, in the words of its spec. */
+import type { Workload } from "@headroom/engine";
+import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
+
+type Spec = Workload["spec"];
+
+/** `8 H200 accelerators for each of 4 workers`, `0.25 of an accelerator and 1 core on one node`. */
+export function needText({ gang, acceleratorTypes }: Spec): string {
+  if (gang.groups !== undefined) return `room for ${plural(gang.groups.length, "group")} at once`;
+  const parts: string[] = [];
+  if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
+  else if (gang.shareMilli !== undefined) parts.push(`${gang.shareMilli / 1000} of ${oneOf(acceleratorTypes)}`);
+  else if (gang.accelerators > 0)
+    parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
+  if (gang.coresMilli > 0) parts.push(coresText(gang.coresMilli));
+  if (gang.memoryMib > 0) parts.push(`${memoryText(gang.memoryMib)} of memory`);
+  const last = parts.pop() ?? "a node";
+  const need = parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
+  const beside =
+    gang.accelerators === 0 && acceleratorTypes.length > 0 ? ` with ${acceleratorNoun(acceleratorTypes, 2)}` : "";
+  return gang.workers === 1
+    ? `${need} on one node${beside}`
+    : `${need} for each of ${grouped(gang.workers)} workers${beside === "" ? "" : ` on nodes${beside}`}`;
+}
+
+const oneOf = (types: readonly string[]): string =>
+  types.length === 0 ? "an accelerator" : `one ${acceleratorNoun(types, 1)}`;
+
+/** ` on nodes with rack=r1 that admit the rule secret`; empty: on any. */
+export function placesText({ nodeSelector = {}, data }: Pick<Spec, "nodeSelector" | "data">): string {
+  const labels = Object.entries(nodeSelector).map(([label, value]) => `${label}=${value}`);
+  const labelled = labels.length === 0 ? "" : ` with ${labels.join(" and ")}`;
+  const ruled = data?.rule === undefined ? "" : ` that admit the rule ${data.rule}`;
+  return labelled === "" && ruled === "" ? "" : ` on nodes${labelled}${ruled}`;
+}
