@@ -60,7 +60,9 @@ const replayGroup = z
     recorded: replayFigures,
     control: replayFigures,
     changed: replayFigures,
-    outcome: z.enum(["wins", "loses", "same"]).meta({ description: "By the mean wait, changed against control." }),
+    outcome: z.enum(["wins", "loses", "same"]).meta({
+      description: "By the mean waits, changed against control, of the work that waits in both.",
+    }),
   })
   .meta({ id: "ReplayGroup" });
 

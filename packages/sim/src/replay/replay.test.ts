@@ -247,6 +247,29 @@ describe("policy replay", () => {
     });
   });
 
+  it("tells who wins by the work that both courses have", () => {
+    const window = record({
+      nodes: 1,
+      teams: [team("a"), team("b")],
+      policy: preset("fifo"),
+      // Too large for ever: it waits for ten hours where it is not refused.
+      inputs: [
+        { atMs: 1000, input: submit(spec("too-large", 80)) },
+        { atMs: 2000, input: submit(spec("first", 8)) },
+        { atMs: 3000, input: submit(spec("second", 8)) },
+      ],
+      fromMs: 500,
+      toMs: 10 * HOUR_MS,
+      plan: () => ({ durationMs: HOUR_MS, exitCode: 0 }),
+    });
+    const report = replay(window, { policy: { ...preset("fifo"), exceedsFleet: "reject" }, teams: [] });
+    expect(report.control.workloads).toBe(3);
+    expect(report.changed.workloads).toBe(2);
+    expect(report.changed.waitMeanMs).toBeLessThan(report.control.waitMeanMs);
+    expect(report.shared).toMatchObject({ workloads: 2, controlMeanMs: report.changed.waitMeanMs });
+    expect(report.teams).toMatchObject([{ name: "a", outcome: "same" }]);
+  });
+
   it("lets work go on from the checkpoint that it really made, and counts what evictions undo", () => {
     const checkpoint = (afterMs: number) => ({ afterMs, step: afterMs, path: "/c" });
     const urgent = spec("urgent", 8, { priority: 10, team: teamName("a") });
