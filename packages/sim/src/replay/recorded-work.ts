@@ -171,12 +171,12 @@ export class RecordedWork {
       this.#close(attempt, attempt.worked.until(toMs), { end: endWithout(attempt.stop?.reason), exitCode: 0 });
     }
     this.#attempts.clear();
-    for (const key of [...this.#open.keys()]) this.#closeInterrupted(key, "unknown");
+    for (const key of this.#open.keys()) this.#closeInterrupted(key, "unknown");
   }
 
   /** Tasks of a workload that were interrupted and do not run again. */
   #closeInterrupted(key: string, end: RecordedRun["end"]): void {
-    for (const task of [...(this.#open.get(key)?.keys() ?? [])]) this.#close({ key, task }, 0, { end, exitCode: 0 });
+    for (const task of this.#open.get(key)?.keys() ?? []) this.#close({ key, task }, 0, { end, exitCode: 0 });
   }
 
   #close(name: TaskName, workerMs: number, given: Pick<RecordedRun, "end" | "exitCode">): void {

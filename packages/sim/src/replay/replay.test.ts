@@ -406,7 +406,7 @@ describe("what was interrupted and did not run again", () => {
   });
 
   it("is told task by task of an array", () => {
-    const array = spec("big", 4, { kind: "batch", taskCount: 3 } as Partial<WorkloadSpec>);
+    const array = spec("big", 4, { kind: "batch", taskCount: 3 });
     const window = record({
       ...longAfterShort([]),
       inputs: [
