@@ -19,7 +19,7 @@ const WEIGHT_LEFT_MIN = 0.01;
 /** Members that stand for a neighbour, evenly from its shortest to its longest: the median of many neighbours needs no more. */
 const MEMBERS_OF_NEIGHBOUR = 5;
 /** A draw exceeds what has elapsed by less than this chance: in most scenarios none of them does, and it outlasts its like. */
-const ACCEPTED_MIN = 1 - 0.5 ** (1 / DRAWS_MAX);
+const ACCEPTED_MIN = Math.LN2 / DRAWS_MAX;
 
 /** What may be drawn, the shortest first, with the weight of each and all that are longer. */
 interface Mixture {
@@ -129,7 +129,9 @@ function unknownMs(elapsedMs: number): number | null {
   if (OCTAVES - passed < ACCEPTED_MIN * OCTAVES) return null;
   const middle = (passed + OCTAVES) / 2;
   const octave = Math.floor(middle);
-  return FIRST_OCTAVE_MS * 2 ** octave * (1 + middle - octave);
+  let low = FIRST_OCTAVE_MS;
+  for (let step = 0; step < octave; step++) low *= 2;
+  return low * (1 + middle - octave);
 }
 
 const outlastingMs = (elapsedMs: number): number => 2 * Math.max(elapsedMs, 1000) + 1;
