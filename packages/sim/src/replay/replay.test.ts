@@ -309,6 +309,12 @@ const drain = (node: string): Input => ({
   nodeId: nodeId(node),
   running: "requeue",
 });
+const resume = (node: string): Input => ({
+  ...by,
+  kind: "resumeNode",
+  commandId: commandId(`resume-${node}`),
+  nodeId: nodeId(node),
+});
 const stop = (id: string): Input => ({
   ...by,
   kind: "stopWorkload",
@@ -403,6 +409,36 @@ describe("what was interrupted and did not run again", () => {
     const { recorded, control } = replay(window, unchanged);
     expect(recorded.utilisation).toBeGreaterThan(0.6);
     expect(control).toEqual(recorded);
+  });
+
+  it("saves by its workers what it saved, where they became more", () => {
+    const gang = { workers: 2, minWorkers: 1, accelerators: 8, coresMilli: 0, memoryMib: 0 };
+    let launches = 0;
+    const window = record({
+      ...longAfterShort([]),
+      nodes: 2,
+      inputs: [
+        { atMs: 1000, input: submit(spec("hour", 8)) },
+        { atMs: 1001, input: submit(spec("big", 8, { gang })) },
+        { atMs: 2.5 * HOUR_MS, input: drain("n0") },
+        { atMs: 2.5 * HOUR_MS + 1, input: drain("n1") },
+        { atMs: 5 * HOUR_MS, input: resume("n1") },
+      ],
+      // An hour with one worker and one with two are saved; what is left takes one worker two hours.
+      plan: (name) => {
+        if (name === "hour") return { durationMs: HOUR_MS, exitCode: 0 };
+        launches++;
+        return launches > 1
+          ? { durationMs: 2 * HOUR_MS, exitCode: 0 }
+          : { ...forEver, checkpoints: [{ afterMs: 3 * HOUR_MS, step: 3, path: "/c" }] };
+      },
+    });
+    const { recorded, control } = replay(window, unchanged);
+    expect(recorded).toMatchObject({ endedCount: 2 });
+    expect(recorded.makespanMs).toBeGreaterThan(7 * HOUR_MS);
+    // In how many ms a gang has grown is not its work.
+    expect(Math.abs(control.makespanMs - recorded.makespanMs)).toBeLessThan(10_000);
+    expect(control.utilisation).toBeCloseTo(recorded.utilisation, 2);
   });
 
   it("is told task by task of an array", () => {

@@ -19,7 +19,7 @@ const WEIGHT_LEFT_MIN = 0.01;
 /** Members that stand for a neighbour, evenly from its shortest to its longest: the median of many neighbours needs no more. */
 const MEMBERS_OF_NEIGHBOUR = 5;
 /** A draw exceeds what has elapsed by less than this chance: in most scenarios none of them does, and it outlasts its like. */
-const ACCEPTED_MIN = Math.LN2 / DRAWS_MAX;
+const ACCEPTED_MIN = 0.69 / DRAWS_MAX;
 
 /** What may be drawn, the shortest first, with the weight of each and all that are longer. */
 interface Mixture {
