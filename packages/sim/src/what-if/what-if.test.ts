@@ -212,4 +212,26 @@ describe("what if", () => {
     expect(present.samples[0]).toMatchObject({ waitingTasks: 6, startedTasks: 0, startedWorkloads: 0 });
     expect(changed.samples[0]).toMatchObject({ waitingTasks: 4, startedTasks: 2, startedWorkloads: 1 });
   });
+
+  it("has no more in use than there is while a place is kept for who comes next", () => {
+    const victims = [0, 1].map((index) => ({ ...spec(`v${index}`, 8), preemptible: true as const }));
+    const engine = engineWith(victims, 2);
+    const fast = { ...options, horizonMs: 120_000, stepMs: 5000 };
+    const urgent = { ...spec("urgent", 8), priority: 10 };
+    const policy = presets.get("default");
+    if (policy === undefined) throw new Error("there is no default");
+    engine.receive(
+      [
+        { ...by, kind: "setPolicy", policy },
+        { ...by, kind: "submitWorkload", spec: urgent },
+      ],
+      1000,
+    );
+    engine.advance();
+    const { present, changed } = whatIf(engine, { ...nothing, loseNodes: ["n2"] }, fast);
+    expect(present.interruptions.size).toBe(1);
+    for (const { samples } of [present, changed])
+      for (const { heldAccelerators, usableAccelerators } of samples)
+        expect(heldAccelerators).toBeLessThanOrEqual(usableAccelerators);
+  });
 });
