@@ -50,6 +50,12 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
         .getByText(/later$/)
         .first(),
     );
+    await expectShown(
+      page
+        .getByRole("region", { name: "Interruptions" })
+        .getByText(/^now, (not )?again /)
+        .first(),
+    );
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 

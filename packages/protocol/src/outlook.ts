@@ -205,15 +205,15 @@ export const submissionForecast = z
 
 const HOUR_MS = 3_600_000;
 /** A week: beyond it what is submitted meanwhile matters more than what waits now. */
-const WHAT_IF_HORIZON_MAX_MS = 168 * HOUR_MS;
+export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 
 export const whatIfQuestion = z
   .strictObject({
     horizonMs: z
       .int()
-      .min(60_000)
-      .max(WHAT_IF_HORIZON_MAX_MS)
+      .min(whatIfHorizonMs.min)
+      .max(whatIfHorizonMs.max)
       .default(12 * HOUR_MS),
     loseNodes: z.array(opaqueId).max(WHAT_IF_NODES_MAX).default([]),
     addNodes: z
@@ -229,11 +229,17 @@ export const whatIfQuestion = z
 const courseSample = z
   .object({
     atMs: instantMs,
-    heldAccelerators: z.number(),
-    usableAccelerators: count,
+    heldAccelerators: z.number().meta({ description: "In use, on nodes that are there." }),
+    usableAccelerators: count.meta({
+      description: "Of the nodes that take work, with what draining nodes still have in use.",
+    }),
     waitingWorkloads: count,
+    waitingTasks: count.meta({ description: "Every task of an array, and 1 of what is none." }),
     waitingAccelerators: z.number(),
-    startedWorkloads: count.meta({ description: "Of what waits at the beginning, what has started until then." }),
+    startedWorkloads: count.meta({
+      description: "Of what waits at the beginning, what has started until then, in whole or in part.",
+    }),
+    startedTasks: count,
     heldByTeam: z.record(z.string(), z.number()),
   })
   .meta({ id: "CourseSample" });
@@ -242,8 +248,23 @@ const course = z
   .object({
     samples: z.array(courseSample),
     evictions: count.meta({ description: "Attempts asked to leave, or to shrink, for others." }),
+    interruptions: count.meta({
+      description: "Workloads that run at the beginning and are stopped or lost before their end, to run again.",
+    }),
+    lostAcceleratorMs: z.number().meta({ description: "What of them is done again, times accelerators." }),
   })
   .meta({ id: "Course" });
+
+const interruption = z
+  .object({
+    taskCount: count.meta({ description: "Tasks of an array; 1 of what is none." }),
+    atMs: instantMs.meta({ description: "Of the first of them." }),
+    againAtMs: instantMs.nullable().meta({ description: "When all of them run again; null: beyond the horizon." }),
+    lostAcceleratorMs: z
+      .number()
+      .meta({ description: "Done again: since the last checkpoint, or since it started, times accelerators." }),
+  })
+  .meta({ id: "Interruption" });
 
 export const whatIfAnswer = z
   .object({
@@ -261,11 +282,28 @@ export const whatIfAnswer = z
           workloadId: z.string(),
           name: z.string(),
           team: z.string(),
-          presentAtMs: instantMs.nullable().meta({ description: "Its start as things are; null: beyond the horizon." }),
+          taskCount: count.meta({ description: "Tasks that wait, of an array; 1 of what is none." }),
+          presentAtMs: instantMs
+            .nullable()
+            .meta({ description: "The start of the first of them as things are; null: beyond the horizon." }),
           changedAtMs: instantMs.nullable(),
+          presentLastAtMs: instantMs.nullable().meta({ description: "That of the last of them." }),
+          changedLastAtMs: instantMs.nullable(),
         }),
       )
       .meta({ description: "Waiting work whose start differs, in the order of submission; at most 500." }),
+    interruptedCount: count.meta({ description: "Running work whose interruption differs." }),
+    interrupted: z
+      .array(
+        z.object({
+          workloadId: z.string(),
+          name: z.string(),
+          team: z.string(),
+          present: interruption.nullable().meta({ description: "null: it is not interrupted as things are." }),
+          changed: interruption.nullable(),
+        }),
+      )
+      .meta({ description: "In the order of submission; at most 500." }),
     sentence,
   })
   .meta({ id: "WhatIfAnswer" });

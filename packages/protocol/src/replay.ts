@@ -6,12 +6,14 @@ import { teamSpec } from "./team.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
+export const replayPeriodMs = { min: 60_000, max: DURATION_MS_MAX } as const;
+
 export const replayQuestion = z
   .strictObject({
     periodMs: z
       .int()
-      .min(60_000)
-      .max(DURATION_MS_MAX)
+      .min(replayPeriodMs.min)
+      .max(replayPeriodMs.max)
       .default(WEEK_MS)
       .meta({ description: "How far back from now; less, where less is recorded." }),
     policy: policyChoice.optional().meta({ description: "Left out: those that were in force." }),
@@ -60,7 +62,9 @@ const replayGroup = z
     recorded: replayFigures,
     control: replayFigures,
     changed: replayFigures,
-    outcome: z.enum(["wins", "loses", "same"]).meta({ description: "By the mean wait, changed against control." }),
+    outcome: z.enum(["wins", "loses", "same"]).meta({
+      description: "By the mean waits, changed against control, of the work that waits in both.",
+    }),
   })
   .meta({ id: "ReplayGroup" });
 

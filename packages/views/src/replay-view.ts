@@ -4,6 +4,8 @@ import { durationText, grouped, plural } from "./plain-text.ts";
 
 /** What the simulator gives; it is not imported, because views stand below it. */
 export type PlayedReplay = DeepReadonly<Omit<ReplayReport, "sentence" | "notes">> & {
+  /** Mean waits of what waits in both. */
+  readonly shared: { readonly workloads: number; readonly controlMeanMs: number; readonly changedMeanMs: number };
   readonly assumptions: {
     readonly imaginedDurations: number;
     readonly stopped: number;
@@ -38,31 +40,43 @@ export function replayView(played: PlayedReplay, wantedFromMs: number): ReplayRe
   };
 }
 
-function sentenceOf({ fromMs, toMs, control, changed, teams }: PlayedReplay): string {
-  const wait = `${durationText(changed.waitMeanMs)} on average instead of ${durationText(control.waitMeanMs)}`;
+function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedReplay): string {
+  const wait = `${durationText(shared.changedMeanMs)} on average instead of ${durationText(shared.controlMeanMs)}`;
   const use = `${percent(changed.utilisation)} of the accelerators in use instead of ${percent(control.utilisation)}`;
   const evictions = `${plural(changed.evictions, "eviction")} instead of ${grouped(control.evictions)}`;
   const named = (outcome: ReplayGroup["outcome"]): string => {
     const names = teams.filter((team) => team.outcome === outcome).map(({ name }) => name);
     return names.length === 0 ? "nobody" : names.length > 3 ? `${names.length} teams` : names.join(", ");
   };
-  return `In ${durationText(toMs - fromMs)}, ${plural(control.workloads, "workload")} would have waited ${wait}, with ${use} and ${evictions}. Shorter waits: ${named("wins")}; longer: ${named("loses")}.`;
+  return `In ${durationText(toMs - fromMs)}, ${plural(shared.workloads, "workload")} would have waited ${wait}, with ${use} and ${evictions}. Shorter waits: ${named("wins")}; longer: ${named("loses")}.`;
 }
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
 
-function notesOf({ fromMs, recorded, control, assumptions }: PlayedReplay, wantedFromMs: number): string[] {
+/** What is in one of the courses and not in the other: refused, or never submitted by a schedule. */
+function unsharedNotes({ control, changed, shared }: PlayedReplay): string[] {
+  const gone = control.workloads - shared.workloads;
+  const come = changed.workloads - shared.workloads;
+  if (gone + come === 0) return [];
+  return [
+    `Refused or not submitted by a schedule: ${plural(gone, "workload")} with the change, ${grouped(come)} only as it was. Who waits less or longer is told by the ${grouped(shared.workloads)} that are in both courses; the figures of a course are of all that are in it.`,
+  ];
+}
+
+function notesOf(played: PlayedReplay, wantedFromMs: number): string[] {
+  const { fromMs, recorded, control, assumptions } = played;
   const { imaginedDurations, stopped, lostAttempts, waitingAtEnd, refusals, startupMs, stopMs } = assumptions;
   const notes = [
     `Replayed as it was, the mean wait is ${durationText(control.waitMeanMs)} where ${durationText(recorded.waitMeanMs)} was recorded: so far the replay itself is off.`,
     `Work is taken to last what it really took, on whatever accelerators; from launch to running ${durationText(startupMs)} and from stop to end ${durationText(stopMs)}, the middle of what was recorded.`,
     "What people would have submitted, stopped or asked for otherwise is not known: they do here what they did.",
   ];
+  notes.push(...unsharedNotes(played));
   if (fromMs > wantedFromMs)
     notes.push("It begins later than asked for: the inputs from before are not recorded or no longer kept.");
   if (imaginedDurations > 0)
     notes.push(
-      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran: taken to last as such work did before.`,
+      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran: taken to last as such work did, and longer than it ran so far.`,
     );
   if (stopped > 0)
     notes.push(

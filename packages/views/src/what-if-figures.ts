@@ -25,3 +25,28 @@ export function meanOf<Sample>(
 ): number {
   return samples.reduce((sum, sample) => sum + figure(sample), 0) / Math.max(1, samples.length);
 }
+
+/** To one decimal: work may hold a part of an accelerator. */
+export const tenths = (value: number): number => Math.round(value * 10) / 10;
+
+type MovedStart = WhatIfAnswer["moved"][number];
+
+/** By the first of its tasks, then by the last. */
+export function startsEarlier(
+  moved: Pick<MovedStart, "presentAtMs" | "changedAtMs" | "presentLastAtMs" | "changedLastAtMs">,
+): boolean {
+  if (moved.changedAtMs !== moved.presentAtMs) return orNever(moved.changedAtMs) < orNever(moved.presentAtMs);
+  return orNever(moved.changedLastAtMs) < orNever(moved.presentLastAtMs);
+}
+
+const orNever = (atMs: number | null): number => atMs ?? Number.POSITIVE_INFINITY;
+
+/** What the change means for running work that it interrupts, spares, or lets run again at another time. */
+export function interruptionOutcome({
+  present,
+  changed,
+}: Pick<WhatIfAnswer["interrupted"][number], "present" | "changed">): "interrupted" | "spared" | "earlier" | "later" {
+  if (present === null) return "interrupted";
+  if (changed === null) return "spared";
+  return orNever(changed.againAtMs) < orNever(present.againAtMs) ? "earlier" : "later";
+}

@@ -258,6 +258,11 @@ describe("looking", () => {
         code: 2,
         stderr: expect.stringContaining("say what would be otherwise"),
       });
+    for (const hours of ["0.01", "169", "soon"])
+      expect(await headroom(["what-if", "--add", "here", "--hours", hours])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^error: --hours: expected .* from .* to 168, got "[^"]+"\n$/),
+      });
     await headroom(["stop", "waits", "holds"]);
   });
 
@@ -353,6 +358,10 @@ describe("looking", () => {
     }
     const report = json<{ recorded: { workloads: number } }>(await headroom(["replay", "--policy", "fifo", "--json"]));
     expect(report.recorded.workloads).toBeGreaterThan(0);
+    expect(await headroom(["replay", "--policy", "fifo", "--since", "0s"])).toMatchObject({
+      code: 2,
+      stderr: 'error: --since: expected a duration from 1m to 3650d, got "0s"\n',
+    });
     expect(await headroom(["replay"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--policy or --team-changes"),

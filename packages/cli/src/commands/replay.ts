@@ -32,11 +32,17 @@ export const replayCommand = defineCommand<Options>({
   async run(context, { options }) {
     if (options.policy === undefined && options.teamChanges === undefined)
       throw new CliError("say what would have been otherwise: --policy or --team-changes", exitCode.usage);
-    const [{ duration }, tried] = await Promise.all([
+    const [{ duration }, tried, { replayPeriodMs }] = await Promise.all([
       import("../simulate/amount-options.ts"),
       import("../tried-change.ts"),
+      import("@headroom/protocol"),
     ]);
     const periodMs = duration(options.since ?? "7d", "--since");
+    if (periodMs < replayPeriodMs.min)
+      throw new CliError(
+        `--since: expected a duration from 1m to 3650d, got ${JSON.stringify(options.since)}`,
+        exitCode.usage,
+      );
     const { terminal } = context;
     const client = await context.connect();
     const question = {

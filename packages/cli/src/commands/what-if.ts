@@ -10,6 +10,8 @@ interface Options {
   readonly json?: boolean;
 }
 
+const HOUR_MS = 3_600_000;
+
 export const whatIfCommand = defineCommand<Options>({
   name: "what-if",
   summary: "Show the next hours beside what they would be",
@@ -30,12 +32,17 @@ export const whatIfCommand = defineCommand<Options>({
       complete: "preset",
     },
     { flags: "-f, --file <file>", description: "with the teams of a file defined as they stand there" },
-    { flags: "--hours <count>", description: "how far to look ahead (default 12)" },
+    { flags: "--hours <count>", description: "how far to look ahead (default 12, at most 168)" },
     jsonOption,
   ],
   async run(context, { options }) {
-    const hours = Number(options.hours ?? "12");
-    if (!(hours > 0 && hours <= 168)) throw new CliError("--hours must be a number up to 168", exitCode.usage);
+    const horizonMs = Math.round(Number(options.hours ?? "12") * HOUR_MS);
+    const { whatIfHorizonMs } = await import("@headroom/protocol");
+    if (!(horizonMs >= whatIfHorizonMs.min && horizonMs <= whatIfHorizonMs.max))
+      throw new CliError(
+        `--hours: expected a number of hours from a minute (0.017) to ${whatIfHorizonMs.max / HOUR_MS}, got ${JSON.stringify(options.hours)}`,
+        exitCode.usage,
+      );
     const loseNodes = [...(options.lose ?? [])];
     const addNodes = (options.add ?? []).map(addition);
     const { triedPolicy, triedTeams } = await import("../tried-change.ts");
@@ -46,7 +53,7 @@ export const whatIfCommand = defineCommand<Options>({
     const client = await context.connect();
     const answer = await client.whatIf({
       teams,
-      horizonMs: Math.round(hours * 3_600_000),
+      horizonMs,
       loseNodes,
       addNodes,
       ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),

@@ -74,7 +74,9 @@ function groupLines(
     .slice(0, ROWS_MAX)
     .map((group) => [
       { text: group.name, tone: "bold" as const },
-      String(group.changed.workloads),
+      group.control.workloads === group.changed.workloads
+        ? String(group.changed.workloads)
+        : pair(group, ({ workloads }) => String(workloads)),
       { text: group.outcome, tone: tones[group.outcome] },
       pair(group, ({ waitMeanMs }) => shortDuration(waitMeanMs)),
       pair(group, ({ waitP95Ms }) => shortDuration(waitP95Ms)),

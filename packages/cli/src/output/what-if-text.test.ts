@@ -9,17 +9,33 @@ const HOUR_MS = 3_600_000;
 type Course = WhatIfAnswer["present"];
 
 /** Of every hour: held, waiting, started so far. */
-const course = (usable: number, hours: readonly (readonly [number, number, number])[], evictions: number): Course => ({
+const course = (
+  usable: number,
+  hours: readonly (readonly [number, number, number])[],
+  more: Pick<Course, "evictions" | "interruptions" | "lostAcceleratorMs">,
+): Course => ({
   samples: hours.map(([held, waiting, started], hour) => ({
     atMs: hour * HOUR_MS,
     heldAccelerators: held,
     usableAccelerators: usable,
     waitingWorkloads: waiting,
+    waitingTasks: waiting,
     waitingAccelerators: waiting * 8,
     startedWorkloads: started,
+    startedTasks: started,
     heldByTeam: { lab: held - 4, "a team": 4 },
   })),
-  evictions,
+  ...more,
+});
+
+const undisturbed = { evictions: 0, interruptions: 0, lostAcceleratorMs: 0 };
+/** Of work that is no array, its start. */
+const single = (presentAtMs: number | null, changedAtMs: number | null) => ({
+  taskCount: 1,
+  presentAtMs,
+  changedAtMs,
+  presentLastAtMs: presentAtMs,
+  changedLastAtMs: changedAtMs,
 });
 
 const answer: WhatIfAnswer = {
@@ -34,7 +50,7 @@ const answer: WhatIfAnswer = {
       [16, 3, 0],
       [16, 1, 2],
     ],
-    0,
+    undisturbed,
   ),
   changed: course(
     32,
@@ -43,13 +59,23 @@ const answer: WhatIfAnswer = {
       [32, 0, 3],
       [24.5, 0, 3],
     ],
-    1,
+    { evictions: 1, interruptions: 1, lostAcceleratorMs: 12 * HOUR_MS },
   ),
   earlierCount: 3,
   laterCount: 0,
   moved: [
-    { workloadId: "w1", name: "one", team: "lab", presentAtMs: 2 * HOUR_MS, changedAtMs: 0 },
-    { workloadId: "w2", name: "two", team: "lab", presentAtMs: null, changedAtMs: HOUR_MS },
+    { workloadId: "w1", name: "one", team: "lab", ...single(2 * HOUR_MS, 0) },
+    { workloadId: "w2", name: "two", team: "lab", ...single(null, HOUR_MS) },
+  ],
+  interruptedCount: 1,
+  interrupted: [
+    {
+      workloadId: "w3",
+      name: "three",
+      team: "lab",
+      present: null,
+      changed: { taskCount: 1, atMs: 0, againAtMs: HOUR_MS, lostAcceleratorMs: 12 * HOUR_MS },
+    },
   ],
   sentence: "In the next 2 h: so it is.",
 };
@@ -59,14 +85,16 @@ it("shows both courses beside each other: in all, hour by hour, team by team, st
     "1970-01-01T00:00:00Z to 1970-01-01T02:00:00Z, from the state as of event 12",
     "In the next 2 h: so it is.",
     "",
-    "                                   AS THINGS ARE  WITH THE CHANGE",
-    "accelerators in use, mean                     16             29.5",
-    "accelerators that take work, mean             16               32",
-    "waiting, mean                                2.3              0.3",
-    "waiting, most                                  3                1",
-    "waited in all, workload hours                4.7              0.7",
-    "started of what waits                          2                3",
-    "evictions                                      0                1",
+    "                                     AS THINGS ARE  WITH THE CHANGE",
+    "accelerators in use, mean                       16             29.5",
+    "accelerators that take work, mean               16               32",
+    "waiting, mean                                  2.3              0.3",
+    "waiting, most                                    3                1",
+    "waited in all, workload hours                  4.7              0.7",
+    "started of what waits                            2                3",
+    "running work interrupted                         0                1",
+    "of it done again, accelerator hours              0               12",
+    "evictions                                        0                1",
     "",
     " IN     IN USE       OF  WAITING  THEY ASK FOR  STARTED",
     "now    16 → 32  16 → 32    3 → 1        24 → 8    0 → 2",
@@ -76,6 +104,9 @@ it("shows both courses beside each other: in all, hour by hour, team by team, st
     "TEAM           ACCELERATORS, MEAN  DIFFERENCE",
     "lab     <green>gains</>           12 → 25.5       <green>+13.5</>",
     "a team  same                4 → 4           0",
+    "",
+    "WORKLOAD  TEAM               INTERRUPTED  RUNS AGAIN  HOURS DONE AGAIN",
+    "three     lab   <red>interrupted</>      – → now   – → in 1h            – → 12",
     "",
     "WORKLOAD  TEAM                   STARTS",
     "one       lab   <green>earlier</>     in 2h → now",
@@ -87,11 +118,37 @@ it("shows a dozen rows of a long time, and says so where nothing moves", () => {
   const day = course(
     8,
     Array.from({ length: 97 }, (_, hour) => [8, 0, hour] as const),
-    0,
+    undisturbed,
   );
-  const lines = whatIfTables({ ...answer, present: day, changed: day, moved: [] }, { columns: undefined }, tagged);
+  const alike = { ...answer, present: day, changed: day, moved: [], interruptedCount: 0, interrupted: [] };
+  const lines = whatIfTables(alike, { columns: undefined }, tagged);
   const hours = lines.filter((line) => /^ *(now|\d+[dh])/.test(line));
   expect(hours).toHaveLength(13);
   expect(hours.at(-1)).toMatch(/^ +4d .* 8 → 8$/);
-  expect(lines.at(-1)).toBe("Everything that waits starts when it starts as things are.");
+  expect(lines.slice(-4)).toEqual([
+    "",
+    "Nothing that runs is interrupted.",
+    "",
+    "Everything that waits starts when it starts as things are.",
+  ]);
+});
+
+it("tells of arrays when their first and their last task starts", () => {
+  const array = {
+    workloadId: "w4",
+    name: "array",
+    team: "lab",
+    taskCount: 98,
+    presentAtMs: HOUR_MS,
+    changedAtMs: HOUR_MS,
+    presentLastAtMs: null,
+    changedLastAtMs: 2 * HOUR_MS,
+  };
+  const lines = whatIfTables({ ...answer, moved: [...answer.moved, array] }, { columns: undefined }, tagged);
+  expect(lines.slice(-4)).toEqual([
+    "WORKLOAD          TEAM                   STARTS   ITS LAST TASK",
+    "one               lab   <green>earlier</>     in 2h → now",
+    "two               lab   <green>earlier</>  beyond → in 1h",
+    "array (98 tasks)  lab   <green>earlier</>   in 1h → in 1h  beyond → in 2h",
+  ]);
 });

@@ -1,6 +1,14 @@
 /** The next hours beside what they would be, as tables. */
 import type { WhatIfAnswer } from "@headroom/protocol";
-import { grouped, meanOf, teamShares, type TeamShare } from "@headroom/views";
+import {
+  grouped,
+  interruptionOutcome,
+  meanOf,
+  startsEarlier,
+  teamShares,
+  tenths,
+  type TeamShare,
+} from "@headroom/views";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
@@ -13,6 +21,7 @@ const HOUR_MS = 3_600_000;
 
 type Course = WhatIfAnswer["present"];
 type Sample = Course["samples"][number];
+type Interruption = NonNullable<WhatIfAnswer["interrupted"][number]["changed"]>;
 type Look = { readonly sink: Pick<Sink, "columns">; readonly paint: Paint };
 
 const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
@@ -25,14 +34,13 @@ export function whatIfTables(answer: WhatIfAnswer, sink: Pick<Sink, "columns">, 
     ...wholeLines(answer, look),
     ...timeLines(answer, look),
     ...teamLines(answer, look),
+    ...interruptionLines(answer, look),
     ...startLines(answer, look),
   ];
 }
 
 /** `12`, `1,204.5`: work may hold shares of an accelerator. */
 const amount = (value: number): string => grouped(tenths(value));
-
-const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 const figures: readonly (readonly [string, (course: Course, answer: WhatIfAnswer) => number])[] = [
   ["accelerators in use, mean", (course) => meanOf(course, ({ heldAccelerators }) => heldAccelerators)],
@@ -43,7 +51,9 @@ const figures: readonly (readonly [string, (course: Course, answer: WhatIfAnswer
     "waited in all, workload hours",
     (course, { horizonMs }) => (meanOf(course, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
   ],
-  ["started of what waits", ({ samples }) => samples.at(-1)?.startedWorkloads ?? 0],
+  ["started of what waits", ({ samples }) => samples.at(-1)?.startedTasks ?? 0],
+  ["running work interrupted", ({ interruptions }) => interruptions],
+  ["of it done again, accelerator hours", ({ lostAcceleratorMs }) => lostAcceleratorMs / HOUR_MS],
   ["evictions", ({ evictions }) => evictions],
 ];
 
@@ -65,8 +75,8 @@ function timeLines({ present, changed, stepMs }: WhatIfAnswer, { sink, paint }: 
     const pair = (figure: (sample: Sample) => number): string =>
       [present, changed].map(({ samples }) => amount(figure(samples[index] as Sample))).join(" → ");
     const started = [present, changed].map(({ samples }) => {
-      const before = samples[index - stride]?.startedWorkloads ?? 0;
-      return amount((samples[index] as Sample).startedWorkloads - before);
+      const before = samples[index - stride]?.startedTasks ?? 0;
+      return amount((samples[index] as Sample).startedTasks - before);
     });
     rows.push([
       index === 0 ? "now" : shortDuration(index * stepMs),
@@ -103,21 +113,59 @@ function teamLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
   return ["", ...tableLines(columns, rows, sink, paint), ...more(teams.length)];
 }
 
-function startLines({ moved, fromMs, earlierCount, laterCount }: WhatIfAnswer, { sink, paint }: Look): string[] {
-  if (moved.length === 0) return ["", "Everything that waits starts when it starts as things are."];
-  const when = (atMs: number | null): string =>
-    atMs === null ? "beyond" : atMs <= fromMs ? "now" : `in ${shortDuration(atMs - fromMs)}`;
-  const rows = moved.slice(0, ROWS_MAX).map(({ name, team, presentAtMs, changedAtMs }): (Cell | string)[] => {
-    const isEarlier = (changedAtMs ?? Number.POSITIVE_INFINITY) < (presentAtMs ?? Number.POSITIVE_INFINITY);
+const outcomeTones = { interrupted: "red", spared: "green", earlier: "green", later: "red" } as const;
+
+function interruptionLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
+  const { interrupted, interruptedCount, changed, fromMs } = answer;
+  if (interruptedCount === 0)
     return [
-      { text: name, tone: "bold" },
+      "",
+      changed.interruptions === 0
+        ? "Nothing that runs is interrupted."
+        : "What runs is interrupted as it is as things are.",
+    ];
+  const rows = interrupted.slice(0, ROWS_MAX).map((work): (Cell | string)[] => {
+    const { name, team, present, changed: after } = work;
+    const pair = (text: (of: Interruption) => string): string =>
+      [present, after].map((of) => (of === null ? "–" : text(of))).join(" → ");
+    const outcome = interruptionOutcome(work);
+    return [
+      { text: nameOf(name, Math.max(present?.taskCount ?? 0, after?.taskCount ?? 0)), tone: "bold" },
       team,
-      isEarlier ? { text: "earlier", tone: "green" } : { text: "later", tone: "red" },
-      `${when(presentAtMs)} → ${when(changedAtMs)}`,
+      { text: outcome, tone: outcomeTones[outcome] },
+      pair(({ atMs }) => whenText(atMs, fromMs)),
+      pair(({ againAtMs }) => whenText(againAtMs, fromMs)),
+      pair(({ lostAcceleratorMs }) => amount(lostAcceleratorMs / HOUR_MS)),
     ];
   });
-  const columns = [{ title: "WORKLOAD", minWidth: 8 }, { title: "TEAM", minWidth: 6 }, { title: "" }, right("STARTS")];
+  const columns = [...workColumns, right("INTERRUPTED"), right("RUNS AGAIN"), right("HOURS DONE AGAIN")];
+  return ["", ...tableLines(columns, rows, sink, paint), ...more(interruptedCount)];
+}
+
+function startLines({ moved, fromMs, earlierCount, laterCount }: WhatIfAnswer, { sink, paint }: Look): string[] {
+  if (moved.length === 0) return ["", "Everything that waits starts when it starts as things are."];
+  const when = (...times: readonly (number | null)[]): string =>
+    times.map((atMs) => whenText(atMs, fromMs)).join(" → ");
+  const hasArrays = moved.some(({ taskCount }) => taskCount > 1);
+  const rows = moved.slice(0, ROWS_MAX).map((work): (Cell | string)[] => {
+    const { name, team, taskCount, presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = work;
+    return [
+      { text: nameOf(name, taskCount), tone: "bold" },
+      team,
+      startsEarlier(work) ? { text: "earlier", tone: "green" } : { text: "later", tone: "red" },
+      when(presentAtMs, changedAtMs),
+      ...(hasArrays ? [taskCount > 1 ? when(presentLastAtMs, changedLastAtMs) : ""] : []),
+    ];
+  });
+  const columns = [...workColumns, right("STARTS"), ...(hasArrays ? [right("ITS LAST TASK")] : [])];
   return ["", ...tableLines(columns, rows, sink, paint), ...more(earlierCount + laterCount)];
 }
+
+const workColumns = [{ title: "WORKLOAD", minWidth: 8 }, { title: "TEAM", minWidth: 6 }, { title: "" }];
+
+const nameOf = (name: string, taskCount: number): string => (taskCount > 1 ? `${name} (${taskCount} tasks)` : name);
+
+const whenText = (atMs: number | null, fromMs: number): string =>
+  atMs === null ? "beyond" : atMs <= fromMs ? "now" : `in ${shortDuration(atMs - fromMs)}`;
 
 const more = (count: number): string[] => (count > ROWS_MAX ? [`… and ${count - ROWS_MAX} more`] : []);

@@ -47,8 +47,8 @@ export const usualDurationRules: DurationRules = {
 };
 
 /** Where nothing has ended yet: evenly over the octaves from a minute to 17 hours. */
-const firstOctaveMs = 60_000;
-const octaves = 10;
+export const FIRST_OCTAVE_MS = 60_000;
+export const OCTAVES = 10;
 
 /** Past so many sweeps on either side a sweep is no neighbour any more. */
 const neighboursMax = 48;
@@ -57,11 +57,11 @@ const stepsMax = 512;
 /** Members of one sweep that are kept in mind; more would not change what is drawn. */
 const poolMax = 256;
 /** A draw must exceed what has elapsed; after so many that do not, nothing known explains the run. */
-const drawsMax = 24;
+export const DRAWS_MAX = 24;
 /** Of what has elapsed; the Pareto tail of a run that outlasts all its like is cut here. */
 const outlastingMax = 20;
 
-interface Sweep {
+export interface Sweep {
   /** The newest of them. */
   readonly ended: number[];
   /** Position in the lists of the family, of the size and of everything. */
@@ -147,7 +147,30 @@ function listKeys({ family, accelerators }: UnseenWork): readonly [string, strin
   return [`${accelerators} ${family}`, `${accelerators}`, ""];
 }
 
-export class DurationScenario {
+/** Sweeps near this one, those of the narrowest kind first, until one is taken: which, or -1. Some are visited more than once. */
+export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number) => boolean): number {
+  for (let level = 0; level < lists.length; level++) {
+    const list = lists[level]!;
+    // The same list once more tells nothing new.
+    if (level > 0 && list.length === lists[level - 1]!.length) continue;
+    const place = places[level]!;
+    for (let distance = 1; distance <= neighboursMax; distance++) {
+      for (let side = -distance; side <= distance; side += 2 * distance) {
+        const candidate = list[place + side];
+        if (candidate !== undefined && takes(candidate)) return candidate;
+      }
+    }
+  }
+  return -1;
+}
+
+/** How long an attempt takes in all, given that it has already run for `elapsedMs`: of work by its record, and of work in none. */
+export interface DurationSource {
+  durationMs(record: number, elapsedMs: number): number;
+  durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number;
+}
+
+export class DurationScenario implements DurationSource {
   readonly #model: DurationModel;
   readonly #seed: number;
   readonly #nearness: number;
@@ -192,7 +215,7 @@ export class DurationScenario {
 
   #drawMs(sweep: number, walltimeMs: number, elapsedMs: number): number {
     let found = 0;
-    for (let attempt = 0; attempt < drawsMax; attempt++) {
+    for (let attempt = 0; attempt < DRAWS_MAX; attempt++) {
       const candidate = Math.min(this.#candidate(sweep, elapsedMs), walltimeMs);
       if (candidate > elapsedMs) {
         found = candidate;
@@ -243,24 +266,16 @@ export class DurationScenario {
    * how many are passed on the way, which is the same as stopping at each with the scenario's probability.
    */
   #neighbour(sweep: number): number {
-    const { places, lists } = this.#sweep(sweep);
     let left = this.#steps();
     const passed = this.#passed;
     passed.length = 0;
-    for (let level = 0; level < lists.length; level++) {
-      const list = lists[level]!;
-      // The same list once more tells nothing new.
-      if (level > 0 && list.length === lists[level - 1]!.length) continue;
-      const place = places[level]!;
-      for (let distance = 1; distance <= neighboursMax; distance++) {
-        for (let side = -distance; side <= distance; side += 2 * distance) {
-          const candidate = list[place + side];
-          if (candidate === undefined || this.#pool(candidate).length === 0) continue;
-          if (left-- === 0) return candidate;
-          passed.push(candidate);
-        }
-      }
-    }
+    const found = visitNeighbours(this.#sweep(sweep), (candidate) => {
+      if (this.#pool(candidate).length === 0) return false;
+      if (left-- === 0) return true;
+      passed.push(candidate);
+      return false;
+    });
+    if (found >= 0) return found;
     return passed.length === 0 ? -1 : this.#oneOf(passed);
   }
 
@@ -272,8 +287,8 @@ export class DurationScenario {
   }
 
   #unknown(): number {
-    let low = firstOctaveMs;
-    for (let step = Math.floor(this.#uniform() * octaves); step > 0; step--) low *= 2;
+    let low = FIRST_OCTAVE_MS;
+    for (let step = Math.floor(this.#uniform() * OCTAVES); step > 0; step--) low *= 2;
     return low * (1 + this.#uniform());
   }
 

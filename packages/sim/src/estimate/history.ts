@@ -1,7 +1,7 @@
 /** What a state tells of the durations of work: its own records, in the order of submission, and nothing that lies ahead. */
 import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
-import type { DurationScenario, WorkRecord } from "./durations.ts";
+import type { DurationSource, WorkRecord } from "./durations.ts";
 
 export interface WorkHistory {
   readonly records: readonly WorkRecord[];
@@ -18,16 +18,16 @@ export function workHistory(state: ReadonlyState): WorkHistory {
   };
 }
 
-/** How long an attempt of it takes in this scenario, in ms; also of work that is submitted later, in the future at hand. */
+/** How long an attempt of it takes by this source, in ms; also of work that is submitted later, in the future at hand. */
 export function drawnDurationMs(
-  scenario: DurationScenario,
+  source: DurationSource,
   { indexOf }: WorkHistory,
   workload: Workload,
   elapsedMs: number,
 ): number {
   const record = indexOf.get(workload.id);
-  if (record !== undefined) return scenario.durationMs(record, elapsedMs);
-  return scenario.durationOfUnseenMs(recordOf(workload), elapsedMs);
+  if (record !== undefined) return source.durationMs(record, elapsedMs);
+  return source.durationOfUnseenMs(recordOf(workload), elapsedMs);
 }
 
 function recordOf({ spec, submittedAtMs, endedAttempts }: Workload): WorkRecord {

@@ -38,7 +38,7 @@ export interface RunPlan {
 }
 
 export interface PlannedCheckpoint {
-  /** From the moment the attempt runs. */
+  /** From the moment the attempt runs; like its duration at the size of its launch, sooner or later at another. */
   readonly afterMs: number;
   readonly step: number;
   readonly path: string;
@@ -67,6 +67,16 @@ export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoi
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
 
+interface CheckpointCourse {
+  readonly all: readonly PlannedCheckpoint[];
+  next: number;
+  awaits: number;
+  /** At this instant it was so far on its plan, of which so much time passes in each ms since. */
+  sinceMs: number;
+  plannedMs: number;
+  pace: number;
+}
+
 /** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
 interface SimulatedAttempt {
   /** What it has produced when it ends well. */
@@ -94,7 +104,7 @@ interface SimulatedAttempt {
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
   /** What it is still to report, if it reports any, and the queue entry of the next. */
-  checkpoints: { next: number; awaits: number; readonly all: readonly PlannedCheckpoint[] } | null;
+  checkpoints: CheckpointCourse | null;
 }
 
 /** What an attempt runs with, how, and how its pace goes with its workers. */
@@ -182,6 +192,7 @@ export class SimulatedExecutor {
       attempt.startedAtMs = this.#queue.nextAtMs;
       attempt.endsAtMs = this.#queue.nextAtMs + attempt.durationMs;
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
+      if (attempt.checkpoints !== null) attempt.checkpoints.sinceMs = attempt.startedAtMs;
       this.#pushCheckpoint(slot, attempt);
       return { kind: "attemptRunning", attemptId };
     }
@@ -273,7 +284,8 @@ export class SimulatedExecutor {
       startedAtMs: 0,
       endsAtMs: Number.POSITIVE_INFINITY,
       exit: "planned",
-      checkpoints: checkpoints === undefined ? null : { next: 0, awaits: 0, all: checkpoints },
+      checkpoints:
+        checkpoints === undefined ? null : { all: checkpoints, next: 0, awaits: 0, sinceMs: 0, plannedMs: 0, pace: 1 },
     };
     this.#slots[slot] = attempt;
     this.#slotByAttempt.set(attemptId, slot);
@@ -313,6 +325,7 @@ export class SimulatedExecutor {
       if (stop !== null) this.#askForCheckpoint(slot, attempt, nowMs);
       const { checkpoints } = attempt;
       if (checkpoints === null) return;
+      checkpoints.sinceMs = startedAtMs;
       // What it reported before is known.
       const knownMs = nowMs - startedAtMs;
       while ((checkpoints.all[checkpoints.next]?.afterMs ?? knownMs) < knownMs) checkpoints.next++;
@@ -320,11 +333,13 @@ export class SimulatedExecutor {
     }
   }
 
-  #pushCheckpoint(slot: number, { checkpoints, startedAtMs }: SimulatedAttempt): void {
+  #pushCheckpoint(slot: number, { checkpoints }: SimulatedAttempt): void {
     const planned = checkpoints?.all[checkpoints.next];
     if (checkpoints === null || planned === undefined) return;
     const payload = (slot << ENTRY_BITS) | attemptEntry.checkpoint;
-    checkpoints.awaits = this.#queue.push(startedAtMs + planned.afterMs, ranks.observation, payload);
+    const { sinceMs, plannedMs, pace } = checkpoints;
+    const atMs = sinceMs + Math.ceil((planned.afterMs - plannedMs) / pace);
+    checkpoints.awaits = this.#queue.push(atMs, ranks.observation, payload);
   }
 
   #reportCheckpoint(slot: number, attempt: SimulatedAttempt): Signal | null {
@@ -420,12 +435,29 @@ export class SimulatedExecutor {
     attempt.workers = workers;
     // Where nothing gets done at a size, nothing can be said of the time at another.
     if (before === 0 || after === 0) return;
+    if (attempt.checkpoints !== null && (attempt.phase === "starting" || attempt.phase === "running"))
+      this.#repace(slot, attempt, { factor: after / before, nowMs });
     if (attempt.phase === "starting") {
       attempt.durationMs = Math.ceil((attempt.durationMs * before) / after);
     } else if (attempt.phase === "running") {
       attempt.endsAtMs = nowMs + Math.ceil(((attempt.endsAtMs - nowMs) * before) / after);
       attempt.awaits = this.#pushExit(slot, attempt.endsAtMs);
     }
+  }
+
+  #repace(
+    slot: number,
+    attempt: SimulatedAttempt,
+    { factor, nowMs }: { readonly factor: number; readonly nowMs: number },
+  ): void {
+    const { checkpoints, phase } = attempt;
+    if (checkpoints === null) return;
+    if (phase === "running") {
+      checkpoints.plannedMs += (nowMs - checkpoints.sinceMs) * checkpoints.pace;
+      checkpoints.sinceMs = nowMs;
+    }
+    checkpoints.pace *= factor;
+    if (phase === "running") this.#pushCheckpoint(slot, attempt);
   }
 
   #pushStart(slot: number, nowMs: number): number {

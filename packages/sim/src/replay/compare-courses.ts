@@ -1,6 +1,6 @@
 /** Courses of one window side by side: in all, by team, by user and by size. */
 import { wholeParts } from "@headroom/engine";
-import { milliIn } from "./course-book.ts";
+import { milliIn } from "../metrics/accelerators-held.ts";
 import type { BookedWorkload, BookSample, CourseBook } from "./course-book.ts";
 
 /** Times in ms; a wait goes from the submission to the first start, or to the end of the window where there is none. */
@@ -36,8 +36,15 @@ export interface ComparedGroup {
   readonly recorded: CourseFigures;
   readonly control: CourseFigures;
   readonly changed: CourseFigures;
-  /** By the mean wait of `changed` against `control`: shorter, longer, or the same to a second and a hundredth. */
+  /** By the mean waits of what waits in both, `changed` against `control`: shorter, longer, or the same to a second and a hundredth. */
   readonly outcome: "wins" | "loses" | "same";
+}
+
+/** Mean waits of the same workloads: those that wait to start in the control and with the change. */
+export interface SharedWaits {
+  readonly workloads: number;
+  readonly controlMeanMs: number;
+  readonly changedMeanMs: number;
 }
 
 export interface ComparedCourses {
@@ -47,6 +54,7 @@ export interface ComparedCourses {
   readonly teams: readonly ComparedGroup[];
   readonly users: readonly ComparedGroup[];
   readonly sizes: readonly ComparedGroup[];
+  readonly shared: SharedWaits;
 }
 
 const courseNames = ["recorded", "control", "changed"] as const;
@@ -66,11 +74,12 @@ export function compareCourses(books: ByCourse<CourseBook>, window: ComparedWind
   const figures = (of: (each: BookedWorkload) => boolean): ByCourse<CourseFigures> =>
     byCourse((name) => figuresOf([...books[name].workloads.values()].filter(of), shortest, window));
   const all = figures(() => true);
-  const groups = (nameOf: (each: BookedWorkload) => string): readonly ComparedGroup[] => {
+  const groups = (nameOf: (each: BookedWorkload) => string): readonly SharedGroup[] => {
     const names = new Set(courseNames.flatMap((course) => [...books[course].workloads.values()].map(nameOf)));
     return [...names].map((name) => {
-      const grouped = figures((each) => nameOf(each) === name);
-      return { name, ...grouped, outcome: outcomeOf(grouped) };
+      const isIn = (each: BookedWorkload): boolean => nameOf(each) === name;
+      const shared = sharedWaits(books, isIn, window);
+      return { name, ...figures(isIn), outcome: outcomeOf(shared), shared };
     });
   };
   const summaries = byCourse((name) => ({ ...all[name], ...wholeCourse(books[name], window) }));
@@ -78,7 +87,31 @@ export function compareCourses(books: ByCourse<CourseBook>, window: ComparedWind
     ...summaries,
     teams: byGain(groups(({ team }) => team)),
     users: byGain(groups(({ user }) => user)),
-    sizes: groups(sizeOf).toSorted((left, right) => sizeOrder(left.name) - sizeOrder(right.name)),
+    sizes: groups(sizeOf)
+      .toSorted((left, right) => sizeOrder(left.name) - sizeOrder(right.name))
+      .map(withoutShared),
+    shared: sharedWaits(books, () => true, window),
+  };
+}
+
+type SharedGroup = ComparedGroup & { readonly shared: SharedWaits };
+
+const withoutShared = ({ shared: _shared, ...group }: SharedGroup): ComparedGroup => group;
+
+/** A change may refuse work, or leave out runs of a schedule: who gains is told by what both courses have. */
+function sharedWaits(
+  { control, changed }: ByCourse<CourseBook>,
+  isIn: (each: BookedWorkload) => boolean,
+  { toMs }: ComparedWindow,
+): SharedWaits {
+  const pairs = [...control.workloads.values()].flatMap((each) => {
+    const other = changed.workloads.get(each.key);
+    return each.awaitsStart && isIn(each) && other?.awaitsStart === true ? [{ each, other }] : [];
+  });
+  return {
+    workloads: pairs.length,
+    controlMeanMs: Math.round(mean(pairs.map(({ each }) => waitOf(each, toMs))) ?? 0),
+    changedMeanMs: Math.round(mean(pairs.map(({ other }) => waitOf(other, toMs))) ?? 0),
   };
 }
 
@@ -160,18 +193,19 @@ const sizeOrder = (name: string): number => (name === "none" ? -1 : name === "un
 const SAME_WAIT_MS = 1000;
 const SAME_WAIT_SHARE = 100;
 
-function outcomeOf({ control, changed }: ByCourse<CourseFigures>): ComparedGroup["outcome"] {
-  const gainMs = control.waitMeanMs - changed.waitMeanMs;
-  const noiseMs = Math.max(SAME_WAIT_MS, control.waitMeanMs / SAME_WAIT_SHARE);
+function outcomeOf({ controlMeanMs, changedMeanMs }: SharedWaits): ComparedGroup["outcome"] {
+  const gainMs = controlMeanMs - changedMeanMs;
+  const noiseMs = Math.max(SAME_WAIT_MS, controlMeanMs / SAME_WAIT_SHARE);
   if (gainMs > noiseMs) return "wins";
   return gainMs < -noiseMs ? "loses" : "same";
 }
 
 /** Who gains most waiting time in all goes first. */
-function byGain(groups: readonly ComparedGroup[]): readonly ComparedGroup[] {
-  const gain = ({ control, changed }: ComparedGroup): number =>
-    control.waitMeanMs * control.workloads - changed.waitMeanMs * changed.workloads;
-  return groups.toSorted((left, right) => gain(right) - gain(left) || (left.name < right.name ? -1 : 1));
+function byGain(groups: readonly SharedGroup[]): readonly ComparedGroup[] {
+  const gain = ({ shared }: SharedGroup): number => (shared.controlMeanMs - shared.changedMeanMs) * shared.workloads;
+  return groups
+    .toSorted((left, right) => gain(right) - gain(left) || (left.name < right.name ? -1 : 1))
+    .map(withoutShared);
 }
 
 function mean(values: readonly number[]): number | null {

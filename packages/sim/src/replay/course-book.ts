@@ -5,13 +5,12 @@
  * Workloads have other ids in another course; what is one and the same is known by its key: the id where it was there when the
  * window began, else team, name and which of that name it is.
  */
-import { partsOf, profileMilli } from "@headroom/engine";
+import { partsOf } from "@headroom/engine";
 import type {
   AttemptId,
   EndReason,
   Engine,
   Event,
-  GangPart,
   GangSpec,
   NodeId,
   WorkerAllocation,
@@ -19,6 +18,7 @@ import type {
   WorkloadId,
   WorkloadSpec,
 } from "@headroom/engine";
+import { milliIn } from "../metrics/accelerators-held.ts";
 
 export interface BookedWorkload {
   readonly key: string;
@@ -297,10 +297,3 @@ export class CourseBook {
 }
 
 const milliOf = ({ workers, workload: { gang } }: HeldAttempt): number => milliIn(partsOf(gang, workers));
-
-/** Thousandths of accelerators. */
-export const milliIn = (parts: readonly GangPart[]): number =>
-  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOfWorker(shape), 0);
-
-const milliOfWorker = ({ shareMilli, profile }: GangPart["shape"]): number =>
-  profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);

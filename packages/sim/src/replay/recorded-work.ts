@@ -1,11 +1,11 @@
 /**
  * What work really took, read from what was recorded: for each task its runs up to an end of its own, each as long as it would
- * have been undisturbed. What evictions and lost nodes interrupted and a checkpoint saved counts once.
- *
- * Work is in workers times ms: an elastic gang that held fewer workers for a while did less in that time.
+ * have been undisturbed, in workers times ms. What evictions and lost nodes interrupted and a checkpoint saved counts once; what was
+ * interrupted and did not run again is a run all the same.
  */
-import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit } from "@headroom/engine";
+import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { CourseBook } from "./course-book.ts";
+import { WorkedTime } from "./worked-time.ts";
 
 export interface RecordedRun {
   /** Workers times ms from the start of the run to its end, as if nothing had interrupted it. */
@@ -27,18 +27,20 @@ export interface RecordedCheckpoint {
 interface OpenRun {
   /** Done in attempts that were interrupted, and saved. */
   savedWorkerMs: number;
-  /** The longest that an interrupted attempt came. */
+  /** The furthest that an interrupted attempt came, with what was saved before it. */
   longestWorkerMs: number;
   readonly checkpoints: RecordedCheckpoint[];
 }
 
-interface OpenAttempt {
-  readonly task: string;
+interface TaskName {
+  /** Of the workload, as the book has it. */
+  readonly key: string;
+  readonly task: number;
+}
+
+interface OpenAttempt extends TaskName {
   readonly placedAtMs: number;
-  startedAtMs: number | null;
-  workers: number;
-  sinceMs: number;
-  workerMs: number;
+  readonly worked: WorkedTime;
   savedWorkerMs: number;
   stop: { readonly reason: string; readonly atMs: number } | null;
   /** When it was asked for a checkpoint that it has not reported. */
@@ -52,7 +54,8 @@ const SIGNAL_EXIT = 128;
 
 export class RecordedWork {
   readonly #runs = new Map<string, RecordedRun[]>();
-  readonly #open = new Map<string, OpenRun>();
+  /** By workload and task. */
+  readonly #open = new Map<string, Map<number, OpenRun>>();
   readonly #attempts = new Map<AttemptId, OpenAttempt>();
   readonly #startupMs: number[] = [];
   readonly #stopMs: number[] = [];
@@ -65,14 +68,11 @@ export class RecordedWork {
     this.#book = book;
     for (const attempt of state.attempts.values()) {
       const { id, workloadId, task, workers, placedAtMs, startedAtMs, stop } = attempt;
-      const sinceMs = startedAtMs ?? state.nowMs;
       this.#attempts.set(id, {
-        task: taskKey(book.byId(workloadId)?.key ?? workloadId, task),
+        key: this.#keyOf(workloadId),
+        task,
         placedAtMs,
-        startedAtMs,
-        workers: workers.length,
-        sinceMs,
-        workerMs: 0,
+        worked: new WorkedTime(workers.length, startedAtMs),
         savedWorkerMs: savedBefore(attempt, state.workloads.get(workloadId)?.checkpoint),
         stop,
         askedAtMs: null,
@@ -99,20 +99,19 @@ export class RecordedWork {
   take(event: Event): void {
     if (event.kind === "gangPlaced") {
       const { attemptId, workloadId, task, workers, atMs } = event;
-      const key = this.#book.byId(workloadId)?.key ?? workloadId;
       this.#attempts.set(attemptId, {
-        task: taskKey(key, task),
+        key: this.#keyOf(workloadId),
+        task,
         placedAtMs: atMs,
-        startedAtMs: null,
-        workers: workers.length,
-        sinceMs: atMs,
-        workerMs: 0,
+        worked: new WorkedTime(workers.length, null),
         savedWorkerMs: 0,
         stop: null,
         askedAtMs: null,
       });
       return;
     }
+    if (event.kind === "workloadEnded")
+      return this.#closeInterrupted(this.#keyOf(event.workloadId), endWithout(event.reason.kind));
     if (!("attemptId" in event)) return;
     const attempt = this.#attempts.get(event.attemptId);
     if (attempt !== undefined) this.#takeOf(attempt, event);
@@ -120,26 +119,24 @@ export class RecordedWork {
 
   #takeOf(attempt: OpenAttempt, event: Event): void {
     const { atMs } = event;
+    attempt.worked.follow(event);
     switch (event.kind) {
       case "attemptStarted":
-        attempt.startedAtMs = atMs;
-        attempt.sinceMs = atMs;
         this.#startupMs.push(atMs - attempt.placedAtMs);
         return;
-      case "gangGrown":
-        return resize(attempt, attempt.workers + event.workers.length, atMs);
-      case "gangShrinkRequested":
-        return resize(attempt, event.workers, atMs);
       case "checkpointRequested":
         attempt.askedAtMs = atMs;
         return;
       case "checkpointRecorded": {
         if (attempt.askedAtMs !== null) this.#checkpointMs.push(atMs - attempt.askedAtMs);
         attempt.askedAtMs = null;
-        resize(attempt, attempt.workers, atMs);
-        attempt.savedWorkerMs = attempt.workerMs;
-        const run = this.#openRun(attempt.task);
-        run.checkpoints.push({ workerMs: run.savedWorkerMs + attempt.workerMs, step: event.step, path: event.path });
+        attempt.savedWorkerMs = attempt.worked.until(atMs);
+        const run = this.#openRun(attempt);
+        run.checkpoints.push({
+          workerMs: run.savedWorkerMs + attempt.savedWorkerMs,
+          step: event.step,
+          path: event.path,
+        });
         return;
       }
       case "attemptStopRequested":
@@ -154,51 +151,61 @@ export class RecordedWork {
   }
 
   #end(attempt: OpenAttempt, { atMs, outcome, exit, detail }: Event & { readonly kind: "attemptEnded" }): void {
-    if (attempt.startedAtMs !== null) resize(attempt, attempt.workers, atMs);
+    const { stop, savedWorkerMs } = attempt;
+    const workerMs = attempt.worked.until(atMs);
     if (outcome === "succeeded" || outcome === "failed")
-      return this.#close(attempt, { end: "exited", exitCode: outcome === "succeeded" ? 0 : codeOf(exit) });
-    if (attempt.stop !== null) this.#stopMs.push(atMs - attempt.stop.atMs);
-    if (attempt.stop !== null && FOR_GOOD.has(attempt.stop.reason))
-      return this.#close(attempt, { end: "stopped", exitCode: 0 });
+      return this.#close(attempt, workerMs, { end: "exited", exitCode: outcome === "succeeded" ? 0 : codeOf(exit) });
+    if (stop !== null) this.#stopMs.push(atMs - stop.atMs);
+    if (stop !== null && FOR_GOOD.has(stop.reason))
+      return this.#close(attempt, workerMs, { end: "stopped", exitCode: 0 });
     if (outcome === "lost" && !detail.startsWith("node ")) this.lostAttempts++;
-    const run = this.#openRun(attempt.task);
-    run.savedWorkerMs += attempt.savedWorkerMs;
-    run.longestWorkerMs = Math.max(run.longestWorkerMs, attempt.workerMs);
+    const run = this.#openRun(attempt);
+    run.longestWorkerMs = Math.max(run.longestWorkerMs, run.savedWorkerMs + workerMs);
+    run.savedWorkerMs += savedWorkerMs;
   }
 
-  /** What had not ended when the window did: its runs are at least so long. */
+  /** What had not ended when the window did, running or waiting to go on: its runs are at least so long. */
   close(toMs: number): void {
     for (const attempt of this.#attempts.values()) {
-      if (attempt.startedAtMs === null) continue;
-      resize(attempt, attempt.workers, toMs);
-      this.#close(attempt, { end: "unknown", exitCode: 0 });
+      if (!attempt.worked.hasBegun) continue;
+      this.#close(attempt, attempt.worked.until(toMs), { end: endWithout(attempt.stop?.reason), exitCode: 0 });
     }
     this.#attempts.clear();
+    for (const key of this.#open.keys()) this.#closeInterrupted(key, "unknown");
   }
 
-  #close(attempt: OpenAttempt, given: Pick<RecordedRun, "end" | "exitCode">): void {
-    const { savedWorkerMs, longestWorkerMs, checkpoints } = this.#openRun(attempt.task);
-    const runs = this.#runs.get(attempt.task) ?? [];
-    const workerMs = Math.max(1, savedWorkerMs + attempt.workerMs, longestWorkerMs);
-    runs.push({ ...given, workerMs, checkpoints });
-    this.#runs.set(attempt.task, runs);
-    this.#open.delete(attempt.task);
+  /** Tasks of a workload that were interrupted and do not run again. */
+  #closeInterrupted(key: string, end: RecordedRun["end"]): void {
+    for (const task of this.#open.get(key)?.keys() ?? []) this.#close({ key, task }, 0, { end, exitCode: 0 });
   }
 
-  #openRun(task: string): OpenRun {
-    const known = this.#open.get(task);
-    if (known !== undefined) return known;
-    const run = { savedWorkerMs: 0, longestWorkerMs: 0, checkpoints: [] };
-    this.#open.set(task, run);
+  #close(name: TaskName, workerMs: number, given: Pick<RecordedRun, "end" | "exitCode">): void {
+    const { savedWorkerMs, longestWorkerMs, checkpoints } = this.#openRun(name);
+    const key = taskKey(name.key, name.task);
+    const runs = this.#runs.get(key) ?? [];
+    runs.push({ ...given, workerMs: Math.max(1, savedWorkerMs + workerMs, longestWorkerMs), checkpoints });
+    this.#runs.set(key, runs);
+    const open = this.#open.get(name.key);
+    open?.delete(name.task);
+    if (open?.size === 0) this.#open.delete(name.key);
+  }
+
+  #openRun({ key, task }: TaskName): OpenRun {
+    let tasks = this.#open.get(key);
+    if (tasks === undefined) this.#open.set(key, (tasks = new Map()));
+    let run = tasks.get(task);
+    if (run === undefined) tasks.set(task, (run = { savedWorkerMs: 0, longestWorkerMs: 0, checkpoints: [] }));
     return run;
   }
+
+  #keyOf(workloadId: WorkloadId): string {
+    return this.#book.byId(workloadId)?.key ?? workloadId;
+  }
 }
 
-function resize(attempt: OpenAttempt, workers: number, atMs: number): void {
-  if (attempt.startedAtMs !== null) attempt.workerMs += Math.max(0, atMs - attempt.sinceMs) * attempt.workers;
-  attempt.sinceMs = atMs;
-  attempt.workers = workers;
-}
+/** How a run is over that did not exit: stopped for good, or only interrupted. */
+const endWithout = (reason: string | undefined): "stopped" | "unknown" =>
+  reason !== undefined && FOR_GOOD.has(reason) ? "stopped" : "unknown";
 
 /** What a running attempt had saved when the window began, in workers times ms. */
 export function savedBefore({ id, startedAtMs, workers }: Attempt, checkpoint: Checkpoint | null | undefined): number {

@@ -2,7 +2,7 @@
  * One course of a recorded window: the same submissions, the same nodes, and work that takes what it really took, decided again
  * by an engine that starts where the recorded one stood, under the simulator's driver.
  */
-import type { AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
+import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
 import { restoreEngine } from "@headroom/engine";
 import type { AdoptedAttempt, RunPlan } from "../executor/simulated-executor.ts";
 import type { Script, SimulatedRound, Simulation, SimulationObserver } from "../run/simulation.ts";
@@ -13,6 +13,7 @@ import { CHANGE_COMMAND, changedInput, changeInputs } from "./outside-inputs.ts"
 import type { OutsideInput, ReplayChange } from "./outside-inputs.ts";
 import type { RecordedRun, RecordedWork } from "./recorded-work.ts";
 import { savedBefore, taskKey } from "./recorded-work.ts";
+import { WorkedTime } from "./worked-time.ts";
 
 /** What a course needs to know of what was recorded. */
 export interface Recorded {
@@ -30,10 +31,9 @@ const NEVER_MS = 10 * 365 * 86_400_000;
 
 interface CourseAttempt {
   readonly task: string;
-  readonly workers: number;
+  readonly worked: WorkedTime;
   /** Of the present run, before this attempt. */
   readonly savedWorkerMs: number;
-  startedAtMs: number;
 }
 
 interface TaskProgress {
@@ -129,31 +129,30 @@ export class ReplayCourse implements SimulationObserver {
 
   #adopted({ state }: Engine): readonly AdoptedAttempt[] {
     return [...state.attempts.values()].map((attempt) => {
-      const { id, workloadId, task, workers } = attempt;
+      const { workloadId, task } = attempt;
       const workload = state.workloads.get(workloadId);
-      const plan = this.#planOf(id, { workloadId, task, workers: workers.length });
-      const own = this.#attempts.get(id);
-      if (own !== undefined) own.startedAtMs = attempt.startedAtMs ?? state.nowMs;
+      const plan = this.#planOf(attempt, attempt.startedAtMs);
       // What it saved before the window is not lost when it is evicted in it.
       this.#progress(taskKey(this.#keyOf(workloadId), task)).savedWorkerMs = savedBefore(attempt, workload?.checkpoint);
       return { attempt, plan, graceTimeoutMs: workload?.spec.graceTimeoutMs ?? 0 };
     });
   }
 
-  #plan({ attemptId, workloadId, task, workers }: LaunchGang): RunPlan {
-    return this.#planOf(attemptId, { workloadId, task, workers: workers.length });
+  #plan({ attemptId: id, ...launch }: LaunchGang): RunPlan {
+    return this.#planOf({ id, ...launch }, null);
   }
 
   #planOf(
-    attemptId: AttemptId,
-    { workloadId, task, workers }: { readonly workloadId: WorkloadId; readonly task: number; readonly workers: number },
+    { id, workloadId, task, workers: gang }: Pick<Attempt, "id" | "workloadId" | "task" | "workers">,
+    startedAtMs: number | null,
   ): RunPlan {
+    const workers = gang.length;
     const key = this.#keyOf(workloadId);
     const name = taskKey(key, task);
     const { run, savedWorkerMs } = this.#progress(name);
     const recorded = this.#recorded.work.runs(key, task)[run];
     const checkpoints = (recorded?.checkpoints ?? []).filter(({ workerMs }) => workerMs > savedWorkerMs);
-    this.#attempts.set(attemptId, { task: name, workers, savedWorkerMs, startedAtMs: this.#engine.state.nowMs });
+    this.#attempts.set(id, { task: name, worked: new WorkedTime(workers, startedAtMs), savedWorkerMs });
     const mayAsk = this.#engine.state.workloads.get(workloadId)?.spec.checkpointOnRequest === true;
     const answersMs = mayAsk ? this.#recorded.work.checkpointMs : null;
     const inAll = recorded?.end === "exited" ? recorded.workerMs : this.#unknown({ key, task, workers, recorded });
@@ -198,10 +197,9 @@ export class ReplayCourse implements SimulationObserver {
     const attempt = this.#attempts.get(event.attemptId);
     if (attempt === undefined) return;
     const progress = this.#progress(attempt.task);
-    if (event.kind === "attemptStarted") attempt.startedAtMs = event.atMs;
-    else if (event.kind === "checkpointRecorded")
-      // An elastic gang is taken to have had its first workers all the time.
-      progress.savedWorkerMs = attempt.savedWorkerMs + (event.atMs - attempt.startedAtMs) * attempt.workers;
+    attempt.worked.follow(event);
+    if (event.kind === "checkpointRecorded")
+      progress.savedWorkerMs = attempt.savedWorkerMs + attempt.worked.until(event.atMs);
     else if (event.kind === "attemptEnded") {
       this.#attempts.delete(event.attemptId);
       if (event.outcome !== "succeeded" && event.outcome !== "failed") return;

@@ -219,7 +219,6 @@ describe("policy replay", () => {
 
   it("stops what was stopped, and says of how much the end is not known", () => {
     const long = { durationMs: 100 * HOUR_MS, exitCode: 0 };
-    const stop: Input = { ...by, kind: "stopWorkload", commandId: commandId("stop"), workloadId: "w2" as never };
     const window = record({
       nodes: 1,
       teams: [team("a")],
@@ -229,7 +228,7 @@ describe("policy replay", () => {
         { atMs: 1000, input: submit(spec("too-large", 80)) },
         { atMs: 2000, input: submit(spec("stopped", 8)) },
         { atMs: 3000, input: submit(spec("waits", 8, { after: [{ workload: "w2", on: "any" }] })) },
-        { atMs: 2 * HOUR_MS, input: stop },
+        { atMs: 2 * HOUR_MS, input: stop("w2") },
       ],
       fromMs: 500,
       toMs: 10 * HOUR_MS,
@@ -246,6 +245,29 @@ describe("policy replay", () => {
       waitingAtEnd: { recorded: 1, changed: 0 },
       refusals: { control: 0, changed: 1 },
     });
+  });
+
+  it("tells who wins by the work that both courses have", () => {
+    const window = record({
+      nodes: 1,
+      teams: [team("a"), team("b")],
+      policy: preset("fifo"),
+      // Too large for ever: it waits for ten hours where it is not refused.
+      inputs: [
+        { atMs: 1000, input: submit(spec("too-large", 80)) },
+        { atMs: 2000, input: submit(spec("first", 8)) },
+        { atMs: 3000, input: submit(spec("second", 8)) },
+      ],
+      fromMs: 500,
+      toMs: 10 * HOUR_MS,
+      plan: () => ({ durationMs: HOUR_MS, exitCode: 0 }),
+    });
+    const report = replay(window, { policy: { ...preset("fifo"), exceedsFleet: "reject" }, teams: [] });
+    expect(report.control.workloads).toBe(3);
+    expect(report.changed.workloads).toBe(2);
+    expect(report.changed.waitMeanMs).toBeLessThan(report.control.waitMeanMs);
+    expect(report.shared).toMatchObject({ workloads: 2, controlMeanMs: report.changed.waitMeanMs });
+    expect(report.teams).toMatchObject([{ name: "a", outcome: "same" }]);
   });
 
   it("lets work go on from the checkpoint that it really made, and counts what evictions undo", () => {
@@ -276,5 +298,163 @@ describe("policy replay", () => {
     expect(changed).toMatchObject({ evictions: 1, endedCount: 2, waitMeanMs: 2000 });
     expect(changed.lostAcceleratorHours).toBeCloseTo(8, 1);
     expect(changed.acceleratorHours - recorded.acceleratorHours).toBeCloseTo(8, 1);
+  });
+});
+
+const forEver: RunPlan = { durationMs: 1000 * HOUR_MS, exitCode: 0 };
+const drain = (node: string): Input => ({
+  ...by,
+  kind: "drainNode",
+  commandId: commandId(`drain-${node}`),
+  nodeId: nodeId(node),
+  running: "requeue",
+});
+const resume = (node: string): Input => ({
+  ...by,
+  kind: "resumeNode",
+  commandId: commandId(`resume-${node}`),
+  nodeId: nodeId(node),
+});
+const stop = (id: string): Input => ({
+  ...by,
+  kind: "stopWorkload",
+  commandId: commandId(`stop-${id}`),
+  workloadId: id as never,
+});
+const sweep = (count: number): Life["inputs"] =>
+  Array.from({ length: count }, (_, index) => ({
+    atMs: 1000 + index * MINUTE_MS,
+    input: submit(spec(`s${index}`, 1)),
+  }));
+
+/** Five short ones, then one that takes the node for long; what becomes of that is told by the inputs that follow. */
+const longAfterShort = (more: Life["inputs"], big: Partial<WorkloadSpec> = {}): Life => ({
+  nodes: 1,
+  teams: [team("a")],
+  policy: preset("default"),
+  inputs: [...sweep(5), { atMs: 10 * MINUTE_MS, input: submit(spec("big", 8, big)) }, ...more],
+  fromMs: 0,
+  toMs: 8 * HOUR_MS,
+  plan: (name) => (name === "big" ? forEver : { durationMs: 2000, exitCode: 0 }),
+});
+
+describe("what was interrupted and did not run again", () => {
+  it("lasts at least as long as it ran, where it waits at the end", () => {
+    const window = record(longAfterShort([{ atMs: 7 * HOUR_MS, input: drain("n0") }]));
+    const { recorded, control, changed, assumptions } = replay(window, { policy: preset("fifo"), teams: [] });
+    expect(recorded.utilisation).toBeGreaterThan(0.8);
+    expect(control).toEqual(recorded);
+    expect(changed.utilisation).toBe(recorded.utilisation);
+    expect(assumptions).toMatchObject({ imaginedDurations: 1, stopped: 0 });
+  });
+
+  it("goes on until somebody stops it, where that was while it waited", () => {
+    const window = record(
+      longAfterShort([
+        { atMs: 3 * HOUR_MS, input: drain("n0") },
+        { atMs: 6 * HOUR_MS, input: stop("w6") },
+      ]),
+    );
+    const { recorded, control, assumptions } = replay(window, unchanged);
+    expect(recorded).toMatchObject({ endedCount: 6 });
+    expect(control).toEqual(recorded);
+    expect(assumptions).toMatchObject({ imaginedDurations: 0, stopped: 1 });
+  });
+
+  it("goes on until then where nobody else takes its place", () => {
+    const victim = spec("victim", 8, { preemptible: true });
+    const window = record({
+      ...longAfterShort([]),
+      inputs: [
+        ...sweep(5),
+        { atMs: 10 * MINUTE_MS, input: submit(victim) },
+        { atMs: 2 * HOUR_MS, input: submit(spec("urgent", 8, { priority: 10 })) },
+        { atMs: 6 * HOUR_MS, input: stop("w6") },
+      ],
+      plan: (name) => (name.startsWith("s") ? { durationMs: 2000, exitCode: 0 } : forEver),
+    });
+    const { recorded, control, changed } = replay(window, { policy: preset("fifo"), teams: [] });
+    expect(recorded).toMatchObject({ evictions: 1, started: 7 });
+    expect(control).toEqual(recorded);
+    // In order of submission the victim keeps its place until it is stopped, and only then the urgent one starts.
+    expect(changed.evictions).toBe(0);
+    expect(changed.waitP95Ms).toBeGreaterThan(4 * HOUR_MS);
+    expect(changed.utilisation).toBeCloseTo(recorded.utilisation, 2);
+  });
+
+  it("keeps what its checkpoints saved, and is not shorter for it", () => {
+    const saving: RunPlan = { ...forEver, checkpoints: [{ afterMs: 5 * HOUR_MS, step: 5, path: "/c" }] };
+    const life = longAfterShort([{ atMs: 7 * HOUR_MS, input: drain("n0") }]);
+    const window = record({ ...life, plan: (name) => (name === "big" ? saving : life.plan(name)) });
+    const { recorded, control } = replay(window, unchanged);
+    expect(control).toEqual(recorded);
+  });
+
+  it("has done by its workers what it did, where they became more", () => {
+    const elastic = spec("big", 8, {
+      gang: { workers: 2, minWorkers: 1, accelerators: 8, coresMilli: 0, memoryMib: 0 },
+    });
+    const window = record({
+      ...longAfterShort([]),
+      nodes: 2,
+      inputs: [
+        ...sweep(5),
+        { atMs: 10 * MINUTE_MS, input: submit(spec("hour", 8)) },
+        { atMs: 11 * MINUTE_MS, input: submit(elastic) },
+        { atMs: 6 * HOUR_MS, input: drain("n0") },
+        { atMs: 6 * HOUR_MS + 1, input: drain("n1") },
+      ],
+      plan: (name) => (name === "big" ? forEver : { durationMs: name === "hour" ? HOUR_MS : 2000, exitCode: 0 }),
+    });
+    const { recorded, control } = replay(window, unchanged);
+    expect(recorded.utilisation).toBeGreaterThan(0.6);
+    expect(control).toEqual(recorded);
+  });
+
+  it("saves by its workers what it saved, where they became more", () => {
+    const gang = { workers: 2, minWorkers: 1, accelerators: 8, coresMilli: 0, memoryMib: 0 };
+    let launches = 0;
+    const window = record({
+      ...longAfterShort([]),
+      nodes: 2,
+      inputs: [
+        { atMs: 1000, input: submit(spec("hour", 8)) },
+        { atMs: 1001, input: submit(spec("big", 8, { gang })) },
+        { atMs: 2.5 * HOUR_MS, input: drain("n0") },
+        { atMs: 2.5 * HOUR_MS + 1, input: drain("n1") },
+        { atMs: 5 * HOUR_MS, input: resume("n1") },
+      ],
+      // An hour with one worker and one with two are saved; what is left takes one worker two hours.
+      plan: (name) => {
+        if (name === "hour") return { durationMs: HOUR_MS, exitCode: 0 };
+        launches++;
+        return launches > 1
+          ? { durationMs: 2 * HOUR_MS, exitCode: 0 }
+          : { ...forEver, checkpoints: [{ afterMs: 3 * HOUR_MS, step: 3, path: "/c" }] };
+      },
+    });
+    const { recorded, control } = replay(window, unchanged);
+    expect(recorded).toMatchObject({ endedCount: 2 });
+    expect(recorded.makespanMs).toBeGreaterThan(7 * HOUR_MS);
+    // In how many ms a gang has grown is not its work.
+    expect(Math.abs(control.makespanMs - recorded.makespanMs)).toBeLessThan(10_000);
+    expect(control.utilisation).toBeCloseTo(recorded.utilisation, 2);
+  });
+
+  it("is told task by task of an array", () => {
+    const array = spec("big", 4, { kind: "batch", taskCount: 3 });
+    const window = record({
+      ...longAfterShort([]),
+      inputs: [
+        ...sweep(5),
+        { atMs: 10 * MINUTE_MS, input: submit(array) },
+        { atMs: 5 * HOUR_MS, input: drain("n0") },
+        { atMs: 7 * HOUR_MS, input: stop("w6") },
+      ],
+    });
+    const { recorded, control, assumptions } = replay(window, unchanged);
+    expect(recorded.utilisation).toBeGreaterThan(0.5);
+    expect(control).toEqual(recorded);
+    expect(assumptions).toMatchObject({ imaginedDurations: 0 });
   });
 });

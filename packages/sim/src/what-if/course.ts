@@ -2,28 +2,29 @@
  * One course of the next hours, played on a fork: attempts end as they are imagined to, everything else is decided by the
  * engine itself, and what is held and what waits is read off at even steps.
  */
-import { forkEngine, invariant, stoppedByMs, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
+import { forkEngine, invariant, stoppedByMs } from "@headroom/engine";
 import type { AttemptId, Effect, Engine, Input, WorkerExit, Workload, WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
+import { heldSample } from "./course-sample.ts";
+import type { HeldSample } from "./course-sample.ts";
+import { Interruptions } from "./interruptions.ts";
+import type { Interruption } from "./interruptions.ts";
+import { WaitingWork } from "./waiting-starts.ts";
+import type { WaitingStarts } from "./waiting-starts.ts";
 
-export interface CourseSample {
-  readonly atMs: number;
-  readonly heldAccelerators: number;
-  /** On nodes that take work. */
-  readonly usableAccelerators: number;
-  readonly waitingWorkloads: number;
-  readonly waitingAccelerators: number;
-  /** Of the work that waited at the beginning, what has started until then. */
+export interface CourseSample extends HeldSample {
+  /** Of the work that waited at the beginning, what has started until then, in whole or in part. */
   readonly startedWorkloads: number;
-  /** Accelerators by team, each with everything below it. */
-  readonly heldByTeam: Readonly<Record<string, number>>;
+  readonly startedTasks: number;
 }
 
 export interface Course {
   readonly samples: readonly CourseSample[];
-  /** First start of work that waited at the beginning, ms; what is not in it does not start within the horizon. */
-  readonly starts: ReadonlyMap<WorkloadId, number>;
+  /** Of the work that waited at the beginning, in the order of submission. */
+  readonly starts: ReadonlyMap<WorkloadId, WaitingStarts>;
+  /** Of the work that ran at the beginning. */
+  readonly interruptions: ReadonlyMap<WorkloadId, Interruption>;
   /** Attempts that were asked to leave, or to shrink, for others. */
   readonly evictions: number;
   /** Inputs that the engine refused, in its words. */
@@ -50,10 +51,10 @@ type Due = { readonly kind: "end" | "left"; readonly attemptId: AttemptId };
 class CoursePlay {
   readonly #options: CourseOptions;
   readonly #engine: Engine;
-  readonly #waiting: ReadonlySet<WorkloadId>;
+  readonly #waiting: WaitingWork;
+  readonly #interruptions: Interruptions;
   readonly #queue = new EventQueue();
   readonly #due: Due[] = [];
-  readonly #starts = new Map<WorkloadId, number>();
   readonly #samples: CourseSample[] = [];
   readonly #refusals: string[] = [];
   #evictions = 0;
@@ -61,8 +62,8 @@ class CoursePlay {
   constructor(options: CourseOptions) {
     this.#options = options;
     this.#engine = forkEngine(options.engine);
-    const pending = [...this.#engine.state.workloads.values()].filter(({ phase }) => phase === "pending");
-    this.#waiting = new Set(pending.map(({ id }) => id));
+    this.#waiting = new WaitingWork(this.#engine.state);
+    this.#interruptions = new Interruptions(this.#engine.state, options.nowMs);
   }
 
   play(): Course {
@@ -77,7 +78,13 @@ class CoursePlay {
       if (atMs > endMs) break;
       this.#round(this.#dueAt(atMs), atMs);
     }
-    return { samples: this.#samples, starts: this.#starts, evictions: this.#evictions, refusals: this.#refusals };
+    return {
+      samples: this.#samples,
+      starts: this.#waiting.starts,
+      interruptions: this.#interruptions.byWorkload,
+      evictions: this.#evictions,
+      refusals: this.#refusals,
+    };
   }
 
   /** What runs at the beginning goes on; what is being stopped uses up its grace period. Answers the reports that are due. */
@@ -128,8 +135,9 @@ class CoursePlay {
   /** A round; then, at the same instant, others in which what was launched reports running. */
   #round(first: readonly Input[], atMs: number): void {
     for (let due = first; due.length > 0;) {
-      const { effects, replies } = this.#engine.receive(due, atMs);
+      const { events, effects, replies } = this.#engine.receive(due, atMs);
       this.#engine.advance();
+      for (const event of events) this.#interruptions.take(event);
       for (const reply of replies) if (reply.kind === "rejected") this.#refusals.push(reply.rejection.code);
       due = effects.flatMap((effect) => this.#perform(effect, atMs));
     }
@@ -139,8 +147,9 @@ class CoursePlay {
     const { attemptId } = effect;
     if (effect.kind === "launchGang") {
       const { workloadId, task } = effect;
-      if (this.#waiting.has(workloadId) && !this.#starts.has(workloadId)) this.#starts.set(workloadId, atMs);
-      this.#at(atMs + this.#durationMs(workloadId, task, 0), { kind: "end", attemptId });
+      this.#waiting.launched(workloadId, task, atMs);
+      const savedMs = this.#interruptions.launched(workloadId, task, atMs);
+      this.#at(atMs + Math.max(1, this.#durationMs(workloadId, task, 0) - savedMs), { kind: "end", attemptId });
       return [{ kind: "attemptRunning", attemptId }];
     }
     // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
@@ -152,28 +161,8 @@ class CoursePlay {
   }
 
   #sample(atMs: number): CourseSample {
-    const { state } = this.#engine;
-    const waiting = waitingSummary(this.#engine);
-    let usable = 0;
-    for (const node of state.nodes.values())
-      if (takesWork(node) && node.spare !== true) usable += node.acceleratorCount;
-    const heldByTeam: Record<string, number> = {};
-    let held = 0;
-    for (const { name, parent } of state.teams.values()) {
-      let sum = 0;
-      for (const count of teamHolds(this.#engine, name).values()) sum += count;
-      heldByTeam[name] = sum;
-      if (parent === null) held += sum;
-    }
-    return {
-      atMs,
-      heldAccelerators: held,
-      usableAccelerators: usable,
-      waitingWorkloads: waiting.workloads,
-      waitingAccelerators: waiting.accelerators,
-      startedWorkloads: this.#starts.size,
-      heldByTeam,
-    };
+    const { startedWorkloads, startedTasks } = this.#waiting;
+    return { ...heldSample(this.#engine, atMs), startedWorkloads, startedTasks };
   }
 }
 

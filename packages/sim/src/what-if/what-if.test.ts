@@ -17,17 +17,17 @@ import type { WhatIfChange } from "./what-if.ts";
 
 const HOUR_MS = 3_600_000;
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
-const options = { nowMs: 1000, horizonMs: 24 * HOUR_MS, stepMs: HOUR_MS, seed: 1 };
+const options = { nowMs: 1000, horizonMs: 24 * HOUR_MS, stepMs: HOUR_MS };
 const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: null };
 
-const spec = (name: string, accelerators: number): WorkloadSpec => ({
+const spec = (name: string, accelerators: number, workers = 1): WorkloadSpec => ({
   kind: "train",
   name,
   team: teamName("default"),
   run: "true",
   dir: null,
   env: {},
-  gang: { workers: 1, accelerators, coresMilli: 0, memoryMib: 0 },
+  gang: { workers, accelerators, coresMilli: 0, memoryMib: 0 },
   acceleratorTypes: [],
   priority: 0,
   walltimeMs: 2 * HOUR_MS,
@@ -36,8 +36,8 @@ const spec = (name: string, accelerators: number): WorkloadSpec => ({
   checkpointDir: null,
 });
 
-/** Two nodes of eight, both full, and three workloads of eight that wait. */
-function busyEngine(): Engine {
+/** Nodes of eight, and what started at once runs. */
+function engineWith(specs: readonly WorkloadSpec[], nodes: number): Engine {
   const engine = createEngine();
   const receive = (inputs: readonly Input[]): void => {
     engine.receive(inputs, 1000);
@@ -51,17 +51,25 @@ function busyEngine(): Engine {
     acceleratorType: "H100",
     priceMicroUsdPerHour: 0,
   } as const;
+  const node = { pool: pool.name, fabric: [], acceleratorCount: 8, coresMilli: 64_000, memoryMib: 65_536 };
   receive([
     { ...by, kind: "apply", sites: [site], pools: [pool], teams: [], workloads: [] },
-    ...["n1", "n2"].map((id): Input => ({
+    ...Array.from({ length: nodes }, (_, index): Input => ({
       kind: "nodeSeen",
-      node: { id: nodeId(id), pool: pool.name, fabric: [], acceleratorCount: 8, coresMilli: 64_000, memoryMib: 65_536 },
+      node: { id: nodeId(`n${index + 1}`), ...node },
     })),
-    ...Array.from({ length: 5 }, (_, index): Input => ({ ...by, kind: "submitWorkload", spec: spec(`w${index}`, 8) })),
+    ...specs.map((each): Input => ({ ...by, kind: "submitWorkload", spec: each })),
   ]);
   receive([...engine.state.attempts.keys()].map((attemptId): Input => ({ kind: "attemptRunning", attemptId })));
   return engine;
 }
+
+/** Two nodes of eight, both full, and three workloads of eight that wait. */
+const busyEngine = (): Engine =>
+  engineWith(
+    Array.from({ length: 5 }, (_, index) => spec(`w${index}`, 8)),
+    2,
+  );
 
 describe("what if", () => {
   it("changes nothing where nothing is otherwise, and leaves the engine as it was", () => {
@@ -70,7 +78,7 @@ describe("what if", () => {
     const { present, changed, moved } = whatIf(engine, nothing, options);
     expect(changed).toEqual(present);
     expect(moved).toEqual([]);
-    expect(present.starts.size).toBe(3);
+    expect([...present.starts.values()].map(({ taskCount }) => taskCount)).toEqual([1, 1, 1]);
     expect(present.samples).toHaveLength(25);
     expect(present.samples[0]).toMatchObject({
       atMs: 1000,
@@ -83,7 +91,7 @@ describe("what if", () => {
 
   it("starts what waits earlier with more nodes, and later with fewer", () => {
     const more = whatIf(busyEngine(), { ...nothing, addNodes: [{ like: "n1", count: 3 }] }, options);
-    expect([...more.changed.starts.values()]).toEqual([1000, 1000, 1000]);
+    expect([...more.changed.starts.values()].map(({ firstAtMs }) => firstAtMs)).toEqual([1000, 1000, 1000]);
     expect(more.moved).toHaveLength(3);
     expect(more.changed.samples[0]).toMatchObject({ heldAccelerators: 40, waitingWorkloads: 0, startedWorkloads: 3 });
     expect(more.present.samples[0]).toMatchObject({ heldAccelerators: 16, waitingWorkloads: 3, startedWorkloads: 0 });
@@ -119,5 +127,111 @@ describe("what if", () => {
     for (const { heldAccelerators } of changed.samples.slice(3)) expect(heldAccelerators).toBeLessThanOrEqual(16);
     const orphan = { name: teamName("x"), parent: teamName("nobody"), limit: {} };
     expect(whatIf(engine, { ...nothing, teams: [orphan] }, options).changed.refusals).toEqual(["unknownTeam"]);
+  });
+
+  it("takes work to last as it typically does, the same whenever it is asked", () => {
+    const engine = busyEngine();
+    const startOf = (nowMs: number): number | null | undefined =>
+      whatIf(engine, nothing, { ...options, nowMs })
+        .present.starts.values()
+        .next().value?.firstAtMs;
+    // Nothing has ended: half an hour of any work, and no longer than its walltime.
+    for (const nowMs of [1000, 2000, 31_000]) expect(startOf(nowMs)).toBe(1000 + 32 * 60_000);
+  });
+
+  it("says of what runs that the change interrupts it, when it runs again and what is done again", () => {
+    const engine = engineWith([spec("both", 8, 2), spec("single", 8), spec("next", 8)], 3);
+    const nowMs = 61_000;
+    const { present, changed, moved, interrupted } = whatIf(
+      engine,
+      { ...nothing, loseNodes: ["n1"] },
+      { ...options, nowMs, stepMs: 10_000 },
+    );
+    expect(present.interruptions.size).toBe(0);
+    expect(interrupted).toMatchObject([
+      {
+        workloadId: "w1",
+        present: null,
+        changed: { taskCount: 1, atMs: nowMs, lostAcceleratorMs: 16 * 60_000 },
+      },
+    ]);
+    expect(interrupted[0]?.changed?.againAtMs).toBeGreaterThan(nowMs + 30 * 60_000);
+    expect(moved).toHaveLength(1);
+    // Its gang leaves the other node when its grace is over; what it had on the lost one is gone at once.
+    expect(changed.samples.slice(0, 5).map(({ heldAccelerators }) => heldAccelerators)).toEqual([16, 16, 16, 16, 16]);
+    for (const { samples } of [present, changed])
+      for (const { heldAccelerators, usableAccelerators, heldByTeam } of samples) {
+        expect(heldAccelerators).toBeLessThanOrEqual(usableAccelerators);
+        expect(heldByTeam["default"]).toBe(heldAccelerators);
+      }
+  });
+
+  it("lets what is interrupted go on from the checkpoint that it has", () => {
+    const endsAtMs = (saves: boolean): number | undefined => {
+      const engine = engineWith([spec("one", 8)], 2);
+      const [attemptId] = engine.state.attempts.keys();
+      if (attemptId === undefined) throw new Error("nothing runs");
+      if (saves) {
+        engine.receive([{ kind: "checkpointReported", attemptId, step: 1, path: "/c" }], 1000 + 10 * 60_000);
+        engine.advance();
+      }
+      const node = engine.state.attempts.get(attemptId)?.workers[0]?.node ?? "";
+      const nowMs = 1000 + 15 * 60_000;
+      const change = { ...nothing, loseNodes: [node] };
+      const { changed, interrupted } = whatIf(engine, change, { nowMs, horizonMs: 2 * HOUR_MS, stepMs: 60_000 });
+      expect(interrupted[0]?.changed).toMatchObject({ lostAcceleratorMs: 8 * (saves ? 5 : 15) * 60_000 });
+      return changed.samples.findLast(({ heldAccelerators }) => heldAccelerators > 0)?.atMs;
+    };
+    expect((endsAtMs(false) ?? 0) - (endsAtMs(true) ?? 0)).toBe(10 * 60_000);
+  });
+
+  it("counts what draining nodes still have in use among what there is", () => {
+    const engine = busyEngine();
+    engine.receive([{ ...by, kind: "drainNode", nodeId: nodeId("n1"), running: "wait" }], 1000);
+    engine.advance();
+    const { present } = whatIf(engine, nothing, options);
+    expect(present.samples[0]).toMatchObject({ heldAccelerators: 16, usableAccelerators: 16 });
+    expect(present.samples.at(-1)).toMatchObject({ usableAccelerators: 8 });
+  });
+
+  it("counts the tasks of an array that wait while others run", () => {
+    const { kind: _kind, ...rest } = spec("array", 4);
+    const engine = engineWith([{ ...rest, kind: "batch", taskCount: 10 }], 2);
+    expect(engine.state.workloads.values().next().value).toMatchObject({ phase: "running", nextTask: 4 });
+    const { moved, present, changed } = whatIf(engine, { ...nothing, addNodes: [{ like: "n1", count: 1 }] }, options);
+    expect(moved).toEqual([
+      {
+        workloadId: "w1",
+        taskCount: 6,
+        presentAtMs: 1000 + 32 * 60_000,
+        changedAtMs: 1000,
+        presentLastAtMs: 1000 + 64 * 60_000,
+        changedLastAtMs: 1000 + 32 * 60_000,
+      },
+    ]);
+    expect(present.samples[0]).toMatchObject({ waitingTasks: 6, startedTasks: 0, startedWorkloads: 0 });
+    expect(changed.samples[0]).toMatchObject({ waitingTasks: 4, startedTasks: 2, startedWorkloads: 1 });
+  });
+
+  it("has no more in use than there is while a place is kept for who comes next", () => {
+    const victims = [0, 1].map((index) => ({ ...spec(`v${index}`, 8), preemptible: true as const }));
+    const engine = engineWith(victims, 2);
+    const fast = { ...options, horizonMs: 120_000, stepMs: 5000 };
+    const urgent = { ...spec("urgent", 8), priority: 10 };
+    const policy = presets.get("default");
+    if (policy === undefined) throw new Error("there is no default");
+    engine.receive(
+      [
+        { ...by, kind: "setPolicy", policy },
+        { ...by, kind: "submitWorkload", spec: urgent },
+      ],
+      1000,
+    );
+    engine.advance();
+    const { present, changed } = whatIf(engine, { ...nothing, loseNodes: ["n2"] }, fast);
+    expect(present.interruptions.size).toBe(1);
+    for (const { samples } of [present, changed])
+      for (const { heldAccelerators, usableAccelerators } of samples)
+        expect(heldAccelerators).toBeLessThanOrEqual(usableAccelerators);
   });
 });

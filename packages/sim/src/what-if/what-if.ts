@@ -1,6 +1,6 @@
 /**
  * What would become of the next hours if nodes came or went, or a team or the policy were another: two courses on forks of one
- * state, in which every task lasts the same, so that what differs between them comes of the change alone.
+ * state, in which every task lasts as long as such work typically does, so that what differs between them comes of the change alone.
  */
 import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
@@ -8,6 +8,8 @@ import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
 import { playCourse } from "./course.ts";
 import type { Course, CourseOptions } from "./course.ts";
+import type { Interruption } from "./interruptions.ts";
+import { TypicalDurations } from "./typical-durations.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
@@ -23,14 +25,26 @@ export interface WhatIfOptions {
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
-  readonly seed: number;
 }
 
 /** A start that differs between the two courses; `null`: not within the horizon. */
 export interface MovedStart {
   readonly workloadId: WorkloadId;
+  /** Tasks of it that wait now. */
+  readonly taskCount: number;
+  /** Of the first of them. */
   readonly presentAtMs: number | null;
   readonly changedAtMs: number | null;
+  /** Of the last of them. */
+  readonly presentLastAtMs: number | null;
+  readonly changedLastAtMs: number | null;
+}
+
+/** Running work whose interruption differs between the two courses; `null`: it is not interrupted. */
+export interface InterruptedWork {
+  readonly workloadId: WorkloadId;
+  readonly present: Interruption | null;
+  readonly changed: Interruption | null;
 }
 
 export interface WhatIf {
@@ -38,36 +52,59 @@ export interface WhatIf {
   readonly changed: Course;
   /** Those of work that waits now, in the order of submission. */
   readonly moved: readonly MovedStart[];
+  /** In the order of submission. */
+  readonly interrupted: readonly InterruptedWork[];
 }
 
 /** Leaves the engine as it was. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
-  const durationMs = imaginedDurations(engine, options.seed);
+  const durationMs = typicalDurations(engine);
   const course = (inputs: readonly Input[]): Course => playCourse({ engine, ...options, inputs, durationMs });
   const present = course([]);
   const changed = course(inputsOf(engine, change));
-  const moved: MovedStart[] = [];
-  for (const { id, phase } of engine.state.workloads.values()) {
-    if (phase !== "pending") continue;
-    const presentAtMs = present.starts.get(id) ?? null;
-    const changedAtMs = changed.starts.get(id) ?? null;
-    if (presentAtMs !== changedAtMs) moved.push({ workloadId: id, presentAtMs, changedAtMs });
-  }
-  return { present, changed, moved };
+  const courses = { present, changed };
+  return { ...courses, moved: movedStarts(courses), interrupted: interruptedWork(engine, courses) };
 }
 
-/** One draw for each task, whichever course asks first. */
-function imaginedDurations({ state }: Engine, seed: number): CourseOptions["durationMs"] {
+function movedStarts({ present, changed }: Pick<WhatIf, "present" | "changed">): readonly MovedStart[] {
+  return [...present.starts].flatMap(([workloadId, { taskCount, firstAtMs, lastAtMs }]) => {
+    const other = changed.starts.get(workloadId);
+    const moved = {
+      workloadId,
+      taskCount,
+      presentAtMs: firstAtMs,
+      changedAtMs: other?.firstAtMs ?? null,
+      presentLastAtMs: lastAtMs,
+      changedLastAtMs: other?.lastAtMs ?? null,
+    };
+    const isSame = moved.presentAtMs === moved.changedAtMs && moved.presentLastAtMs === moved.changedLastAtMs;
+    return isSame ? [] : [moved];
+  });
+}
+
+function interruptedWork({ state }: Engine, courses: Pick<WhatIf, "present" | "changed">): readonly InterruptedWork[] {
+  return [...state.workloads.keys()].flatMap((workloadId) => {
+    const present = courses.present.interruptions.get(workloadId) ?? null;
+    const changed = courses.changed.interruptions.get(workloadId) ?? null;
+    return isAlike(present, changed) ? [] : [{ workloadId, present, changed }];
+  });
+}
+
+const isAlike = (one: Interruption | null, other: Interruption | null): boolean =>
+  one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
+
+/** The same for a task in both courses, and when it starts again. */
+function typicalDurations({ state }: Engine): CourseOptions["durationMs"] {
   const history = workHistory(state);
-  const scenario = new DurationModel(history.records, usualDurationRules).scenario(seed);
+  const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
   const known = new Map<string, number>();
   return (workload, task, elapsedMs) => {
     const key = `${workload.id} ${task}`;
-    const imagined = known.get(key);
-    if (imagined !== undefined && imagined >= elapsedMs) return imagined;
-    const drawn = drawnDurationMs(scenario, history, workload, elapsedMs);
-    known.set(key, drawn);
-    return drawn;
+    const before = known.get(key);
+    if (before !== undefined && before >= elapsedMs) return before;
+    const durationMs = drawnDurationMs(typical, history, workload, elapsedMs);
+    known.set(key, durationMs);
+    return durationMs;
   };
 }
 

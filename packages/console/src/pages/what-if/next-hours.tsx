@@ -1,5 +1,5 @@
 import type { WhatIfAnswer } from "@headroom/protocol";
-import { grouped, teamShares } from "@headroom/views";
+import { grouped, startsEarlier, teamShares } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
@@ -13,6 +13,7 @@ import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, nodeChanges, teamChanges } from "./change.ts";
+import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
 import { WhatIfDesk, type PlacedAnswer } from "./what-if-desk.ts";
 
@@ -101,6 +102,7 @@ function Courses({ answer, elsewhere }: PlacedAnswer): ReactElement {
         <LinesChart label="Waiting" {...time} lines={lines(({ waitingWorkloads }) => waitingWorkloads)} text={amount} />
       </Panel>
       <TeamShares answer={answer} />
+      <InterruptedWork answer={answer} />
       <MovedStarts answer={answer} />
     </>
   );
@@ -168,8 +170,10 @@ function MovedStarts({ answer: { moved, fromMs, horizonMs } }: { readonly answer
             </tr>
           </thead>
           <tbody className="divide-y divide-line">
-            {moved.slice(0, MOVED_SHOWN_MAX).map(({ workloadId, name, team, presentAtMs, changedAtMs }) => {
-              const isEarlier = (changedAtMs ?? Number.POSITIVE_INFINITY) < (presentAtMs ?? Number.POSITIVE_INFINITY);
+            {moved.slice(0, MOVED_SHOWN_MAX).map((work) => {
+              const { workloadId, name, team, taskCount, presentAtMs, changedAtMs } = work;
+              const { presentLastAtMs, changedLastAtMs } = work;
+              const isEarlier = startsEarlier(work);
               return (
                 <tr key={workloadId}>
                   <th scope="row" className="px-4 py-1.5 font-medium">
@@ -178,9 +182,14 @@ function MovedStarts({ answer: { moved, fromMs, horizonMs } }: { readonly answer
                     </Link>
                   </th>
                   <td className="px-4 py-1.5 text-ink-2">{team}</td>
-                  <td className="px-4 py-1.5">{after(presentAtMs)}</td>
+                  <td className="px-4 py-1.5">
+                    {after(presentAtMs)}
+                    {taskCount > 1 ? `, the last of ${grouped(taskCount)} tasks ${after(presentLastAtMs)}` : ""}
+                  </td>
                   <td className={`px-4 py-1.5 ${isEarlier ? "text-good" : "text-bad"}`}>
-                    {after(changedAtMs)}, {isEarlier ? "earlier" : "later"}
+                    {after(changedAtMs)}
+                    {taskCount > 1 ? `, the last task ${after(changedLastAtMs)}` : ""},{" "}
+                    {isEarlier ? "earlier" : "later"}
                   </td>
                 </tr>
               );

@@ -179,7 +179,10 @@ function Groups({ title, groups }: { readonly title: string; readonly groups: re
                 <th scope="row" className="px-4 py-1.5 font-medium">
                   {name}
                 </th>
-                <td className="px-4 py-1.5">{grouped(changed.workloads)}</td>
+                <td className="px-4 py-1.5">
+                  {control.workloads === changed.workloads ? "" : `${grouped(control.workloads)} → `}
+                  {grouped(changed.workloads)}
+                </td>
                 <td className="px-4 py-1.5">
                   {spanText(control.waitMeanMs)} → {spanText(changed.waitMeanMs)}
                 </td>

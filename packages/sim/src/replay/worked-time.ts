@@ -1,0 +1,37 @@
+/** How much an attempt has worked, in workers times ms: an elastic gang that held fewer workers for a while did less in that time. */
+import type { Event } from "@headroom/engine";
+
+export class WorkedTime {
+  #workers: number;
+  #sinceMs: number | null;
+  #workerMs = 0;
+
+  /** `sinceMs`: when it began to run; `null`: it does not yet. */
+  constructor(workers: number, sinceMs: number | null) {
+    this.#workers = workers;
+    this.#sinceMs = sinceMs;
+  }
+
+  get hasBegun(): boolean {
+    return this.#sinceMs !== null;
+  }
+
+  until(atMs: number): number {
+    const sinceMs = this.#sinceMs ?? atMs;
+    return this.#workerMs + Math.max(0, atMs - sinceMs) * this.#workers;
+  }
+
+  /** An event of its own attempt. */
+  follow(event: Event): void {
+    if (event.kind === "attemptStarted") this.#sinceMs = event.atMs;
+    else if (event.kind === "gangGrown") this.#resize(this.#workers + event.workers.length, event.atMs);
+    else if (event.kind === "gangShrinkRequested") this.#resize(event.workers, event.atMs);
+    else if (event.kind === "joinFailed") this.#resize(Math.min(this.#workers, event.workers), event.atMs);
+  }
+
+  #resize(workers: number, atMs: number): void {
+    this.#workerMs = this.until(atMs);
+    if (this.#sinceMs !== null) this.#sinceMs = atMs;
+    this.#workers = workers;
+  }
+}

@@ -1,0 +1,100 @@
+/** What becomes of work that runs at the beginning of a course and does not come to its own end in it. */
+import { partsOf } from "@headroom/engine";
+import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadId } from "@headroom/engine";
+import { milliIn } from "../metrics/accelerators-held.ts";
+
+export interface Interruption {
+  /** Tasks of an array; 1 for what is none. */
+  readonly taskCount: number;
+  /** When the first of them was interrupted, ms. */
+  readonly atMs: number;
+  /** When all of them run again; `null`: not within the horizon. */
+  readonly againAtMs: number | null;
+  /** Accelerators times ms that are done again: since the last checkpoint, or since the start. */
+  readonly lostAcceleratorMs: number;
+}
+
+interface RunningAttempt {
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly milli: number;
+  readonly safeSinceMs: number;
+  /** Of how long it ran, what a checkpoint saved. */
+  readonly savedMs: number;
+  stopAtMs: number | null;
+}
+
+interface OpenInterruption extends Interruption {
+  /** Tasks that do not run again yet, with what of each is saved, in ms. */
+  readonly waiting: Map<number, number>;
+}
+
+export class Interruptions {
+  readonly #running = new Map<AttemptId, RunningAttempt>();
+  readonly #found = new Map<WorkloadId, OpenInterruption>();
+  readonly #nowMs: number;
+
+  constructor(state: ReadonlyState, nowMs: number) {
+    this.#nowMs = nowMs;
+    for (const attempt of state.attempts.values()) this.#running.set(attempt.id, runningOf(attempt, state, nowMs));
+  }
+
+  get byWorkload(): ReadonlyMap<WorkloadId, Interruption> {
+    return this.#found;
+  }
+
+  take(event: Event): void {
+    if (event.kind === "attemptStopRequested") {
+      const attempt = this.#running.get(event.attemptId);
+      if (attempt !== undefined) attempt.stopAtMs ??= event.atMs;
+    } else if (event.kind === "attemptEnded") {
+      const attempt = this.#running.get(event.attemptId);
+      this.#running.delete(event.attemptId);
+      const isOver = event.outcome === "succeeded" || event.outcome === "failed" || event.retryAtMs === null;
+      if (attempt !== undefined && !isOver) this.#interrupt(attempt, attempt.stopAtMs ?? event.atMs);
+    }
+  }
+
+  /** A task starts: answers how much of it, in ms, was saved before it was interrupted in this course. */
+  launched(workloadId: WorkloadId, task: number, atMs: number): number {
+    const found = this.#found.get(workloadId);
+    const savedMs = found?.waiting.get(task);
+    if (found === undefined || savedMs === undefined) return 0;
+    found.waiting.delete(task);
+    if (found.waiting.size === 0) this.#found.set(workloadId, { ...found, againAtMs: atMs });
+    return savedMs;
+  }
+
+  #interrupt({ workloadId, task, milli, safeSinceMs, savedMs }: RunningAttempt, stopAtMs: number): void {
+    const atMs = Math.max(this.#nowMs, stopAtMs);
+    const lostAcceleratorMs = Math.round((Math.max(0, atMs - safeSinceMs) * milli) / 1000);
+    const before = this.#found.get(workloadId);
+    const waiting = (before?.waiting ?? new Map<number, number>()).set(task, savedMs);
+    this.#found.set(workloadId, {
+      taskCount: (before?.taskCount ?? 0) + 1,
+      atMs: before?.atMs ?? atMs,
+      againAtMs: null,
+      lostAcceleratorMs: (before?.lostAcceleratorMs ?? 0) + lostAcceleratorMs,
+      waiting,
+    });
+  }
+}
+
+function runningOf(
+  { id, workloadId, task, workers, startedAtMs, stop }: Attempt,
+  { workloads }: ReadonlyState,
+  nowMs: number,
+): RunningAttempt {
+  const workload = workloads.get(workloadId);
+  const checkpoint = workload?.checkpoint;
+  const beganMs = startedAtMs ?? nowMs;
+  const safeSinceMs = checkpoint?.attemptId === id ? Math.max(beganMs, checkpoint.atMs) : beganMs;
+  return {
+    workloadId,
+    task,
+    milli: workload === undefined ? 0 : milliIn(partsOf(workload.spec.gang, workers)),
+    safeSinceMs,
+    savedMs: safeSinceMs - beganMs,
+    stopAtMs: stop?.atMs ?? null,
+  };
+}

@@ -1,0 +1,57 @@
+/** When work starts that waits at the beginning of a course: of an array, every task that does not run yet. */
+import { taskCountOf } from "@headroom/engine";
+import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+
+export interface WaitingStarts {
+  /** Tasks that wait at the beginning; 1 for what is no array. */
+  readonly taskCount: number;
+  /** Of the first of them and of the last, ms; `null`: not within the horizon. */
+  readonly firstAtMs: number | null;
+  readonly lastAtMs: number | null;
+}
+
+interface Waiting {
+  readonly taskCount: number;
+  readonly running: ReadonlySet<number>;
+  readonly started: Set<number>;
+  firstAtMs: number | null;
+  lastAtMs: number | null;
+}
+
+export class WaitingWork {
+  readonly #waiting = new Map<WorkloadId, Waiting>();
+  startedWorkloads = 0;
+  startedTasks = 0;
+
+  constructor({ workloads, attempts }: ReadonlyState) {
+    for (const workload of workloads.values()) {
+      const taskCount = notRunningCount(workload);
+      if (taskCount === 0) continue;
+      const running = new Set(workload.activeAttempts.flatMap((id) => attempts.get(id)?.task ?? []));
+      this.#waiting.set(workload.id, { taskCount, running, started: new Set(), firstAtMs: null, lastAtMs: null });
+    }
+  }
+
+  /** In the order of submission. */
+  get starts(): ReadonlyMap<WorkloadId, WaitingStarts> {
+    return this.#waiting;
+  }
+
+  launched(workloadId: WorkloadId, task: number, atMs: number): void {
+    const waiting = this.#waiting.get(workloadId);
+    if (waiting === undefined || waiting.running.has(task) || waiting.started.has(task)) return;
+    waiting.started.add(task);
+    this.startedTasks++;
+    if (waiting.firstAtMs === null) {
+      waiting.firstAtMs = atMs;
+      this.startedWorkloads++;
+    }
+    if (waiting.started.size === waiting.taskCount) waiting.lastAtMs = atMs;
+  }
+}
+
+/** Tasks that are yet to start or to start again; for which a place is promised as well. */
+function notRunningCount({ phase, spec, succeededCount, failedCount, activeAttempts }: Workload): number {
+  if (phase !== "pending" && phase !== "running") return 0;
+  return taskCountOf(spec) - succeededCount - failedCount - activeAttempts.length;
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { replayView } from "./replay-view.ts";
+import type { PlayedReplay } from "./replay-view.ts";
+
+const MINUTE_MS = 60_000;
+type Course = PlayedReplay["changed"];
+
+const course = (workloads: number, waitMeanMs: number): Course => ({
+  workloads,
+  started: workloads,
+  waitMeanMs,
+  waitP50Ms: 0,
+  waitP95Ms: 0,
+  slowdown: null,
+  acceleratorHours: 1,
+  lostAcceleratorHours: 0,
+  evictions: 0,
+  utilisation: 0.5,
+  endedCount: 0,
+  makespanMs: 0,
+  samples: [],
+});
+
+const played = (changed: Course, shared: PlayedReplay["shared"]): PlayedReplay => ({
+  fromMs: 0,
+  toMs: 60 * MINUTE_MS,
+  stepMs: MINUTE_MS,
+  recorded: course(30, MINUTE_MS),
+  control: course(30, MINUTE_MS),
+  changed,
+  teams: [],
+  users: [],
+  sizes: [],
+  shared,
+  assumptions: {
+    imaginedDurations: 0,
+    stopped: 0,
+    lostAttempts: 0,
+    waitingAtEnd: { recorded: 0, control: 0, changed: 0 },
+    refusals: { control: 0, changed: 0 },
+    startupMs: 0,
+    stopMs: 0,
+  },
+});
+
+describe("a replay in words", () => {
+  it("compares the waits of the work that both courses have, and says what one of them lacks", () => {
+    const shared = { workloads: 28, controlMeanMs: 3 * MINUTE_MS, changedMeanMs: 2 * MINUTE_MS };
+    const { sentence, notes } = replayView(played(course(28, 2 * MINUTE_MS), shared), 0);
+    expect(sentence).toContain("In 1 h, 28 workloads would have waited 2 min on average instead of 3 min, with 50% of");
+    expect(notes.at(-1)).toBe(
+      "Refused or not submitted by a schedule: 2 workloads with the change, 0 only as it was. Who waits less or longer is told by the 28 that are in both courses; the figures of a course are of all that are in it.",
+    );
+  });
+
+  it("says nothing of that where both have the same", () => {
+    const shared = { workloads: 30, controlMeanMs: MINUTE_MS, changedMeanMs: MINUTE_MS };
+    expect(replayView(played(course(30, MINUTE_MS), shared), 0).notes).toHaveLength(3);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { interruptionOutcome, startsEarlier } from "./what-if-figures.ts";
+import { whatIfView } from "./what-if-view.ts";
+import type { WhatIfPlayer } from "./what-if-view.ts";
+import { SmallFleet } from "./testing/small-fleet.ts";
+
+const HOUR_MS = 3_600_000;
+type Played = ReturnType<WhatIfPlayer>;
+type Course = Played["present"];
+
+const change = { loseNodes: ["n0"], addNodes: [], teams: [], policy: null };
+
+const course = (held: number, interruptions: Course["interruptions"] = new Map()): Course => ({
+  samples: [
+    {
+      atMs: 0,
+      heldAccelerators: held,
+      usableAccelerators: 8,
+      waitingWorkloads: 0,
+      waitingTasks: 0,
+      waitingAccelerators: 0,
+      startedWorkloads: 0,
+      startedTasks: 0,
+      heldByTeam: {},
+    },
+  ],
+  interruptions,
+  evictions: 0,
+});
+
+describe("the next hours in words", () => {
+  it("says parts of accelerators as the tables do, and what of the running work is interrupted", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const workloadId = fleet.submit("runs");
+    const interruption = { taskCount: 1, atMs: 1000, againAtMs: HOUR_MS, lostAcceleratorMs: 5000 };
+    const changed = course(0.4, new Map([[workloadId, interruption]]));
+    const play = (present: Course): WhatIfPlayer => {
+      const played = {
+        present,
+        changed,
+        moved: [],
+        interrupted: [{ workloadId, present: null, changed: interruption }],
+      };
+      return () => played;
+    };
+    const present = { engine: fleet.engine, sequence: 1, nowMs: 0 };
+    const answer = whatIfView(present, { change, horizonMs: HOUR_MS }, play(course(0.2)));
+    expect(answer.sentence).toBe(
+      "In the next 1 h, if nobody submits anything more: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average as things are, 0.4 with the change; 0 running workloads interrupted as things are, 1 with the change; 0 evictions as things are, 0 with the change.",
+    );
+    expect(answer.interrupted).toEqual([
+      { workloadId, name: "runs", team: "default", present: null, changed: interruption },
+    ]);
+    expect(answer.changed).toMatchObject({ interruptions: 1, lostAcceleratorMs: 5000 });
+    const one = whatIfView(present, { change, horizonMs: HOUR_MS }, play(course(1)));
+    expect(one.sentence).toContain("; 1 accelerator in use on average");
+  });
+
+  it("tells starts by the first task of an array, and by its last where the first is the same", () => {
+    const starts = (first: [number | null, number | null], last: [number | null, number | null]) =>
+      startsEarlier({
+        presentAtMs: first[0],
+        changedAtMs: first[1],
+        presentLastAtMs: last[0],
+        changedLastAtMs: last[1],
+      });
+    expect(starts([5, 3], [null, null])).toBe(true);
+    expect(starts([5, null], [null, null])).toBe(false);
+    expect(starts([5, 5], [null, 9])).toBe(true);
+    expect(starts([null, null], [9, null])).toBe(false);
+  });
+
+  it("tells what becomes of running work", () => {
+    const at = (againAtMs: number | null) => ({ taskCount: 1, atMs: 0, againAtMs, lostAcceleratorMs: 0 });
+    expect(interruptionOutcome({ present: null, changed: at(5) })).toBe("interrupted");
+    expect(interruptionOutcome({ present: at(5), changed: null })).toBe("spared");
+    expect(interruptionOutcome({ present: at(5), changed: at(4) })).toBe("earlier");
+    expect(interruptionOutcome({ present: at(5), changed: at(null) })).toBe("later");
+  });
+});
