@@ -99,9 +99,10 @@ type Reading = Pick<
   | "status"
 >;
 
-function estimates(engine: Engine): readonly views.EstimatedStart[] {
+/** `past`: of which the engine is a fork, which knows nothing of what had ended. */
+function estimates(engine: Engine, past = engine.state): readonly views.EstimatedStart[] {
   const { nowMs } = engine.state;
-  const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
+  const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null, past });
   return found.map((each) => ({ ...each, atMs: nowMs }));
 }
 
@@ -125,14 +126,14 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     estimateStart: async (id) => estimateOf(engine, id),
     expectedStarts: async (query = {}) => {
       const { cursor, limit } = query;
-      if (typeof cursor !== "string") return listings.begin(engine, estimates, query);
+      if (typeof cursor !== "string") return listings.begin(engine, (live) => estimates(live), query);
       return found(listings.goOn(cursor, limit), () => views.refusedCursor(cursor));
     },
     forecastWorkload: async (spec) => {
       const answer = views.forecastView(
         engine,
         { spec: views.engineSpec(acceptedSpec(engine, spec)), actor: YOU },
-        estimates,
+        (fork) => estimates(fork, engine.state),
       );
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
@@ -222,7 +223,9 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
         return { dryRun: false, changes: "changes" in result ? [...result.changes] : [], ...warned };
       }
       if (options.forecast === true) {
-        const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, estimates);
+        const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, (fork) =>
+          estimates(fork, world.engine.state),
+        );
         if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
         return { ...answer.plan, ...warned };
       }

@@ -18,17 +18,17 @@ import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, OutlookRequest } 
 /** It begins anew with the thread. */
 const calibration = new LiveCalibration();
 
-const rangesAt = (engine: Engine, nowMs: number): readonly EstimatedStart[] =>
-  estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges });
+const rangesAt = (engine: Engine, nowMs: number, past = engine.state): readonly EstimatedStart[] =>
+  estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges, past });
 
 const told = (starts: readonly EstimatedStart[], atMs: number): ReturnType<StartEstimator> =>
   starts.map((each) => ({ ...each, atMs }));
 
-/** Of a fork, in which there is work that nobody has submitted: nothing is learned from what is told of it. */
+/** Of a fork of the present, in which there is work that nobody has submitted: nothing is learned from what is told of it. */
 const imagined =
-  (nowMs: number): StartEstimator =>
-  (engine) =>
-    told(rangesAt(engine, nowMs), nowMs);
+  ({ engine, nowMs }: Present): StartEstimator =>
+  (fork) =>
+    told(rangesAt(fork, nowMs, engine.state), nowMs);
 
 /** Of the present. */
 const estimates =
@@ -62,9 +62,9 @@ function answer(present: Present, question: OutlookQuestion): OutlookAnswers[Out
     case "defragmentation":
       return defragmentationView(engine);
     case "forecast":
-      return forecastView(engine, question, imagined(nowMs));
+      return forecastView(engine, question, imagined(present));
     case "apply":
-      return applyForecastView(engine, question, imagined(nowMs));
+      return applyForecastView(engine, question, imagined(present));
     case "whatIf":
       return whatIfView(present, question, whatIf);
   }

@@ -239,4 +239,13 @@ describe("start estimates", () => {
     expect(further.playedUntilMs).toBeGreaterThan(behind!.playedUntilMs!);
     expect(further.because.scenarioCount).toBe(8);
   });
+
+  it("is the same on a fork that is told of what has ended", () => {
+    const { engine, nowMs } = after(300, busy, "default");
+    const options = { ...usualEstimateOptions, nowMs, calibration: null };
+    const live = estimateStarts(engine, options);
+    expect(live.length).toBeGreaterThan(3);
+    expect(estimateStarts(forkEngine(engine), { ...options, past: engine.state })).toEqual(live);
+    expect(estimateStarts(forkEngine(engine), options)).not.toEqual(live);
+  });
 });

@@ -4,7 +4,7 @@
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
 import { EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
-import type { Engine, Workload, WorkloadId } from "@headroom/engine";
+import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
@@ -26,6 +26,8 @@ export interface EstimateOptions {
   /** `null`: the ranges as the scenarios have them. */
   readonly calibration: RangeCalibration | null;
   readonly durationRules: DurationRules;
+  /** The state of which the engine is a fork: what has ended is known there alone. Absent: the engine is none. */
+  readonly past?: ReadonlyState;
 }
 
 export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"> = {
@@ -72,7 +74,7 @@ export interface EstimateGrounds {
  */
 export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
   const { state } = engine;
-  const history = workHistory(state);
+  const history = workHistory(state, options.past);
   const earliest = new EarliestStarts(engine, options.nowMs);
   const waiting = history.workloads.flatMap((workload): readonly Waiting[] =>
     earliest.waits(workload) ? [{ workloadId: workload.id, earliestMs: earliest.of(workload) }] : [],
@@ -187,7 +189,8 @@ function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, ind
     targets,
     scenario: {
       durationMs: (id, elapsedMs) => {
-        const workload = engine.state.workloads.get(id) ?? future.state.workloads.get(id);
+        const known = history.indexOf.get(id);
+        const workload = known === undefined ? future.state.workloads.get(id) : history.workloads[known];
         invariant(workload !== undefined, `${id} runs and is not there`);
         return drawnDurationMs(durations, history, workload, elapsedMs);
       },

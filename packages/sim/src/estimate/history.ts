@@ -9,8 +9,10 @@ export interface WorkHistory {
   readonly indexOf: ReadonlyMap<WorkloadId, number>;
 }
 
-export function workHistory(state: ReadonlyState): WorkHistory {
-  const workloads = [...state.workloads.values()].toSorted((left, right) => left.ordinal - right.ordinal);
+/** `past`: of which the state is a fork, which knows nothing of what had ended. */
+export function workHistory(state: ReadonlyState, past: ReadonlyState = state): WorkHistory {
+  const known = new Map([...past.workloads, ...state.workloads]);
+  const workloads = [...known.values()].toSorted((left, right) => left.ordinal - right.ordinal);
   return {
     workloads,
     records: workloads.map(recordOf),
