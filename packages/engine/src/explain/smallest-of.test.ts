@@ -16,13 +16,15 @@ interface Case {
   /** The counts with which it starts. */
   readonly startsWith: (count: number) => boolean;
   readonly beyond?: (index: number, missing: number) => number;
+  readonly alone?: number;
 }
 
-function smallest({ values: count, isMonotone, first, startsWith, beyond = (index) => index + 1 }: Case) {
+function smallest({ values: count, isMonotone, first, startsWith, beyond = (index) => index + 1, alone }: Case) {
   const tried: number[] = [];
   const values: Values<Change> = {
     count,
     isMonotone,
+    ...(alone === undefined ? {} : { alone }),
     reach: 64,
     at: (index) => ({ kind: "moreNodes", count: index + 1, acceleratorType: "H100", like: nodeId("n1") }),
   };
@@ -84,5 +86,16 @@ describe("the smallest of a kind", () => {
     const never: Case = { values: 400, isMonotone: false, first: 99, startsWith: () => false, beyond: () => 400 };
     expect(smallest(never)).toEqual({ tried: [100, 163], found: null });
     expect(smallest({ ...never, isMonotone: true, values: 50, first: 3 })).toEqual({ tried: [4, 50], found: null });
+  });
+
+  it("is looked for beyond what would do alone only where that does not start it, and there one by one at first", () => {
+    const ahead: Case = { values: 40, isMonotone: true, first: 2, alone: 20, startsWith: (count) => count >= 12 };
+    expect(smallest(ahead).found).toBe(12);
+    expect(smallest(ahead).tried.every((count) => count <= 20)).toBe(true);
+    expect(smallest({ ...ahead, startsWith: (count) => count === 23 || count >= 30 })).toEqual({
+      tried: [3, 20, 40, 21, 22, 23],
+      found: 23,
+    });
+    expect(smallest({ ...ahead, startsWith: () => false })).toEqual({ tried: [3, 20, 40], found: null });
   });
 });

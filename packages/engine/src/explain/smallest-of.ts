@@ -40,6 +40,7 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
   const count = Math.min(values.count, first + values.reach);
   let failed = first - 1;
   let hoped = first;
+  let oneByOneTo = TRIED_ONE_BY_ONE;
   for (let step = 1; failed + 1 < count;) {
     const index = Math.min(count - 1, Math.max(failed + step, hoped));
     const { found, missing } = tried(index);
@@ -49,9 +50,12 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
       const near = Math.min(count, values.alone ?? count) - 1;
       const isNear = near > index && tried(near).found !== null;
       if (!isNear && (near === count - 1 || tried(count - 1).found === null)) return null;
-      if (!isNear) failed = Math.max(index, near);
+      if (!isNear && near > index) {
+        failed = near;
+        oneByOneTo = near + 1 + TRIED_ONE_BY_ONE;
+      }
     }
-    if (failed + 1 >= TRIED_ONE_BY_ONE) {
+    if (failed + 1 >= oneByOneTo) {
       step *= STEPS_GROW;
       hoped = looks.beyond(index, missing);
     }

@@ -35,7 +35,7 @@ const raises = (from: number, to: number, resource: LargerBudget["resource"]): r
   return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
 };
 
-export function smallerThan({ state }: Engine, change: Change): readonly Change[] {
+export function smallerThan({ state }: Engine, change: Change, spec: WorkloadSpec): readonly Change[] {
   switch (change.kind) {
     case "fewerWorkers":
     case "fewerSpares":
@@ -53,10 +53,10 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
       }));
     case "widerSpread":
     case "higherPriority":
-    case "largerLimit":
       return between(change.from, change.to).map((to) => ({ ...change, to }));
+    case "largerLimit":
     case "largerGuarantee":
-      return between(change.from ?? 0, change.to).map((to) => ({ ...change, to }));
+      return amountsBelow(state, change, spec).map((to) => ({ ...change, to }));
     case "afterEnds":
     case "moreNodes":
       return between(0, change.count).map((count) => ({ ...change, count }));
@@ -117,6 +117,16 @@ function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
   const team = state.teams.get(name);
   if (team === undefined) return [];
   return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
+}
+
+const CERTAINLY_TRIED = 8;
+
+type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
+
+/** Up to what it asks itself, and as many as are certainly tried: beyond, somebody ahead may start who then is in the way. */
+function amountsBelow(state: State, { team, resource, from, to }: Amount, { gang }: WorkloadSpec): readonly number[] {
+  const alone = heldUnder(state, team, resource) + minWorkersOf(gang) * gang.accelerators;
+  return between(from ?? 0, to).filter((each) => each <= alone || each - (from ?? 0) <= CERTAINLY_TRIED);
 }
 
 /** So much more of an amount is tried: up to all that can wait ahead. */
