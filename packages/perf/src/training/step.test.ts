@@ -102,6 +102,8 @@ describe("a step", () => {
         ];
         for (const change of better) expect(secondsWith(one, change)).toBeLessThanOrEqual(before * (1 + 1e-9));
       }),
+      // Where what is hidden changes places, one case in thousands may be slower: cheap enough to look at as many.
+      { numRuns: 5000 },
     );
   });
 

@@ -176,7 +176,8 @@ function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTim
   const { plan, constants } = work;
   const waits = contextSeconds(work, bare);
   const layer = withLaunches(bare, waits, work);
-  const again = recomputedTime(layer, plan);
+  // Keys and values are not passed round again, so that nothing but its own kernels covers what is launched again.
+  const again = recomputedTime(withLaunches(bare, { forward: 0, backward: 0 }, work), plan);
   const forward = secondsOf(layer.forward);
   const recomputation = secondsOf(again);
   const backward = secondsOf(layer.backward) + recomputation;
@@ -184,7 +185,9 @@ function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTim
   const tensor = tensorSeconds(work, hasExperts) * passes * exposedShare(work);
   const context = waits.forward + waits.backward;
   const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
-  const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, { forward, backward }) : 0;
+  // Until attention has passed keys and values round, other exchange goes on beside: faster attention hides no less of it.
+  const window = { forward: forward + waits.forward, backward: backward + waits.backward };
+  const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, window) : 0;
   return {
     compute: {
       matmul: layer.forward.matmul + layer.backward.matmul,
@@ -199,8 +202,8 @@ function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTim
     expert,
     state,
     total: forward + backward + tensor + context + expert + state,
-    forwardSeconds: forward,
-    backwardSeconds: backward,
+    forwardSeconds: window.forward,
+    backwardSeconds: window.backward,
   };
 }
 
