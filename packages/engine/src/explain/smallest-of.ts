@@ -9,6 +9,8 @@ import type { Values } from "./values.ts";
 
 /** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
 const TRIED_ONE_BY_ONE = 8;
+/** So many of what others who are ahead may have as well: more of it may let somebody go on who then is in the way. */
+const TRIED_ONE_BY_ONE_OF_SHARED = 24;
 /** So many are looked at one by one for hope, which costs less than to try them. */
 const LOOKED_AT_ONE_BY_ONE = 32;
 /** Beyond those that are tried one by one each step is at least so many times as long as the one before. */
@@ -40,7 +42,8 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
   const count = Math.min(values.count, first + values.reach);
   let failed = first - 1;
   let hoped = first;
-  let oneByOneTo = TRIED_ONE_BY_ONE;
+  const oneByOne = values.alone === undefined ? TRIED_ONE_BY_ONE : TRIED_ONE_BY_ONE_OF_SHARED;
+  let oneByOneTo = oneByOne;
   for (let step = 1; failed + 1 < count;) {
     const index = Math.min(count - 1, Math.max(failed + step, hoped));
     const { found, missing } = tried(index);
@@ -52,7 +55,7 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
       if (!isNear && (near === count - 1 || tried(count - 1).found === null)) return null;
       if (!isNear && near > index) {
         failed = near;
-        oneByOneTo = near + 1 + TRIED_ONE_BY_ONE;
+        oneByOneTo = near + 1 + oneByOne;
       }
     }
     if (failed + 1 >= oneByOneTo) {

@@ -35,7 +35,7 @@ const raises = (from: number, to: number, resource: LargerBudget["resource"]): r
   return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
 };
 
-export function smallerThan({ state }: Engine, change: Change, spec: WorkloadSpec): readonly Change[] {
+export function smallerThan({ state }: Engine, change: Change): readonly Change[] {
   switch (change.kind) {
     case "fewerWorkers":
     case "fewerSpares":
@@ -56,7 +56,7 @@ export function smallerThan({ state }: Engine, change: Change, spec: WorkloadSpe
       return between(change.from, change.to).map((to) => ({ ...change, to }));
     case "largerLimit":
     case "largerGuarantee":
-      return amountsBelow(state, change, spec).map((to) => ({ ...change, to }));
+      return amountsBelow(change).map((to) => ({ ...change, to }));
     case "afterEnds":
     case "moreNodes":
       return between(0, change.count).map((count) => ({ ...change, count }));
@@ -119,14 +119,13 @@ function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
   return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
 }
 
-const CERTAINLY_TRIED = 8;
+const CERTAINLY_TRIED = 24;
 
 type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
 
-/** Up to what it asks itself, and as many as are certainly tried: beyond, somebody ahead may start who then is in the way. */
-function amountsBelow(state: State, { team, resource, from, to }: Amount, { gang }: WorkloadSpec): readonly number[] {
-  const alone = heldUnder(state, team, resource) + minWorkersOf(gang) * gang.accelerators;
-  return between(from ?? 0, to).filter((each) => each <= alone || each - (from ?? 0) <= CERTAINLY_TRIED);
+/** As many as are certainly tried: beyond, somebody ahead may start who then is in the way. */
+function amountsBelow({ from, to }: Amount): readonly number[] {
+  return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_TRIED);
 }
 
 /** So much more of an amount is tried: up to all that can wait ahead. */
