@@ -1,6 +1,5 @@
 /** Courses of one window side by side: in all, by team, by user and by size. */
-import { wholeParts } from "@headroom/engine";
-import { milliIn } from "../metrics/accelerators-held.ts";
+import { milliIn, wholeParts } from "@headroom/engine";
 import type { BookedWorkload, BookSample, CourseBook } from "./course-book.ts";
 
 /** Times in ms; a wait goes from the submission to the first start, or to the end of the window where there is none. */

@@ -5,7 +5,7 @@
  * Workloads have other ids in another course; what is one and the same is known by its key: the id where it was there when the
  * window began, else team, name and which of that name it is.
  */
-import { partsOf } from "@headroom/engine";
+import { milliIn, partsOf } from "@headroom/engine";
 import type {
   AttemptId,
   EndReason,
@@ -18,7 +18,6 @@ import type {
   WorkloadId,
   WorkloadSpec,
 } from "@headroom/engine";
-import { milliIn } from "../metrics/accelerators-held.ts";
 
 export interface BookedWorkload {
   readonly key: string;

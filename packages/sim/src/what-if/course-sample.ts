@@ -1,7 +1,6 @@
 /** What is held and what waits at one moment of a course. */
-import { nodeUse, partsOf, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
+import { milliIn, nodeUse, partsOf, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
 import type { Engine, Node, TeamName } from "@headroom/engine";
-import { milliIn } from "../metrics/accelerators-held.ts";
 
 export interface HeldSample {
   readonly atMs: number;

@@ -1,7 +1,6 @@
 /** What becomes of work that runs at the beginning of a course and does not come to its own end in it. */
-import { partsOf } from "@headroom/engine";
+import { milliIn, partsOf } from "@headroom/engine";
 import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadId } from "@headroom/engine";
-import { milliIn } from "../metrics/accelerators-held.ts";
 
 export interface Interruption {
   /** Tasks of an array; 1 for what is none. */

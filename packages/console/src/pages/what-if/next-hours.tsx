@@ -1,7 +1,6 @@
 import type { WhatIfAnswer } from "@headroom/protocol";
 import { grouped, startsEarlier, teamShares } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../../connect/session.ts";
@@ -9,6 +8,7 @@ import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
 import { LinesChart } from "../../parts/lines-chart.tsx";
+import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
@@ -145,9 +145,8 @@ function TeamShares({ answer }: { readonly answer: WhatIfAnswer }): ReactElement
 
 const signed = (value: number): string => `${value > 0.05 ? "+" : ""}${value.toFixed(1)}`;
 
-const MOVED_SHOWN_MAX = 50;
-
-function MovedStarts({ answer: { moved, fromMs, horizonMs } }: { readonly answer: WhatIfAnswer }): ReactElement {
+function MovedStarts({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
+  const { moved, earlierCount, laterCount, fromMs, horizonMs } = answer;
   const after = (atMs: number | null): string =>
     atMs === null ? `not within ${spanText(horizonMs)}` : `in ${spanText(atMs - fromMs)}`;
   if (moved.length === 0)
@@ -157,49 +156,28 @@ function MovedStarts({ answer: { moved, fromMs, horizonMs } }: { readonly answer
       </Panel>
     );
   return (
-    <Panel title="Starts that move">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Starts">
-        <table className="w-full text-left">
-          <thead className="border-b border-line text-xs text-ink-3">
-            <tr>
-              {["Workload", "Team", "Starts as things are", "With the change"].map((title) => (
-                <th key={title} scope="col" className="px-4 py-2 font-medium">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody className="divide-y divide-line">
-            {moved.slice(0, MOVED_SHOWN_MAX).map((work) => {
-              const { workloadId, name, team, taskCount, presentAtMs, changedAtMs } = work;
-              const { presentLastAtMs, changedLastAtMs } = work;
-              const isEarlier = startsEarlier(work);
-              return (
-                <tr key={workloadId}>
-                  <th scope="row" className="px-4 py-1.5 font-medium">
-                    <Link to="/workloads/$workloadId" params={{ workloadId }} className="hover:underline">
-                      {name}
-                    </Link>
-                  </th>
-                  <td className="px-4 py-1.5 text-ink-2">{team}</td>
-                  <td className="px-4 py-1.5">
-                    {after(presentAtMs)}
-                    {taskCount > 1 ? `, the last of ${grouped(taskCount)} tasks ${after(presentLastAtMs)}` : ""}
-                  </td>
-                  <td className={`px-4 py-1.5 ${isEarlier ? "text-good" : "text-bad"}`}>
-                    {after(changedAtMs)}
-                    {taskCount > 1 ? `, the last task ${after(changedLastAtMs)}` : ""},{" "}
-                    {isEarlier ? "earlier" : "later"}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-      {moved.length > MOVED_SHOWN_MAX ? (
-        <p className="border-t border-line px-4 py-2 text-ink-3">and {grouped(moved.length - MOVED_SHOWN_MAX)} more</p>
-      ) : null}
-    </Panel>
+    <ListedWork
+      title="Starts that move"
+      label="Starts"
+      columns={["Starts as things are", "With the change"]}
+      work={moved}
+      count={earlierCount + laterCount}
+      cells={(work) => {
+        const { taskCount, presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = work;
+        const isEarlier = startsEarlier(work);
+        return (
+          <>
+            <td className="px-4 py-1.5">
+              {after(presentAtMs)}
+              {taskCount > 1 ? `, the last of ${grouped(taskCount)} tasks ${after(presentLastAtMs)}` : ""}
+            </td>
+            <td className={`px-4 py-1.5 ${isEarlier ? "text-good" : "text-bad"}`}>
+              {after(changedAtMs)}
+              {taskCount > 1 ? `, the last task ${after(changedLastAtMs)}` : ""}, {isEarlier ? "earlier" : "later"}
+            </td>
+          </>
+        );
+      }}
+    />
   );
 }

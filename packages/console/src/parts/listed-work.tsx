@@ -1,0 +1,67 @@
+import { grouped } from "@headroom/views";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import { Panel } from "./page.tsx";
+
+interface ListedWorkProps<Work> {
+  readonly title: string;
+  /** What the region is called that scrolls sideways where there is little room. */
+  readonly label: string;
+  /** Beside the workload and its team. */
+  readonly columns: readonly string[];
+  readonly work: readonly Work[];
+  /** Of all, of which `work` may be the first. */
+  readonly count: number;
+  /** Of one of them, a cell for each column. */
+  readonly cells: (work: Work) => ReactNode;
+}
+
+const SHOWN_MAX = 50;
+
+/** Some workloads with what is said of each. */
+export function ListedWork<Work extends { readonly workloadId: string; readonly name: string; readonly team: string }>({
+  title,
+  label,
+  columns,
+  work,
+  count,
+  cells,
+}: ListedWorkProps<Work>): ReactElement {
+  return (
+    <Panel title={title}>
+      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
+        <table className="w-full text-left">
+          <thead className="border-b border-line text-xs text-ink-3">
+            <tr>
+              {["Workload", "Team", ...columns].map((column) => (
+                <th key={column} scope="col" className="px-4 py-2 font-medium">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody className="divide-y divide-line">
+            {work.slice(0, SHOWN_MAX).map((each) => (
+              <tr key={each.workloadId}>
+                <th scope="row" className="px-4 py-1.5 font-medium">
+                  <Link
+                    to="/workloads/$workloadId"
+                    params={{ workloadId: each.workloadId }}
+                    className="hover:underline"
+                  >
+                    {each.name}
+                  </Link>
+                </th>
+                <td className="px-4 py-1.5 text-ink-2">{each.team}</td>
+                {cells(each)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {count > SHOWN_MAX ? (
+        <p className="border-t border-line px-4 py-2 text-ink-3">and {grouped(count - SHOWN_MAX)} more</p>
+      ) : null}
+    </Panel>
+  );
+}
