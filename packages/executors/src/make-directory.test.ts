@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeDirectory } from "./make-directory.ts";
+import { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
 
 let place: string;
 beforeEach(() => {
@@ -19,11 +19,19 @@ describe("making a directory", () => {
     expect(statSync(deep).isDirectory()).toBe(true);
   });
 
+  it.each(["a/b/c", "."])("makes or finds one to last (%s), as far up as it may look", (below) => {
+    const deep = path.join(place, below);
+    makeDurableDirectory(deep, 0o700);
+    makeDurableDirectory(path.relative(process.cwd(), deep));
+    expect(statSync(deep).mode & 0o777).toBe(0o700);
+  });
+
   it("says so where there can be none", () => {
     writeFileSync(path.join(place, "file"), "");
     expect(() => makeDirectory(path.join(place, "file"))).toThrow("EEXIST");
     expect(() => makeDirectory(path.join(place, "file/below"))).toThrow("ENOTDIR");
     // Where Node's own `mkdir -p` runs for ever.
     expect(() => makeDirectory("/proc/headroom/below")).toThrow("ENOENT");
+    expect(() => makeDurableDirectory("/proc/headroom/below")).toThrow("ENOENT");
   });
 });

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
+import { syncPath } from "./sync-path.ts";
 
 /**
  * `mkdir -p`. Node's own (26.10) never comes back, and takes all memory, where the kernel answers ENOENT below a parent that
@@ -15,5 +16,29 @@ export function makeDirectory(directory: string, mode = 0o777): void {
     if (code !== "ENOENT" || existsSync(parent)) throw error;
     makeDirectory(parent, mode);
     makeDirectory(directory, mode);
+  }
+}
+
+/**
+ * As `makeDirectory`, and no power cut takes the directory away: every name on the way to it is on the disk, also one that was
+ * found, since whoever made it may have been killed before it was synced. The way ends where this user may make no names, and at
+ * a mount point, which was there before anything was mounted.
+ */
+export function makeDurableDirectory(directory: string, mode?: number): void {
+  makeDirectory(directory, mode);
+  let at = path.resolve(directory);
+  for (let parent = path.dirname(at); mayHaveMade(at, parent); parent = path.dirname(at)) {
+    syncPath(parent);
+    at = parent;
+  }
+}
+
+function mayHaveMade(directory: string, parent: string): boolean {
+  if (parent === directory || statSync(parent).dev !== statSync(directory).dev) return false;
+  try {
+    accessSync(parent, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -85,21 +85,22 @@ export class Launcher {
     return this.#supervisors.close((attemptDir) => inspectAttempt(attemptDir, this.#setup.bootId).kind === "ended");
   }
 
+  /** The record, and the way to it, are on disk before anything starts. */
   async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {
     const name = path.basename(attemptDir);
     const seen = inspectAttempt(attemptDir, this.#setup.bootId);
     if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#supervisors.holds(attemptDir)) {
       if (!(await this.#setup.slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(attemptDir, effect);
+      // Whoever recorded it may have been killed before its name was on the disk.
+      else await syncDirectory(attemptDir);
+      await syncDirectory(this.#setup.attemptsDir);
       this.#supervisors.assign(attemptDir, (how) => this.#supervisorLeft(name, effect, how));
     }
     this.#setup.monitor.track(name);
   }
 
-  /**
-   * On disk before anything starts, with the boot it belongs to: an attempt that a power cut ended is found as such, and is
-   * not started a second time.
-   */
+  /** With the boot that it belongs to: an attempt that a power cut ended is found as such, and is not started a second time. */
   async #recordLaunch(attemptDir: string, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     for (const worker of effect.workers.keys()) {
@@ -119,7 +120,6 @@ export class Launcher {
       environments: await attemptEnvironments(this.#setup, attemptDir, effect),
     };
     await writeRecordDurably(attemptDir, "launch.json", record);
-    await syncDirectory(this.#setup.attemptsDir);
   }
 
   /** Its end is in the directory, unless the supervisor ended before it claimed the attempt. */

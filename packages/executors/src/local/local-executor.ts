@@ -4,7 +4,7 @@ import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
 import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
-import { makeDirectory } from "../make-directory.ts";
+import { makeDurableDirectory } from "../make-directory.ts";
 import { OperationalError } from "../operational-error.ts";
 import { findAccelerators } from "./accelerators.ts";
 import { readRecord } from "./attempt-files.ts";
@@ -60,7 +60,7 @@ class LocalExecutor implements Executor {
     this.#attemptsDir = path.join(path.resolve(options.homeDir), "attempts");
     this.#bootId = readBootId();
     try {
-      makeDirectory(this.#attemptsDir, 0o700);
+      makeDurableDirectory(this.#attemptsDir, 0o700);
     } catch (error) {
       const message = `Attempts cannot be kept in ${this.#attemptsDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });

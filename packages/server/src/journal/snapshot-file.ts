@@ -15,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { syncPath } from "@headroom/executors";
 
 export interface SnapshotHeader {
   readonly journalId: string;
@@ -37,16 +38,6 @@ const NEWLINE = 10;
 
 const snapshotDirectory = (directory: string): string => path.join(directory, "snapshots");
 const NAME = /^(?<sequence>\d+)\.snapshot$/;
-
-/** Of a directory or a file: what was written to it is on the disk. */
-export function syncPath(target: string): void {
-  const descriptor = openSync(target, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 /** Writes all of `bytes`, however many calls the kernel wants for that. */
 function writeWhole(descriptor: number, bytes: Uint8Array): void {

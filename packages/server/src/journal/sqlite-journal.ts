@@ -2,9 +2,10 @@
  * The embedded journal: one SQLite database in a directory that one control plane holds. Writing, reading behind and
  * making snapshots happen on threads, so that neither a sync nor a long read holds up the driver's event loop.
  */
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { makeDurableDirectory, syncPath } from "@headroom/executors";
 import { OperationalError } from "../operational-error.ts";
 import { checkHistory } from "./check-history.ts";
 import { openForWriting, databasePath } from "./database.ts";
@@ -25,7 +26,7 @@ import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.
 import { restoreFromJournal } from "./restore.ts";
 import type { Restored } from "./restore.ts";
 import { prepareSchema } from "./schema.ts";
-import { syncPath, writeSnapshotFile } from "./snapshot-file.ts";
+import { writeSnapshotFile } from "./snapshot-file.ts";
 import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
 import { ThreadCalls } from "../threads/thread-calls.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
@@ -79,11 +80,7 @@ function syncWhatIsThere(directory: string): void {
 
 function prepareDirectory(directory: string): void {
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // The new directories' names live in their parents, and a journal must not vanish with its directory.
-    for (let at = directory; made !== undefined && at.length >= made.length; at = path.dirname(at)) {
-      syncPath(path.dirname(at));
-    }
+    makeDurableDirectory(directory, 0o700);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw journalError(error, "preparing the directory", directory);

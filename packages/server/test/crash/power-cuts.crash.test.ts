@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { faultPoints } from "../../src/faults/fault-points.ts";
 import { addCounts, baseSeed, writeReport } from "./crash-report.ts";
-import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills } from "./power-cuts.ts";
+import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills, unrecordedStarts } from "./power-cuts.ts";
 import type { CutPoint, Recording, RecordingPlan } from "./power-cuts.ts";
 
-/** Real supervisors and workers take their time, so fewer cuts are made of their recording. */
+/** Real supervisors and workers take their time, so fewer cuts are made of their recording, and more lives leave launches half done. */
 const recordings = [
-  { executor: "file", cutCount: 85 },
-  { executor: "file", cutCount: 85 },
-  { executor: "file", cutCount: 85 },
-  { executor: "local", cutCount: 45 },
+  { executor: "file", cutCount: 85, killPoints: twoKills },
+  { executor: "file", cutCount: 85, killPoints: twoKills },
+  { executor: "file", cutCount: 85, killPoints: twoKills },
+  { executor: "local", cutCount: 45, killPoints: [...twoKills, ...twoKills] },
 ] as const;
 const CUTS = recordings.reduce((total, { cutCount }) => total + cutCount, 0);
 /** Of these, the planted fault must lose something in many. */
@@ -32,7 +32,7 @@ async function cutAll(
 ): Promise<CutsReport> {
   const recording = await record(plan);
   const cuts: Record<string, number> = {};
-  const violations: string[] = [];
+  const violations = unrecordedStarts(recording).map((each) => `seed ${plan.seed}: ${each}`);
   let [acknowledgedCount, startCount, digestCount, violatedCount] = [0, 0, 0, 0];
   for (const [index, cut] of choose(recording, count).entries()) {
     const result = await cutAndRecover(recording, cut, index);
@@ -58,8 +58,8 @@ async function cutAll(
 it(`${CUTS} power cuts under load lose nothing and start nothing twice`, async () => {
   const cuts: Record<string, number> = {};
   const reports: CutsReport[] = [];
-  for (const [index, { executor, cutCount }] of recordings.entries()) {
-    const plan = { seed: baseSeed * 1000 + index, executor, unsyncedLives: 0, killPoints: twoKills };
+  for (const [index, { cutCount, ...recorded }] of recordings.entries()) {
+    const plan = { seed: baseSeed * 1000 + index, unsyncedLives: 0, ...recorded };
     const report = await cutAll(plan, cutCount);
     addCounts(cuts, report.cuts);
     reports.push(report);

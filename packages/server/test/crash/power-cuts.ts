@@ -17,7 +17,7 @@ import type { Acknowledged } from "./check-home.ts";
 import { ControlPlaneProcess, Ledger, markStart } from "./crash-client.ts";
 import type { CrashOptions, Load } from "./crash-client.ts";
 import type { ControlPlaneLine } from "./messages.ts";
-import { RecordedDisk } from "./recorded-disk.ts";
+import { losesAll, RecordedDisk } from "./recorded-disk.ts";
 import type { Fate } from "./recorded-disk.ts";
 import { parseTrace, tracedCalls } from "./system-calls.ts";
 import type { SystemCall } from "./system-calls.ts";
@@ -26,6 +26,8 @@ import { settleUnreturned } from "./unreturned-calls.ts";
 export interface Recording {
   readonly seed: number;
   readonly executor: "file" | "local";
+  /** Where it was. */
+  readonly home: string;
   readonly calls: readonly SystemCall[];
   readonly disk: RecordedDisk;
   /** Idempotency keys, which are the names, by workload id. */
@@ -106,14 +108,14 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
       nextLifeAt += lineCount + 1;
     }
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
-    return { seed, executor, calls, disk: new RecordedDisk(home, calls), names, lastLifeAt };
+    return { seed, executor, home, calls, disk: new RecordedDisk(home, calls), names, lastLifeAt };
   } finally {
     removeDirectory(base);
   }
 }
 
 /** `-y` names the file behind each descriptor, `-xx` prints every byte in hex, `-s` does not shorten. */
-function strace(trace: string): readonly string[] {
+export function strace(trace: string): readonly string[] {
   return [
     "strace",
     "-f",
@@ -137,8 +139,12 @@ export interface CutPoint {
   readonly at: number;
 }
 
-const isReply = (call: SystemCall): call is SystemCall & { readonly kind: "write" } =>
+type Write = SystemCall & { readonly kind: "write" };
+
+export const isReply = (call: SystemCall): call is Write =>
   call.kind === "write" && call.descriptor === 1 && call.data.toString().startsWith('{"kind":"reply"');
+export const isStart = (call: SystemCall): call is Write =>
+  call.kind === "write" && path.basename(call.path) === "starts";
 
 /** So many instants of the recording: a third at named points, a third right after an answer, a third anywhere. */
 export function chooseCuts({ seed, calls, disk }: Recording, count: number): CutPoint[] {
@@ -157,13 +163,21 @@ export function chooseCuts({ seed, calls, disk }: Recording, count: number): Cut
 
 /** The first instants of the last life from where it acts on what it found: by a launch, or by an answer. */
 export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, count: number): CutPoint[] {
-  const isAct = (call: SystemCall): boolean =>
-    (call.kind === "write" && path.basename(call.path) === "starts") || isReply(call);
-  const acts = calls.find((call) => call.enter >= lastLifeAt && isAct(call));
+  const acts = calls.find((call) => call.enter >= lastLifeAt && (isStart(call) || isReply(call)));
   return disk.instants
     .filter((at) => acts !== undefined && at >= acts.enter)
     .slice(0, count)
     .map((at) => ({ label: "random", at }));
+}
+
+/** Starts whose attempt is not on the disk when they are made: after a cut right there nobody would know of them. */
+export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
+  return calls.filter(isStart).flatMap((call) => {
+    const worker = call.data.toString().split(" ")[0]?.trim() ?? "";
+    const record = path.join(home, "attempts", worker.split("/")[0] ?? "", "launch.json");
+    const isKept = !disk.mayLose(record, call.enter);
+    return isKept ? [] : [`${worker} started at line ${call.enter}, and its launch is not on the disk`];
+  });
 }
 
 /** A quarter loses all that was not synced, a quarter nothing, the rest is anything between. */
@@ -171,7 +185,7 @@ function fateOf(seed: number, index: number): Fate {
   const mode = draw(seed, index, "mode") % 4;
   let drawn = 0;
   const next = (): number => draw(seed, ++drawn, `fate-${index}`);
-  if (mode === 0) return { names: () => 0, write: () => "dropped", sectorKept: () => false };
+  if (mode === 0) return losesAll;
   if (mode === 1) return { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
   const outcomes = ["kept", "dropped", "torn"] as const;
   return {
@@ -283,8 +297,7 @@ function acknowledgedUntil(calls: readonly SystemCall[], names: ReadonlyMap<stri
 
 function startsUntil(calls: readonly SystemCall[], at: number): string {
   return calls
-    .flatMap((call) =>
-      call.kind === "write" && path.basename(call.path) === "starts" && call.enter <= at ? [call.data.toString()] : [],
-    )
+    .filter(isStart)
+    .flatMap((call) => (call.enter <= at ? [call.data.toString()] : []))
     .join("");
 }

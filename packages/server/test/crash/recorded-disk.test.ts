@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { RecordedDisk } from "./recorded-disk.ts";
+import { losesAll, RecordedDisk } from "./recorded-disk.ts";
 import type { Fate } from "./recorded-disk.ts";
 import { parseTrace } from "./system-calls.ts";
 import { settleUnreturned } from "./unreturned-calls.ts";
@@ -30,7 +30,6 @@ const nextLife = [
   `8 pwrite64(3<${hex(wal)}>, "${hex("three.")}", 6, 8) = 6`,
   `8 fdatasync(3<${hex(wal)}>) = 0`,
 ];
-const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
 const losesNothing: Fate = { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
 
 /** What a power cut right after line `at` leaves of two lives, when the first one's kill left `left` in the file. */
@@ -76,6 +75,22 @@ it.each(Object.entries(kills))(
     expect(afterCut(killed, "one.tw", 100)).toBe("one.tw\0\0three.");
   },
 );
+
+it("a name may be lost until it and the way to it are synced, whatever was found there", () => {
+  const attempt = path.join(home, "attempt");
+  const record = path.join(attempt, "launch.json");
+  const partial = `${record}.partial`;
+  const trace = [
+    `7 mkdir("${hex(attempt)}", 0700) = 0`,
+    `7 openat(AT_FDCWD<${hex("/")}>, "${hex(partial)}", O_WRONLY|O_CREAT, 0600) = 3<${hex(partial)}>`,
+    `7 fsync(3<${hex(partial)}>) = 0`,
+    `7 rename("${hex(partial)}", "${hex(record)}") = 0`,
+    `7 fsync(3<${hex(attempt)}>) = 0`,
+    `7 fsync(3<${hex(home)}>) = 0`,
+  ];
+  const disk = new RecordedDisk(home, parseTrace(trace.join("\n"), [home]));
+  expect(trace.map((_, at) => disk.mayLose(record, at))).toEqual([true, true, true, true, true, false]);
+});
 
 it("names that a killed call may have made, moved or removed are as they were found", () => {
   const file = (name: string): string => hex(path.join(home, name));

@@ -60,6 +60,9 @@ export interface Fate {
   sectorKept(): boolean;
 }
 
+/** All that was not synced is gone. */
+export const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
+
 const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [], syncs: [], names: new Map() });
 
 export class RecordedDisk {
@@ -195,6 +198,14 @@ export class RecordedDisk {
     return node;
   }
 
+  /** Whether a power cut right after line `at` of the trace could have left no such name. */
+  mayLose(name: string, at: number): boolean {
+    let node: RecordedNode | undefined = this.#tree;
+    for (const part of path.relative(this.#root, name).split("/"))
+      node = node?.kind === "directory" ? namesAfter(node, { at, fate: losesAll }).get(part) : undefined;
+    return node === undefined;
+  }
+
   /** Writes to `target` (an empty directory) what a power cut right after line `at` of the trace could have left. */
   rebuild(at: number, fate: Fate, target: string): void {
     rebuildDirectory(this.#tree, { at, fate }, target);
@@ -219,14 +230,18 @@ function syncedUntil(syncs: readonly Span[], at: number): number {
   return newest;
 }
 
-function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string): void {
+function namesAfter(directory: RecordedDirectory, cut: Cut): ReadonlyMap<string, RecordedNode> {
   const happened = directory.changes.filter(({ enter }) => enter <= cut.at);
   const synced = syncedUntil(directory.syncs, cut.at);
   const durable = happened.findLastIndex(({ exit }) => exit < synced) + 1;
   const survivors = happened.slice(0, durable + cut.fate.names(happened.length - durable));
   const names = new Map<string, RecordedNode>();
   for (const change of survivors) applyName(names, change);
-  for (const [name, node] of names) {
+  return names;
+}
+
+function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string): void {
+  for (const [name, node] of namesAfter(directory, cut)) {
     // Shared memory is rebuilt by whoever opens the database first; after a power cut it is empty at best.
     if (name.endsWith("-shm") || node.kind === "special") continue;
     const place = path.join(target, name);

@@ -17,6 +17,7 @@ import {
 import path from "node:path";
 import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/engine";
 import type { AttemptId, Effect, LaunchGang, NodeSpec, StopGang } from "@headroom/engine";
+import { makeDurableDirectory, syncPath } from "@headroom/executors";
 import type { AttemptUsage, Executor, ExecutorInput, Inventory, KnownAttempt, LogChunk } from "@headroom/executors";
 
 export interface FileExecutorOptions {
@@ -54,8 +55,7 @@ export class FileExecutor implements Executor {
     this.#options = options;
     this.#attemptsDirectory = path.join(options.directory, "attempts");
     this.#startsPath = path.join(options.directory, "starts");
-    mkdirSync(this.#attemptsDirectory, { recursive: true });
-    syncPath(options.directory);
+    makeDurableDirectory(this.#attemptsDirectory);
   }
 
   node(): NodeSpec {
@@ -160,12 +160,6 @@ export class FileExecutor implements Executor {
 }
 
 const HOLD_MS = 2 ** 30;
-
-function syncPath(target: string): void {
-  const descriptor = openSync(target, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-}
 
 /** One write of one line: two processes that append at once do not mix. */
 function appendLine(file: string, line: string): void {
