@@ -7,9 +7,9 @@ import type { CommandId } from "./model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "./replies.ts";
 import type { Leavers } from "./schedule/evict/leavers.ts";
 import type { Clearings } from "./schedule/evict/make-room.ts";
-import { Ledger } from "./state/ledger.ts";
-import type { PlacementClass } from "./state/queue.ts";
-import type { World } from "./state/world.ts";
+import { Ledger } from "./indexes/ledger.ts";
+import type { PlacementClass } from "./indexes/queue.ts";
+import type { World } from "./indexes/world.ts";
 
 export class Batch {
   readonly world: World;

@@ -23,11 +23,11 @@ import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "./state/hash.ts"
 import type { Lanes } from "./state/hash.ts";
 import { InvariantError, invariant } from "./state/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
-import type { PlacementClass } from "./state/queue.ts";
+import type { PlacementClass } from "./indexes/queue.ts";
 import type { ReadonlyState } from "./state/state.ts";
 import { unreachable } from "./state/unreachable.ts";
-import { emptyState, indexState } from "./state/world.ts";
-import type { State, World } from "./state/world.ts";
+import { emptyState, indexState } from "./indexes/world.ts";
+import type { State, World } from "./indexes/world.ts";
 
 class EngineCore implements Engine {
   #world: World;

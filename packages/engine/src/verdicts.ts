@@ -5,7 +5,7 @@
 import type { WorkloadId } from "./model/ids.ts";
 import type { Prediction } from "./model/workload.ts";
 import type { EventKind } from "./events.ts";
-import type { QuotaBound } from "./state/team-use.ts";
+import type { QuotaBound } from "./indexes/team-use.ts";
 
 /**
  * What a fleet on which nothing runs lacks: nodes of a type that will do; a device with such a part; an amount, of which a worker

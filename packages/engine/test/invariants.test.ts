@@ -4,8 +4,8 @@ import { attemptId, checkBatch, checkInvariants, nodeId, teamName, workloadId } 
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine.ts";
 import { openingOf } from "../src/schedule/order/round-order.ts";
-import type { PlacementClass } from "../src/state/queue.ts";
-import type { World } from "../src/state/world.ts";
+import type { PlacementClass } from "../src/indexes/queue.ts";
+import type { World } from "../src/indexes/world.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

@@ -5,7 +5,7 @@ import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts
 import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import { canonicalJson } from "../state/canonical.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 /** Brings the accounts of the team and of every team above it up to now: what runs is about to change. */
 export function accrueLine(world: World, team: TeamName): void {

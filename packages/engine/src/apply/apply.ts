@@ -5,7 +5,7 @@
 import { EVENT_VERSIONS } from "../events.ts";
 import type { Event } from "../events.ts";
 import { InvariantError } from "../state/invariant.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { applyAttemptEvent } from "./attempt-events.ts";
 import { applyCalendarEvent } from "./calendar-events.ts";
 import { applyFleetEvent } from "./fleet-events.ts";

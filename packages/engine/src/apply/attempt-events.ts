@@ -7,7 +7,7 @@ import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
 import { heedsHead } from "../policy/rules.ts";
-import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../state/holdings.ts";
+import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../indexes/holdings.ts";
 import {
   waitForItsTime,
   waitForMinRuntime,
@@ -15,7 +15,7 @@ import {
   waitForRest,
   waitForWindows,
   waitForWindowsAhead,
-} from "../state/world.ts";
+} from "../indexes/world.ts";
 import { InvariantError, invariant } from "../state/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
@@ -25,7 +25,7 @@ import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
 import { unreachable } from "../state/unreachable.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../indexes/world.ts";
 
 export function applyAttemptEvent(world: World, event: AttemptEvent): void {
   switch (event.kind) {

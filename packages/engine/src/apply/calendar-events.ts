@@ -2,8 +2,8 @@ import type { CalendarEvent } from "../events.ts";
 import { invariant } from "../state/invariant.ts";
 import { rememberEntry } from "../state/past-entries.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../state/world.ts";
-import type { World } from "../state/world.ts";
+import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../indexes/world.ts";
+import type { World } from "../indexes/world.ts";
 
 export function applyCalendarEvent(world: World, event: CalendarEvent): void {
   const { calendar } = world.state;

@@ -3,7 +3,7 @@ import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { canonicalJson } from "../state/canonical.ts";
 import { invariant } from "../state/invariant.ts";
-import type { NodeEntity, World } from "../state/world.ts";
+import type { NodeEntity, World } from "../indexes/world.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { unreachable } from "../state/unreachable.ts";
 

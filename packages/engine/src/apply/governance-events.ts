@@ -3,14 +3,14 @@ import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import { heedsHead, rulesOf } from "../policy/rules.ts";
 import { invariant } from "../state/invariant.ts";
-import { recount, recountUsers } from "../state/holdings.ts";
+import { recount, recountUsers } from "../indexes/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../state/unreachable.ts";
-import { waitForWindows, waitForWindowsAhead } from "../state/world.ts";
-import type { World } from "../state/world.ts";
+import { waitForWindows, waitForWindowsAhead } from "../indexes/world.ts";
+import type { World } from "../indexes/world.ts";
 
 /** Since these versions budgets are counted by day: what was recorded before gives the state that it gave. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;

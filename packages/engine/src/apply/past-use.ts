@@ -2,7 +2,7 @@
 import type { TeamName } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import { freshUse, rebased, useAsOf } from "../past/past-use.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 /** Brings the record up to now for everybody for whom the work counts: what it holds is about to change. */
 export function recordPastUse(world: World, workload: Workload): void {

@@ -3,7 +3,7 @@ import type { AttemptEvent } from "../events.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../past/run-times.ts";
 import { workloadOf } from "../state/entities.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 /**
  * A task has come to its end by itself, or by its walltime: what its attempts ran, in all, is what such work takes. `workload`

@@ -8,10 +8,10 @@ import type { Account } from "../model/budget.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { PromisedPlace } from "../model/workload.ts";
 import { predictsRuns } from "../past/run-times.ts";
-import type { DemandMix } from "../state/demand-mix.ts";
+import type { DemandMix } from "../indexes/demand-mix.ts";
 import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../state/entities.ts";
-import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../state/holdings.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../state/world.ts";
+import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../indexes/holdings.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../indexes/world.ts";
 
 /** What is written to, and what it said before that. */
 interface Known<Entity> {

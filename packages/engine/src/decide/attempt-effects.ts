@@ -8,7 +8,7 @@ import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../state/entities.ts";
 import { InvariantError } from "../state/invariant.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
   const { spec, given } = workloadOf(world, attempt.workloadId);

@@ -10,10 +10,10 @@ import { nextDueMs } from "../recurrence/due.ts";
 import { expectedEndMs } from "../schedule/backfill/expected-duration.ts";
 import { workloadOf } from "../state/entities.ts";
 import { isNoticeName } from "../state/notices.ts";
-import { indexedWindow } from "../state/calendar-index.ts";
-import type { IndexedWindow } from "../state/calendar-index.ts";
+import { indexedWindow } from "../indexes/calendar-index.ts";
+import type { IndexedWindow } from "../indexes/calendar-index.ts";
 import { invariant } from "../state/invariant.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 

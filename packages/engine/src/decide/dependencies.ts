@@ -4,7 +4,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
 import type { AfterArtifact, Artifact, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../replies.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 export type Resolved =
   | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }

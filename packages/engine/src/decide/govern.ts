@@ -3,7 +3,7 @@ import type { Command } from "../inputs.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Policy } from "../policy/policy.ts";
 import { canonicalJson } from "../state/canonical.ts";
-import { DEFAULT_TEAM } from "../state/world.ts";
+import { DEFAULT_TEAM } from "../indexes/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { requestStop } from "./stop-attempt.ts";

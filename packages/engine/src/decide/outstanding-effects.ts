@@ -1,8 +1,8 @@
 /** The effects that a crash may have swallowed. Executors are idempotent by attempt, so asking again is always right. */
 import type { Effect } from "../effects.ts";
 import { workloadOf } from "../state/entities.ts";
-import { canResize } from "../state/holdings.ts";
-import type { AttemptEntity, World } from "../state/world.ts";
+import { canResize } from "../indexes/holdings.ts";
+import type { AttemptEntity, World } from "../indexes/world.ts";
 import { checkpointOf, growthOf, launchOf, replaceOf, shrinkOf, stopOf } from "./attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {

@@ -4,7 +4,7 @@ import type { Command } from "../inputs.ts";
 import type { Schedule } from "../model/schedule.ts";
 import { nextDueMs } from "../recurrence/due.ts";
 import type { Rejection } from "../replies.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 

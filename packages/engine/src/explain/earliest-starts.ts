@@ -17,9 +17,9 @@ import { couldEverFit } from "../schedule/could-ever.ts";
 import { emptied } from "../schedule/emptied.ts";
 import { placeOnType } from "../schedule/place-on-type.ts";
 import { acceptableTypes, isInGroups } from "../schedule/request.ts";
-import type { PlacementClass } from "../state/queue.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 
 export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
 

@@ -1,7 +1,7 @@
 /** When work that waits for cheap or clean power may start: in such a window, or when it can wait no longer. */
 import type { WorkloadSpec } from "../model/workload.ts";
 import { statedDurationMs } from "../schedule/backfill/expected-duration.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import type { PowerOutlook } from "./power-outlook.ts";
 import { nextTariffChangeMs } from "./tariffs.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyState } from "../state/world.ts";
+import { emptyState } from "../indexes/world.ts";
 import type { Tariff } from "../model/calendar.ts";
 import { PowerOutlook } from "./power-outlook.ts";
 import { figuresAt } from "./tariffs.ts";

@@ -4,10 +4,10 @@ import type { WorkloadId } from "../model/ids.ts";
 import type { Node } from "../model/fleet.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../state/entities.ts";
-import { ALONE, avoiderKey, memberKey } from "../state/marks.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import { ALONE, avoiderKey, memberKey } from "../indexes/marks.ts";
+import type { Layer, NodeSlot } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { growingAttempt } from "./request.ts";
 import type { Placement } from "./request.ts";
 

@@ -2,10 +2,10 @@
 import { acceptedTypes } from "../model/gang.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
-import type { TypeCapacity } from "../state/capacity.ts";
-import { PlacementClass } from "../state/queue.ts";
-import { SortedList } from "../state/sorted-list.ts";
-import type { World, WorkloadEntity } from "../state/world.ts";
+import type { TypeCapacity } from "../indexes/capacity.ts";
+import { PlacementClass } from "../indexes/queue.ts";
+import { SortedList } from "../collections/sorted-list.ts";
+import type { World, WorkloadEntity } from "../indexes/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";

@@ -2,8 +2,8 @@
 import { admitsRule, inputsHeld } from "../model/data.ts";
 import type { NodeId, PoolName } from "../model/ids.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
-import type { NodeSlot } from "../state/node-slot.ts";
-import type { World } from "../state/world.ts";
+import type { NodeSlot } from "../indexes/node-slot.ts";
+import type { World } from "../indexes/world.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;

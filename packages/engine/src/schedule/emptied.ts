@@ -1,6 +1,6 @@
 /** The fleet as it would be if nothing ran, to ask the placing code what it could ever hold. */
-import { Capacity } from "../state/capacity.ts";
-import type { World } from "../state/world.ts";
+import { Capacity } from "../indexes/capacity.ts";
+import type { World } from "../indexes/world.ts";
 
 /** Places by counts and wishes alone: neither scores nor cells, which know of what runs, have a say. */
 export function emptied(world: World): World {

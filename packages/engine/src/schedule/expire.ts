@@ -1,7 +1,7 @@
 /** The first phase of a round: what time alone brings about. */
 import type { Batch } from "../batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../decide/stop-attempt.ts";
-import type { Timer } from "../state/timers.ts";
+import type { Timer } from "../indexes/timers.ts";
 import type { Attempt } from "../model/workload.ts";
 import { correctedPrediction } from "../past/run-times.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";

@@ -5,9 +5,9 @@
  */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
-import type { SiteFabric } from "../state/fabric-index.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { SiteFabric } from "../indexes/fabric-index.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import type { Candidate } from "./place-wishes.ts";
 import { nodeHeld } from "./request.ts";
 

@@ -2,9 +2,9 @@
 import { placeWorkers } from "../fabric/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../fabric/place-workers.ts";
 import type { DomainRange } from "../fabric/domain-tree.ts";
-import type { SiteFabric } from "../state/fabric-index.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { SiteFabric } from "../indexes/fabric-index.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import type { Candidate } from "./place-wishes.ts";
 import { nodeHeld } from "./request.ts";
 

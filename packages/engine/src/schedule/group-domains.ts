@@ -1,10 +1,10 @@
 /** Domains of the fabric in which a gang of groups may lie as a whole, best first; each as its nodes, `null` for anywhere. */
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
-import type { SiteFabric } from "../state/fabric-index.ts";
-import { needsPart } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { SiteFabric } from "../indexes/fabric-index.ts";
+import { needsPart } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { levelsToTry } from "./fabric-choice.ts";
 import { growingAttempt } from "./request.ts";
 

@@ -8,8 +8,8 @@ import type { SpareEnd } from "../events.ts";
 import { SPARE_AHEAD_MS, takesWork } from "../model/fleet.ts";
 import type { Pool } from "../model/fleet.ts";
 import type { PoolName } from "../model/ids.ts";
-import type { NodeSlot } from "../state/node-slot.ts";
-import type { World } from "../state/world.ts";
+import type { NodeSlot } from "../indexes/node-slot.ts";
+import type { World } from "../indexes/world.ts";
 
 export function keepSpares(batch: Batch): void {
   const { capacity, calendar, state } = batch.world;

@@ -3,7 +3,7 @@
  * do not fit, which never could, whether anything is left to look at, and the protected starts. All of it would be found out
  * again; a fork on which one thing is tried should not have to.
  */
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { openingOf } from "./order/round-order.ts";
 
 /** `world` follows from the state of `known` and has not decided anything yet. */

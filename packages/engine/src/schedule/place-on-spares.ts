@@ -6,9 +6,9 @@
 import type { Batch } from "../batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { takesWork } from "../model/fleet.ts";
-import type { NodeSlot } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { NodeSlot } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { emptyNodeWorkers } from "./place-on-type.ts";
 import { acceptableTypes, growingAttempt } from "./request.ts";
 import type { Placement } from "./request.ts";

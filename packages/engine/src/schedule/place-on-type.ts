@@ -1,18 +1,18 @@
 /** Where the workers of a gang go on one accelerator type, and how many of them would fit there. */
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import type { Capacity, TypeCapacity } from "../state/capacity.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
-import type { NodeSet } from "../state/node-set.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { Capacity, TypeCapacity } from "../indexes/capacity.ts";
+import type { Layer, NodeSlot } from "../indexes/node-slot.ts";
+import type { NodeSet } from "../collections/node-set.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { looksAround } from "./apart.ts";
 import { windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { placeWithWishes } from "./place-wishes.ts";
 import { isScored } from "./scores/place-by-score.ts";
 import { openCount } from "../model/mig.ts";
-import { partOn } from "../state/device-slices.ts";
-import { needsPart } from "../state/node-slot.ts";
+import { partOn } from "../indexes/device-slices.ts";
+import { needsPart } from "../indexes/node-slot.ts";
 
 export interface Where {
   readonly type: TypeCapacity;

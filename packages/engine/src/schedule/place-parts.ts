@@ -5,9 +5,9 @@
  */
 import { isOpen, migTable, positionsLost } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
-import { partOn } from "../state/device-slices.ts";
-import { acceleratorSetOf } from "../state/node-slot.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
+import { partOn } from "../indexes/device-slices.ts";
+import { acceleratorSetOf } from "../indexes/node-slot.ts";
+import type { Layer, NodeSlot } from "../indexes/node-slot.ts";
 
 export interface PartSpot {
   readonly index: number;

@@ -6,8 +6,8 @@
 import type { Batch } from "../batch.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { Reservations } from "./backfill/reservations.ts";
 import type { Reservation } from "./backfill/reservations.ts";

@@ -4,12 +4,12 @@
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
-import { workerAsk } from "../state/demand-mix.ts";
-import { acceleratorSetOf, needsPart } from "../state/node-slot.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { SiteFabric } from "../state/fabric-index.ts";
-import type { World } from "../state/world.ts";
+import { workerAsk } from "../indexes/demand-mix.ts";
+import { acceleratorSetOf, needsPart } from "../indexes/node-slot.ts";
+import type { Layer, NodeSlot } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { SiteFabric } from "../indexes/fabric-index.ts";
+import type { World } from "../indexes/world.ts";
 import type { Where } from "./place-on-type.ts";
 import { keepsApart } from "./apart.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";

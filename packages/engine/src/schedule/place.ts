@@ -2,9 +2,9 @@
  * Where a gang goes: all of the workers asked for or none, all on one accelerator type. Reads indexes only; the caller emits
  * the event. `verify/placement.ts` checks the result against the rules without using this file.
  */
-import type { Layer } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { Layer } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { dataPlaces } from "./data-places.ts";
 import { placeGroups } from "./place-groups.ts";
 import { placeOnType } from "./place-on-type.ts";

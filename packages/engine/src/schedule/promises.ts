@@ -8,11 +8,11 @@ import { admitsNode } from "./data-places.ts";
 import { isClosedBy, windowsInTheWay } from "./calendar/closed-nodes.ts";
 import { recordPlace } from "./start.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
-import { canKeepPromise } from "../state/holdings.ts";
+import { canKeepPromise } from "../indexes/holdings.ts";
 import { invariant } from "../state/invariant.ts";
-import { PlacementClass } from "../state/queue.ts";
-import { SortedList } from "../state/sorted-list.ts";
-import type { World, WorkloadEntity } from "../state/world.ts";
+import { PlacementClass } from "../indexes/queue.ts";
+import { SortedList } from "../collections/sorted-list.ts";
+import type { World, WorkloadEntity } from "../indexes/world.ts";
 
 export function keepPromises(batch: Batch): void {
   const { world } = batch;

@@ -6,14 +6,14 @@
  */
 import type { Batch } from "../batch.ts";
 import type { Attempt } from "../model/workload.ts";
-import { amountHeld } from "../state/amounts.ts";
+import { amountHeld } from "../indexes/amounts.ts";
 import { workloadOf } from "../state/entities.ts";
-import { Ledger, haveRoomTogether } from "../state/ledger.ts";
-import { PlacementClass } from "../state/queue.ts";
+import { Ledger, haveRoomTogether } from "../indexes/ledger.ts";
+import { PlacementClass } from "../indexes/queue.ts";
 import { readyTaskCount } from "../state/ready-task.ts";
-import { SortedList } from "../state/sorted-list.ts";
-import { amountAt } from "../state/team-node.ts";
-import type { World, WorkloadEntity } from "../state/world.ts";
+import { SortedList } from "../collections/sorted-list.ts";
+import { amountAt } from "../indexes/team-node.ts";
+import type { World, WorkloadEntity } from "../indexes/world.ts";
 import { verifyPlan } from "../verify/plan.ts";
 import { carryOut } from "./evict/carry-out.ts";
 import { pickAgain } from "./evict/replace.ts";
@@ -26,8 +26,8 @@ import { couldEverFit } from "./could-ever.ts";
 import { findPlacement } from "./place.ts";
 import { lieApart } from "./apart.ts";
 import { isInGroups, quotaReached } from "./request.ts";
-import { needsPart } from "../state/node-slot.ts";
-import type { Layer } from "../state/node-slot.ts";
+import { needsPart } from "../indexes/node-slot.ts";
+import type { Layer } from "../indexes/node-slot.ts";
 import type { Placement } from "./request.ts";
 import { start } from "./start.ts";
 

@@ -3,14 +3,14 @@ import type { NodeId, TeamName } from "../model/ids.ts";
 import { groupAt, leastParts, partsOf, typesOfGroup } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { Attempt, GangSpec, WorkerAllocation } from "../model/workload.ts";
-import type { TypeCapacity } from "../state/capacity.ts";
-import { needsPart } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
+import type { TypeCapacity } from "../indexes/capacity.ts";
+import { needsPart } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
 import { spentBudget } from "../budget/gate.ts";
-import { ACCELERATORS_AT, COMPARED } from "../state/team-node.ts";
-import type { Amount } from "../state/team-node.ts";
-import type { QuotaReached, TeamUse } from "../state/team-use.ts";
-import type { World } from "../state/world.ts";
+import { ACCELERATORS_AT, COMPARED } from "../indexes/team-node.ts";
+import type { Amount } from "../indexes/team-node.ts";
+import type { QuotaReached, TeamUse } from "../indexes/team-use.ts";
+import type { World } from "../indexes/world.ts";
 
 export interface Placement {
   readonly acceleratorType: string;

@@ -4,10 +4,10 @@
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
-import type { TypeCapacity } from "../state/capacity.ts";
-import type { NodeSlot } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { TypeCapacity } from "../indexes/capacity.ts";
+import type { NodeSlot } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "./request.ts";
 
 /** What the usable nodes of the acceptable types hold of one request, counting what is coming. */

@@ -1,8 +1,8 @@
 /** Where the workers that a gang in slices lost may go, so that every slice is whole again: each slice is a run of ranks in one domain. */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
-import type { SiteFabric } from "../state/fabric-index.ts";
-import type { World } from "../state/world.ts";
+import type { SiteFabric } from "../indexes/fabric-index.ts";
+import type { World } from "../indexes/world.ts";
 import { domainOf } from "./fabric-choice.ts";
 
 /** A gang that lost workers. */

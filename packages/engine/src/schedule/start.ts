@@ -8,9 +8,9 @@ import type { Attempt, Prediction, PromisedPlace, Workload } from "../model/work
 import { predictedRun } from "../past/run-times.ts";
 import { activeAttempt, workloadOf } from "../state/entities.ts";
 import { InvariantError } from "../state/invariant.ts";
-import type { PlacementClass } from "../state/queue.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { verifyPlacement } from "../verify/placement.ts";
 import { growingAttempt } from "./request.ts";
 import type { Placement } from "./request.ts";

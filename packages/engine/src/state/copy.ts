@@ -3,7 +3,7 @@
  * ended is left out, since it cannot change what starts; everything else that `apply/` writes to in place is copied.
  */
 import { NO_ATTEMPTS } from "./entities.ts";
-import type { State, WorkloadEntity } from "./world.ts";
+import type { State, WorkloadEntity } from "../indexes/world.ts";
 
 export function copyLiveState(state: State): State {
   return {

@@ -8,7 +8,7 @@ import { canonicalJson } from "./canonical.ts";
 import { hashInto, hashText } from "./hash.ts";
 import type { Lanes } from "./hash.ts";
 import { store, storeWorkload } from "./stored.ts";
-import type { Digested, State } from "./world.ts";
+import type { Digested, State } from "../indexes/world.ts";
 
 export function stateDigest(state: State): string {
   const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;

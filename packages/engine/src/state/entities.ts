@@ -4,7 +4,7 @@
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "./invariant.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../indexes/world.ts";
 
 /** Shared by all workloads on which nothing runs; never written to. */
 export const NO_ATTEMPTS: AttemptId[] = [];

@@ -12,7 +12,7 @@ import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import type { PastUse } from "../model/past-use.ts";
 import type { RunTimes } from "../past/run-times.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { DemandMix } from "./demand-mix.ts";
+import type { DemandMix } from "../indexes/demand-mix.ts";
 import type { CommandResult } from "../replies.ts";
 
 export interface ReadonlyState {

@@ -5,7 +5,7 @@ import type { PromisedPlace, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { plannedDurationMs } from "../schedule/backfill/planned-duration.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import { withoutClosedNodes } from "./calendar.ts";
 import type { Findings } from "./findings.ts";
 import { feasibility, requestOf } from "./recount.ts";

@@ -3,7 +3,7 @@
  * code that decided it. Tests of every kind use this, and so does the fault simulator after each of its rounds.
  */
 import { clockOf, worldOf } from "../engine.ts";
-import { explain } from "../explain/explain.ts";
+import { explain } from "../explain/reasons/explain.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Engine } from "../ready.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";

@@ -1,7 +1,7 @@
 /** Whether past use is recorded of exactly those who hold something or lately did, at the rate at which they hold it. */
 import { shapeOf } from "../model/gang.ts";
 import { rulesOf } from "../policy/rules.ts";
-import type { World } from "../state/world.ts";
+import type { World } from "../indexes/world.ts";
 import type { Findings } from "./findings.ts";
 import { withAncestors } from "./held-by-team.ts";
 import { countedMilli } from "./part-checks.ts";

@@ -10,9 +10,9 @@ import { growingAttempt } from "../schedule/request.ts";
 import type { Placement } from "../schedule/request.ts";
 import { InvariantError, invariant } from "../state/invariant.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
-import type { Layer, NodeSlot } from "../state/node-slot.ts";
-import type { PlacementClass } from "../state/queue.ts";
-import type { World } from "../state/world.ts";
+import type { Layer, NodeSlot } from "../indexes/node-slot.ts";
+import type { PlacementClass } from "../indexes/queue.ts";
+import type { World } from "../indexes/world.ts";
 
 /** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
 export function verifyPlacement(

@@ -5,8 +5,8 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import type { Plan } from "../schedule/evict/plan.ts";
 import { workloadOf } from "../state/entities.ts";
 import { invariant } from "../state/invariant.ts";
-import { Ledger } from "../state/ledger.ts";
-import type { World } from "../state/world.ts";
+import { Ledger } from "../indexes/ledger.ts";
+import type { World } from "../indexes/world.ts";
 import { verifyPlacement } from "./placement.ts";
 
 export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): void {

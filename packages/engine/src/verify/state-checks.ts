@@ -6,7 +6,7 @@ import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
 import { PAST_ENTRIES_KEPT } from "../state/past-entries.ts";
 import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { DEFAULT_TEAM } from "../state/world.ts";
+import { DEFAULT_TEAM } from "../indexes/world.ts";
 import { Findings } from "./findings.ts";
 import { checkPromise } from "./promise-checks.ts";
 import { checkApart } from "./apart-checks.ts";

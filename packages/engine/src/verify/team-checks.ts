@@ -1,8 +1,8 @@
 /** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
 import { isPreemptible } from "../policy/preemptible.ts";
 import { mayEvict } from "../policy/rules.ts";
-import { ACCELERATORS_AT } from "../state/team-node.ts";
-import type { World } from "../state/world.ts";
+import { ACCELERATORS_AT } from "../indexes/team-node.ts";
+import type { World } from "../indexes/world.ts";
 import type { Findings } from "./findings.ts";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";

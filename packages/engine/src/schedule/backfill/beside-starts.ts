@@ -1,7 +1,7 @@
 /** Whether there is room beside protected starts: what would run into them leaves their places alone. */
-import { Ledger } from "../../state/ledger.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { Ledger } from "../../indexes/ledger.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { findPlacement } from "../place.ts";
 import type { Placement } from "../request.ts";
 import type { Reservation } from "./reservations.ts";

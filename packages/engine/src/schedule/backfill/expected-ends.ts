@@ -1,6 +1,6 @@
 /** Expected ends of what runs, in order, read from the index only as far as somebody looks. */
 import type { Attempt, GangSpec } from "../../model/workload.ts";
-import type { World } from "../../state/world.ts";
+import type { World } from "../../indexes/world.ts";
 
 export interface ExpectedEnd {
   readonly attempt: Attempt;

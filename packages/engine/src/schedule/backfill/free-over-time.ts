@@ -4,11 +4,11 @@
  * at which it is too low for a request need not be looked at: a protected start is found with a look or two at the indexes.
  */
 import type { WorkerShape } from "../../model/workload.ts";
-import { partsByType } from "../../state/amounts.ts";
+import { partsByType } from "../../indexes/amounts.ts";
 import { invariant } from "../../state/invariant.ts";
-import { needsPart } from "../../state/node-slot.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { needsPart } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { acceptableTypes, wholeNeeded } from "../request.ts";
 import type { ExpectedEnds } from "./expected-ends.ts";
 import type { Reservation } from "./reservations.ts";

@@ -5,10 +5,10 @@
  */
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
-import { amountHeld } from "../../state/amounts.ts";
+import { amountHeld } from "../../indexes/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
-import { holderOf } from "../../state/holdings.ts";
-import type { World } from "../../state/world.ts";
+import { holderOf } from "../../indexes/holdings.ts";
+import type { World } from "../../indexes/world.ts";
 import type { ExpectedEnd, ExpectedEnds } from "./expected-ends.ts";
 import type { Reservation } from "./reservations.ts";
 

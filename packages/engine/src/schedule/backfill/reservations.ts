@@ -5,9 +5,9 @@
  */
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import { bookedSequenceOf } from "../../state/world.ts";
-import type { World } from "../../state/world.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import { bookedSequenceOf } from "../../indexes/world.ts";
+import type { World } from "../../indexes/world.ts";
 import { findPlacement } from "../place.ts";
 import { isHeldByLimit } from "../could-ever.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../request.ts";

@@ -1,8 +1,8 @@
 /** What the calendar keeps a request from: nodes on which it is expected to run into a window that is not for it. */
 import type { NodeId } from "../../model/ids.ts";
-import type { IndexedWindow } from "../../state/calendar-index.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import type { IndexedWindow } from "../../indexes/calendar-index.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 
 /** Windows that the request would run into if it started now. Growth is taken to last as long as a start. */
 export function windowsInTheWay(world: World, found: PlacementClass): readonly IndexedWindow[] {

@@ -10,8 +10,8 @@ import { noticedNode } from "../../state/notices.ts";
 import { entryFingerprint } from "../../state/past-entries.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { tariffsOf } from "../../off-peak/tariffs.ts";
-import type { IndexedWindow } from "../../state/calendar-index.ts";
-import { leavesAtMs } from "../../state/leaves-by.ts";
+import type { IndexedWindow } from "../../indexes/calendar-index.ts";
+import { leavesAtMs } from "../../indexes/leaves-by.ts";
 
 export function keepCalendar(batch: Batch): void {
   const { world, nowMs: atMs } = batch;

@@ -11,12 +11,12 @@ import type { AttemptId, TeamName } from "../../model/ids.ts";
 import type { TeamShape } from "../../model/team.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
-import type { TypeCapacity } from "../../state/capacity.ts";
-import { around, sizeOf } from "../../state/cell-tree.ts";
-import type { Cell, CellTree } from "../../state/cell-tree.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
+import { around, sizeOf } from "../../indexes/cell-tree.ts";
+import type { Cell, CellTree } from "../../indexes/cell-tree.ts";
 import { workloadOf } from "../../state/entities.ts";
-import { isEviction } from "../../state/holdings.ts";
-import type { World } from "../../state/world.ts";
+import { isEviction } from "../../indexes/holdings.ts";
+import type { World } from "../../indexes/world.ts";
 
 /** A worker of guaranteed work. */
 export interface GuaranteedWorker {

@@ -6,12 +6,12 @@
 import type { TeamName } from "../../model/ids.ts";
 import type { Workload, WorkerAllocation } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
-import { around, sizeOf } from "../../state/cell-tree.ts";
-import type { Cell, CellTree } from "../../state/cell-tree.ts";
-import { acceleratorSetOf } from "../../state/node-slot.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { around, sizeOf } from "../../indexes/cell-tree.ts";
+import type { Cell, CellTree } from "../../indexes/cell-tree.ts";
+import { acceleratorSetOf } from "../../indexes/node-slot.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import type { Where } from "../place-on-type.ts";
 import type { Candidate, DomainBudget } from "../place-wishes.ts";
 import { growingAttempt } from "../request.ts";

@@ -1,9 +1,9 @@
 /** What is free in the cells of one type while a request is being placed, worker by worker. */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
-import { sizeOf } from "../../state/cell-tree.ts";
-import { around } from "../../state/cell-tree.ts";
-import type { Cell, CellTree } from "../../state/cell-tree.ts";
-import type { Layer, NodeSlot } from "../../state/node-slot.ts";
+import { sizeOf } from "../../indexes/cell-tree.ts";
+import { around } from "../../indexes/cell-tree.ts";
+import type { Cell, CellTree } from "../../indexes/cell-tree.ts";
+import type { Layer, NodeSlot } from "../../indexes/node-slot.ts";
 import { partOf } from "../place-parts.ts";
 import type { PartSpot } from "../place-parts.ts";
 import type { Candidate } from "../place-wishes.ts";

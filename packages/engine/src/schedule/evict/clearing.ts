@@ -2,8 +2,8 @@
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import { acceptableTypes } from "../request.ts";
 import type { Leaver } from "./leavers.ts";
 import type { Search } from "./search.ts";

@@ -5,7 +5,7 @@
  */
 import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import { workloadOf } from "../../state/entities.ts";
 import { verifyPlan } from "../../verify/plan.ts";
 import { spentBudget } from "../../budget/gate.ts";

@@ -3,7 +3,7 @@ import { acceleratorsIn, leastParts } from "../../model/gang.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../../state/entities.ts";
-import type { World } from "../../state/world.ts";
+import type { World } from "../../indexes/world.ts";
 import { remainingMs } from "./remaining-time.ts";
 
 /** Within so long a place that comes free by itself is not worth much to take: a whole job may run in it, or wait that long. */

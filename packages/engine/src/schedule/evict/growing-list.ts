@@ -7,9 +7,9 @@
 import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
-import { milliIn } from "../../state/node-slot.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { milliIn } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { standingsOf } from "../order/standing.ts";
 import type { Standings } from "../order/standing.ts";
 import { headOrder } from "../order/head-order.ts";

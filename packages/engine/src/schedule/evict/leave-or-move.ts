@@ -5,9 +5,9 @@
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
-import { amountHeld } from "../../state/amounts.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { amountHeld } from "../../indexes/amounts.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { findPlacement } from "../place.ts";
 import { isInGroups } from "../request.ts";
 import type { Placement } from "../request.ts";

@@ -1,7 +1,7 @@
 /** A plan: who is to have which place, and who gives it up. Made by a search, checked by `verify/plan.ts`, carried out by `carry-out.ts`. */
 import type { Attempt, EvictionReason, EvictionRight, PromisedPlace } from "../../model/workload.ts";
 import type { Batch } from "../../batch.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { Placement } from "../request.ts";
 
 export interface Victim {

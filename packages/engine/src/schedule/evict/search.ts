@@ -2,8 +2,8 @@
 import type { Batch } from "../../batch.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason } from "../../model/workload.ts";
-import type { Ledger } from "../../state/ledger.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { Ledger } from "../../indexes/ledger.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { Standings } from "../order/standing.ts";
 import type { Leaver } from "./leavers.ts";
 import { isAboveClaim } from "./rights.ts";

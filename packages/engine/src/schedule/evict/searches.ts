@@ -1,6 +1,6 @@
 import type { Batch } from "../../batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { EvictionRules } from "../../policy/policy.ts";
 import { findByAdvantage, findByShare } from "./by-quota.ts";
 import { findInCells } from "./cells.ts";

@@ -1,9 +1,9 @@
 /** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
-import type { PlacementClass } from "../../state/queue.ts";
-import type { Amount, TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { Amount, TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 import { claimToKeep } from "../order/standing.ts";
-import { COMPARED, amountAt } from "../../state/team-node.ts";
+import { COMPARED, amountAt } from "../../indexes/team-node.ts";
 import type { Standing, Standings } from "../order/standing.ts";
 import type { GrowingSearch } from "./growing-list.ts";
 import type { Replaced } from "./replace.ts";

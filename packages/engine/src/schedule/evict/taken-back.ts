@@ -5,12 +5,12 @@
  */
 import type { Batch } from "../../batch.ts";
 import { spentBudget } from "../../budget/gate.ts";
-import { amountHeld } from "../../state/amounts.ts";
+import { amountHeld } from "../../indexes/amounts.ts";
 import { workloadOf } from "../../state/entities.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import { amountAt } from "../../state/team-node.ts";
-import type { TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import { amountAt } from "../../indexes/team-node.ts";
+import type { TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 import { couldEverFit } from "../could-ever.ts";
 import { claimToKeep } from "../order/standing.ts";
 import type { Standing, Standings } from "../order/standing.ts";

@@ -1,6 +1,6 @@
 /** What a search has taken so far, tentatively: workers of a gang from its last one on, or all of it. */
 import type { Attempt } from "../../model/workload.ts";
-import type { Ledger } from "../../state/ledger.ts";
+import type { Ledger } from "../../indexes/ledger.ts";
 import type { Leaver } from "./leavers.ts";
 
 export class Takings {

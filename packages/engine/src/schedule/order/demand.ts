@@ -9,11 +9,11 @@ import type { GangPart } from "../../model/gang.ts";
 import type { AttemptId, WorkloadId } from "../../model/ids.ts";
 import type { GangSpec, WorkerAllocation, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../state/entities.ts";
-import { canResize, countsForTeam } from "../../state/holdings.ts";
+import { canResize, countsForTeam } from "../../indexes/holdings.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
-import { COMPARED, amountAt } from "../../state/team-node.ts";
-import type { TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import { COMPARED, amountAt } from "../../indexes/team-node.ts";
+import type { TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 
 /** By position, of each team; and the positions of the accelerator types by which teams are compared, by name. */
 interface Demands {

@@ -1,5 +1,5 @@
 /** All that waits in one queue, whoever it belongs to. */
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 

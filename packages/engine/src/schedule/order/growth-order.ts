@@ -2,8 +2,8 @@
 import { compareSteps, throughputMilli } from "../../model/throughput.ts";
 import type { GrowthStep } from "../../model/throughput.ts";
 import { minWorkersOf } from "../../model/workload.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 

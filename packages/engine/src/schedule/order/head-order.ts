@@ -1,12 +1,12 @@
 /** The order between the heads of two classes. */
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import type { Workload } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
 import type { Rules } from "../../policy/rules.ts";
 import { compareText } from "../../state/canonical.ts";
 import { userStanding } from "./user-standing.ts";
-import type { World } from "../../state/world.ts";
+import type { World } from "../../indexes/world.ts";
 import { growingAttempt } from "../request.ts";
 
 export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;

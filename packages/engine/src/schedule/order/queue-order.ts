@@ -3,7 +3,7 @@
  * tasks of an array are that a plan would place again: so it does not matter in which order they are looked at.
  */
 import type { Rules } from "../../policy/rules.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 

@@ -1,6 +1,6 @@
 /** Who is next in a round, among the classes that are to be looked at. */
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { FlatOrder } from "./flat-order.ts";
 import { headOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";

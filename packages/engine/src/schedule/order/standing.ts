@@ -1,12 +1,12 @@
 /**
  * How every team stands in a round: what it holds, what it asks for and its fair share of each resource, by position as in
- * `state/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
+ * `indexes/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
  */
 import { divideDownTree } from "../../quota/divide.ts";
 import type { TreeClaim } from "../../quota/divide.ts";
-import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../../state/team-node.ts";
-import type { Amount, TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../../indexes/team-node.ts";
+import type { Amount, TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 import { ownDemands } from "./demand.ts";
 import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-use.ts";
 import type { WeightLeft } from "./weights-after-use.ts";

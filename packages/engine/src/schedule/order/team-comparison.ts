@@ -1,7 +1,7 @@
 /** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
 import type { TeamOrderKey } from "../../policy/policy.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../../state/team-node.ts";
-import type { Amount } from "../../state/team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../../indexes/team-node.ts";
+import type { Amount } from "../../indexes/team-node.ts";
 import { claimOf, dominantShare } from "./standing.ts";
 import type { Standing } from "./standing.ts";
 import type { WeightLeft } from "./weights-after-use.ts";

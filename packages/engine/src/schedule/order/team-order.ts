@@ -3,10 +3,10 @@
  * of everything below it. A team's own work stands beside its children as one of them.
  */
 import { amountClaimed } from "../request.ts";
-import type { PlacementClass } from "../../state/queue.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
 import type { TeamOrderKey } from "../../policy/policy.ts";
-import type { TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import type { TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 import { insertSorted } from "./queue-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import type { RoundOrder } from "./round-order.ts";

@@ -1,10 +1,10 @@
 /** How much users hold of their teams, for those who go by it: now, and lately where past use counts. */
-import type { PlacementClass } from "../../state/queue.ts";
-import { pastKey } from "../../state/past-index.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import { pastKey } from "../../indexes/past-index.ts";
 import { AVERAGE_ONE } from "../../past/past-use.ts";
-import type { World } from "../../state/world.ts";
+import type { World } from "../../indexes/world.ts";
 import { fleetTotal } from "./standing.ts";
-import { COMPARED } from "../../state/team-node.ts";
+import { COMPARED } from "../../indexes/team-node.ts";
 
 /**
  * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on

@@ -6,9 +6,9 @@
  */
 import { AVERAGE_ONE } from "../../past/past-use.ts";
 import { divideProduct } from "../../quota/exact.ts";
-import { pastKey } from "../../state/past-index.ts";
-import type { TeamNode } from "../../state/team-node.ts";
-import type { World } from "../../state/world.ts";
+import { pastKey } from "../../indexes/past-index.ts";
+import type { TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
 
 /** What is left of a weight: `part` of `whole`. */
 export interface WeightLeft {

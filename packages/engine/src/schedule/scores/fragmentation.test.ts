@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nodeId, poolName } from "../../model/ids.ts";
 import type { Node } from "../../model/fleet.ts";
-import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { acceleratorSetOf, NodeSlot } from "../../state/node-slot.ts";
+import type { WorkerAsk } from "../../indexes/demand-mix.ts";
+import { acceleratorSetOf, NodeSlot } from "../../indexes/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 

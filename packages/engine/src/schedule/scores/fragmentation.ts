@@ -4,9 +4,9 @@
  * graded 0 to 99 by how much that grows. Its authors' score is floor(100 x sigmoid(-d / 1000)) of the mean growth d in
  * thousandths of an accelerator; the grades' thresholds are tabulated here, since logarithms differ between platforms.
  */
-import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { WHOLE_MILLI } from "../../state/node-slot.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
+import type { WorkerAsk } from "../../indexes/demand-mix.ts";
+import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
 
 export interface TypicalKind extends Pick<WorkerAsk, "accelerators" | "milli" | "coresMilli"> {
   readonly count: number;

@@ -1,9 +1,9 @@
 /** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
 import type { WorkerShape } from "../../model/workload.ts";
-import type { Layer, NodeSlot } from "../../state/node-slot.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
-import { workerAsk } from "../../state/demand-mix.ts";
+import type { Layer, NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import { workerAsk } from "../../indexes/demand-mix.ts";
 import { dataPlaces } from "../data-places.ts";
 import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";

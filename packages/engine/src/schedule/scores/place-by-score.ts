@@ -4,11 +4,11 @@
  * them are ranked together.
  */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
-import { workerAsk } from "../../state/demand-mix.ts";
-import { acceleratorSetOf } from "../../state/node-slot.ts";
-import type { TypeCapacity } from "../../state/capacity.ts";
-import type { PlacementClass } from "../../state/queue.ts";
-import type { World } from "../../state/world.ts";
+import { workerAsk } from "../../indexes/demand-mix.ts";
+import { acceleratorSetOf } from "../../indexes/node-slot.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
 import { looksAround } from "../apart.ts";
 import { windowsInTheWay } from "../calendar/closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "../request.ts";

@@ -2,9 +2,9 @@
  * What a node in some state is still good for: how much of the sample of recent demand would go into it. Each queue of the
  * sample is filled into a copy of the node, in order; what does not fit is passed over. Integers only.
  */
-import { SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
-import type { DemandKind } from "../../state/demand-mix.ts";
-import { WHOLE_MILLI } from "../../state/node-slot.ts";
+import { SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../indexes/demand-mix.ts";
+import type { DemandKind } from "../../indexes/demand-mix.ts";
+import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
 import type { FreeProfile } from "./free-profile.ts";
 
 /** What the n-th worker of a queue counts, in sixteenths: sooner counts more, none less than half. */

@@ -3,11 +3,11 @@
  * when it is first asked for; whether and when it was asked for changes no answer.
  */
 import type { Rules } from "../../policy/rules.ts";
-import type { DemandMix, WorkerAsk } from "../../state/demand-mix.ts";
-import type { TypeCapacity } from "../../state/capacity.ts";
-import { WHOLE_MILLI } from "../../state/node-slot.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
-import type { World } from "../../state/world.ts";
+import type { DemandMix, WorkerAsk } from "../../indexes/demand-mix.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
+import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { World } from "../../indexes/world.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import { NO_ROOM } from "./ranking.ts";
 import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";

@@ -1,9 +1,9 @@
 /** What a policy's `placement` may score nodes by: larger is better. All are integers, so that every machine decides alike. */
-import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { askedMilli } from "../../state/demand-mix.ts";
+import type { WorkerAsk } from "../../indexes/demand-mix.ts";
+import { askedMilli } from "../../indexes/demand-mix.ts";
 import { draw } from "../../state/draw.ts";
-import { WHOLE_MILLI } from "../../state/node-slot.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
+import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";

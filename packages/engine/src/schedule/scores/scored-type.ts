@@ -2,9 +2,9 @@
  * The nodes of one accelerator type as the scores see them: what was free of each when it was last looked at, a log of those
  * that changed since, and for every kind of worker that was asked for a ranking that has seen the log up to some point.
  */
-import type { WorkerAsk } from "../../state/demand-mix.ts";
-import type { NodeSlot } from "../../state/node-slot.ts";
-import type { TypeCapacity } from "../../state/capacity.ts";
+import type { WorkerAsk } from "../../indexes/demand-mix.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import { ProfileTable } from "./free-profile.ts";
 import { NO_ROOM, Ranking } from "./ranking.ts";

@@ -1,0 +1,37 @@
+/** What is held and free, read from the indexes: for views, without visiting what they do not show. */
+import { worldOf } from "../../engine.ts";
+import type { AttemptId, NodeId, TeamName } from "../../model/ids.ts";
+import type { Engine } from "../../ready.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../indexes/team-node.ts";
+
+/** Attempts that hold something on the node, and what is left of it. */
+export function nodeUse(
+  engine: Engine,
+  id: NodeId,
+): {
+  readonly attempts: readonly AttemptId[];
+  readonly freeCount: number;
+  readonly coresFreeMilli: number;
+  readonly memoryFreeMib: number;
+} {
+  const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = worldOf(engine).capacity.slot(id);
+  return { attempts: [...attempts.keys()], freeCount, coresFreeMilli, memoryFreeMib };
+}
+
+/** Accelerators that the team and everything below it holds, by type. */
+export function teamHolds(engine: Engine, team: TeamName): ReadonlyMap<string, number> {
+  return worldOf(engine).teamUse.usedByType(team);
+}
+
+/** The same in all, with cores and memory. */
+export function teamHoldsInAll(
+  engine: Engine,
+  team: TeamName,
+): { readonly accelerators: number; readonly coresMilli: number; readonly memoryMib: number } {
+  const { used } = worldOf(engine).teamUse.node(team);
+  return {
+    accelerators: (used[ACCELERATORS_AT] ?? 0) / 1000,
+    coresMilli: used[CORES_AT] ?? 0,
+    memoryMib: used[MEMORY_AT] ?? 0,
+  };
+}

@@ -1,0 +1,111 @@
+/** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
+import { wholeParts } from "../../model/gang.ts";
+import { clockOf, worldOf } from "../../engine.ts";
+import type { WorkloadId } from "../../model/ids.ts";
+import type { Workload } from "../../model/workload.ts";
+import type { Engine } from "../../ready.ts";
+import { milliIn, WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { Queue } from "../../indexes/queue.ts";
+import { keptBackBy, waitingTaskCount } from "../../state/ready-task.ts";
+import type { KeptBackBy } from "../../state/ready-task.ts";
+import type { WorkloadEntity } from "../../indexes/world.ts";
+
+export interface QueuePage {
+  readonly workloads: readonly {
+    /** How many workloads the policy considers before it. */
+    readonly position: number;
+    readonly workload: Workload;
+  }[];
+  /** The last that was looked at where there may be more of them; `null`: there are no more. */
+  readonly nextAfter: WorkloadId | null;
+}
+
+export interface QueueQuery {
+  readonly after: WorkloadId | null;
+  readonly limit: number;
+  /** Only these; absent: all. */
+  readonly isWanted?: (workload: Workload) => boolean;
+}
+
+/** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
+const SCAN_MAX = 10_000;
+
+/**
+ * Waiting workloads with a task that may start now, in the order in which the policy considers them: those behind the
+ * place of `after`, whether that one still waits or not. Workloads in back-off are not in it. Costs what the page holds
+ * times the number of classes, wherever in the queue it begins.
+ */
+export function queuePage(engine: Engine, { after, limit, isWanted = () => true }: QueueQuery): QueuePage {
+  const { queue, state } = worldOf(engine);
+  const heads = headsBehind(queue, after === null ? undefined : state.workloads.get(after));
+  const before = heads.reduce((sum, { skipped }) => sum + skipped, 0);
+  let waiting = heads.filter(({ workload }) => workload !== undefined) as Head<Workload>[];
+  const workloads: { readonly position: number; readonly workload: Workload }[] = [];
+  let last = after;
+  for (let lookedAt = 0; waiting.length > 0; lookedAt++) {
+    if (workloads.length >= limit || lookedAt >= SCAN_MAX) return { workloads, nextAfter: last };
+    const first = waiting.reduce((best, head) => (queue.compare(head.workload, best.workload) < 0 ? head : best));
+    const { workload } = first;
+    last = workload.id;
+    if (isWanted(workload)) workloads.push({ position: before + lookedAt, workload });
+    const next = first.rest.next();
+    if (next.done === true) waiting = waiting.filter((head) => head !== first);
+    else first.workload = next.value;
+  }
+  return { workloads, nextAfter: null };
+}
+
+interface Head<Next> {
+  /** Entries of the class that come before the page. */
+  readonly skipped: number;
+  /** The class's next entry, and those after it. */
+  workload: Next;
+  readonly rest: Iterator<WorkloadEntity, void>;
+}
+
+function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
+  return queue.waitingClasses().map((found) => {
+    const { waiting } = found;
+    const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === found ? 1 : 0);
+    const rest = waiting.from(skipped);
+    const first = rest.next();
+    return { skipped, rest, workload: first.done === true ? undefined : first.value };
+  });
+}
+
+/** How many workloads wait and are not in the queue, by what keeps them from it; `promised`: their places are kept for them. */
+export type KeptBack = Readonly<Record<KeptBackBy | "backoff" | "promised", number>>;
+
+/** Looks at every workload there is: asked once for a listing, not for each of its pages. */
+export function keptBack(engine: Engine, isWanted: (workload: Workload) => boolean): KeptBack {
+  const { queue, state } = worldOf(engine);
+  const nowMs = clockOf(engine);
+  const counts = { held: 0, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 };
+  const promised = new Set<WorkloadId>();
+  for (const { workloadId, growth } of state.promises.values()) if (!growth) promised.add(workloadId);
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null || queue.has(workload) || !isWanted(workload)) continue;
+    if (promised.has(workload.id)) counts.promised++;
+    else if (waitingTaskCount(workload) > 0) counts[keptBackBy(workload, nowMs) ?? "backoff"]++;
+  }
+  return counts;
+}
+
+/** Totals over everything that may start now, a part of an accelerator counting as its part; costs one step for each class and each array that waits. */
+export function waitingSummary(engine: Engine): {
+  readonly workloads: number;
+  readonly tasks: number;
+  readonly accelerators: number;
+} {
+  let workloads = 0;
+  let tasks = 0;
+  let milli = 0;
+  for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.waitingClasses()) {
+    let classTasks = waiting.length - waitingArrays.size;
+    for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
+    workloads += waiting.length;
+    tasks += classTasks;
+    milli += classTasks * milliIn(wholeParts(gang));
+  }
+  return { workloads, tasks, accelerators: milli / WHOLE_MILLI };
+}

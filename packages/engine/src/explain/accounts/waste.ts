@@ -1,0 +1,163 @@
+/**
+ * What is held or asked for and not used, as far as work itself or its executor has told: accelerators that were never busy, or
+ * have not been for long, memory that is far too large, progress that stopped, walltimes that such work never needs. What nobody
+ * told is not guessed.
+ */
+import { worldOf } from "../../engine.ts";
+import type { AttemptId, WorkloadId } from "../../model/ids.ts";
+import { acceleratorsIn, partsOf } from "../../model/gang.ts";
+import type { Attempt, EndedAttempt, Workload } from "../../model/workload.ts";
+import type { Engine } from "../../ready.ts";
+import { clockOf } from "../../engine.ts";
+
+interface Found {
+  readonly workloadId: WorkloadId;
+  /** Accelerators times ms that stood idle as far as was told; `null`: not to be told in accelerators. */
+  readonly wastedAcceleratorMs: number | null;
+}
+
+export type Waste =
+  /** Of what it holds and reports on, never more than `mostBusy` was busy at once. */
+  | (Found & {
+      readonly kind: "unusedAccelerators";
+      readonly attemptId: AttemptId;
+      readonly heldCount: number;
+      readonly mostBusyCount: number;
+      readonly forMs: number;
+    })
+  | (Found & {
+      readonly kind: "idle";
+      readonly attemptId: AttemptId;
+      readonly heldCount: number;
+      readonly forMs: number;
+    })
+  | (Found & {
+      readonly kind: "memoryTooLarge";
+      readonly attemptId: AttemptId;
+      readonly peakMib: number;
+      readonly capacityMib: number;
+    })
+  /** It reported progress once. */
+  | (Found & {
+      readonly kind: "noProgress";
+      readonly attemptId: AttemptId;
+      readonly heldCount: number;
+      readonly forMs: number;
+    })
+  | (Found & {
+      readonly kind: "walltimeTooLong";
+      readonly walltimeMs: number;
+      readonly longestMs: number;
+      readonly runCount: number;
+    });
+
+const MINUTE_MS = 60_000;
+/** Work loads its data and compiles before it computes. */
+const WARM_UP_MS = 10 * MINUTE_MS;
+const IDLE_MIN_MS = 30 * MINUTE_MS;
+/** Evaluations and checkpoints between two reports take this long at times. */
+const SILENT_MIN_MS = 60 * MINUTE_MS;
+/** A card of half the size would do, and one of a quarter more. */
+const MEMORY_FACTOR = 4;
+const WALLTIME_FACTOR = 4;
+const RUNS_MIN = 5;
+
+/** Everything that is found, most accelerator time first; of one workload where it is given. */
+export function findWaste(engine: Engine, only: WorkloadId | null = null): readonly Waste[] {
+  const { state } = worldOf(engine);
+  const nowMs = clockOf(engine);
+  const found: Waste[] = [];
+  for (const attempt of state.attempts.values()) {
+    const workload = state.workloads.get(attempt.workloadId);
+    if (workload === undefined || (only !== null && workload.id !== only)) continue;
+    found.push(...wasteOf(attempt, workload, nowMs));
+  }
+  const asking = [...state.workloads.values()].filter(
+    ({ id, endedAtMs, spec }) => endedAtMs === null && spec.walltimeMs !== null && (only === null || id === only),
+  );
+  if (asking.length > 0) found.push(...tooLongWalltimes(asking, [...state.workloads.values()]));
+  return found.toSorted(
+    (left, right) =>
+      (right.wastedAcceleratorMs ?? -1) - (left.wastedAcceleratorMs ?? -1) ||
+      ordinalOf(state.workloads, left) - ordinalOf(state.workloads, right),
+  );
+}
+
+const ordinalOf = (workloads: ReadonlyMap<WorkloadId, Workload>, { workloadId }: Waste): number =>
+  workloads.get(workloadId)?.ordinal ?? 0;
+
+function wasteOf(attempt: Attempt, workload: Workload, nowMs: number): readonly Waste[] {
+  const { id: attemptId, startedAtMs, stop, utilization, workers } = attempt;
+  if (startedAtMs === null || stop !== null) return [];
+  const heldCount = acceleratorsIn(partsOf(workload.spec.gang, workers));
+  const common = { workloadId: workload.id, attemptId };
+  const found: Waste[] = [];
+  if (utilization !== undefined) {
+    const { atMs, busyAtMs, accelerators, mostBusyAccelerators, peakMemoryMib, capacityMib } = utilization;
+    const toldMs = atMs - startedAtMs;
+    const idleMs = atMs - busyAtMs;
+    const unused = accelerators - mostBusyAccelerators;
+    if (idleMs >= IDLE_MIN_MS)
+      found.push({ kind: "idle", ...common, heldCount, forMs: idleMs, wastedAcceleratorMs: heldCount * idleMs });
+    else if (toldMs >= WARM_UP_MS && unused > 0 && mostBusyAccelerators > 0)
+      found.push({
+        kind: "unusedAccelerators",
+        ...common,
+        heldCount,
+        mostBusyCount: mostBusyAccelerators,
+        forMs: toldMs,
+        wastedAcceleratorMs: unused * toldMs,
+      });
+    const isLarge = peakMemoryMib !== null && capacityMib !== null && peakMemoryMib * MEMORY_FACTOR <= capacityMib;
+    if (isLarge && toldMs >= IDLE_MIN_MS)
+      found.push({ kind: "memoryTooLarge", ...common, peakMib: peakMemoryMib, capacityMib, wastedAcceleratorMs: null });
+  }
+  const silentMs = silentFor(attempt, workload, nowMs);
+  if (silentMs >= SILENT_MIN_MS && found.length === 0)
+    found.push({
+      kind: "noProgress",
+      ...common,
+      heldCount,
+      forMs: silentMs,
+      wastedAcceleratorMs: heldCount * silentMs,
+    });
+  return found;
+}
+
+/** Since it last told anything of its work; 0 where it never did. */
+function silentFor({ id, progress, utilization }: Attempt, { checkpoint }: Workload, nowMs: number): number {
+  if (progress === null) return 0;
+  const saidAtMs = Math.max(progress.atMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
+  return nowMs - Math.max(saidAtMs, utilization === undefined ? 0 : utilization.busyAtMs);
+}
+
+/** `sweep-17` and `sweep-18` are such work: of one team and kind, and of one name but for its numbers. */
+const familyOf = ({ spec: { team, kind, name } }: Workload): string =>
+  `${team} ${kind} ${name.replace(/[0-9]+/g, "#")}`;
+
+function tooLongWalltimes(asking: readonly Workload[], all: readonly Workload[]): readonly Waste[] {
+  const wanted = new Set(asking.map(familyOf));
+  const runs = new Map<string, { count: number; longestMs: number }>();
+  for (const workload of all) {
+    const family = familyOf(workload);
+    if (!wanted.has(family)) continue;
+    for (const ended of workload.endedAttempts) {
+      const ranMs = runOf(ended);
+      if (ranMs === null) continue;
+      const known = runs.get(family) ?? { count: 0, longestMs: 0 };
+      runs.set(family, { count: known.count + 1, longestMs: Math.max(known.longestMs, ranMs) });
+    }
+  }
+  return asking.flatMap((workload): Waste[] => {
+    const { count, longestMs } = runs.get(familyOf(workload)) ?? { count: 0, longestMs: 0 };
+    const { walltimeMs } = workload.spec;
+    if (walltimeMs === null || count < RUNS_MIN || longestMs * WALLTIME_FACTOR > walltimeMs) return [];
+    const facts = { walltimeMs, longestMs, runCount: count, wastedAcceleratorMs: null };
+    return [{ kind: "walltimeTooLong", workloadId: workload.id, ...facts }];
+  });
+}
+
+/** Of a run that ended by itself, well. */
+function runOf({ outcome, startedAtMs, endedAtMs }: EndedAttempt): number | null {
+  return outcome === "succeeded" && startedAtMs !== null ? endedAtMs - startedAtMs : null;
+}

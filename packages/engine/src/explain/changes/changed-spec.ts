@@ -1,0 +1,153 @@
+/** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
+import type { ApartSpec } from "../../model/apart.ts";
+import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
+import type { FabricSpec, GangGroup, GangSpec, OffPeakCondition, WorkloadSpec } from "../../model/workload.ts";
+import { canonicalJson } from "../../state/canonical.ts";
+import { unreachable } from "../../state/unreachable.ts";
+import type { ApartTerm, Change } from "./change.ts";
+
+export type OwnChange = Extract<
+  Change,
+  {
+    readonly kind:
+      | "release"
+      | "dropNotBefore"
+      | "dropOffPeak"
+      | "otherType"
+      | "dropSelector"
+      | "widerFabric"
+      | "widerSpread"
+      | "preemptible"
+      | "dropApart"
+      | "shorterWalltime"
+      | "fewerWorkers"
+      | "fewerAccelerators"
+      | "fewerCores"
+      | "lessMemory"
+      | "higherPriority";
+  }
+>;
+
+export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
+  if (!("group" in change) || change.group === undefined) return changedAlone(spec, change);
+  const index = spec.gang.groups?.findIndex(({ name }) => name === change.group) ?? -1;
+  const { group: _group, ...same } = change;
+  return withGroup(spec, index, changedAlone(specOfGroup(spec, index), same));
+}
+
+/** The work with what has become of one of its groups. */
+function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
+  const { groups = [] } = spec.gang;
+  const { apart, ...own } = gang;
+  const group: GangGroup = {
+    name: groupAt(spec.gang, index).name,
+    ...own,
+    ...(acceleratorTypes === spec.acceleratorTypes ? {} : { acceleratorTypes }),
+    ...(fabric === undefined ? {} : { fabric }),
+  };
+  return { ...spec, gang: { ...gangOfGroups(groups.with(index, group)), ...(apart === undefined ? {} : { apart }) } };
+}
+
+function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
+  switch (change.kind) {
+    case "release": {
+      const { hold: _hold, ...rest } = spec;
+      return rest;
+    }
+    case "dropNotBefore": {
+      const { notBeforeMs: _notBefore, ...rest } = spec;
+      return rest;
+    }
+    case "dropOffPeak":
+      return withoutConditions(spec, change.conditions);
+    case "otherType":
+      return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
+    case "dropSelector":
+      return withoutLabels(spec, change.labels);
+    case "widerFabric":
+      return widened(spec, change);
+    case "widerSpread":
+      return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
+    case "preemptible":
+      return { ...spec, preemptible: true };
+    case "dropApart":
+      return lessApart(spec, change.terms);
+    case "shorterWalltime":
+      return { ...spec, walltimeMs: change.toMs };
+    case "fewerWorkers": {
+      const { minWorkers } = spec.gang;
+      return withGang(spec, minWorkers === undefined ? { workers: change.to } : { minWorkers: change.to });
+    }
+    case "fewerAccelerators":
+      return withGang(spec, { accelerators: change.to });
+    case "fewerCores":
+      return withGang(spec, { coresMilli: change.toMilli });
+    case "lessMemory":
+      return withGang(spec, { memoryMib: change.toMib });
+    case "higherPriority":
+      return { ...spec, priority: change.to };
+    default:
+      return unreachable(change);
+  }
+}
+
+const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec => ({
+  ...spec,
+  gang: { ...spec.gang, ...changes },
+});
+
+/** The terms of work that keeps apart, or from which others do. */
+export const apartTerms = ({ sets = [], from = [], alone }: ApartSpec): readonly ApartTerm[] => [
+  ...(alone === undefined ? [] : [{ alone }]),
+  ...from,
+  ...sets.map((of) => ({ of })),
+];
+
+function lessApart(spec: WorkloadSpec, dropped: readonly ApartTerm[]): WorkloadSpec {
+  const { apart = {}, ...gang } = spec.gang;
+  const gone = new Set(dropped.map((term) => canonicalJson(term)));
+  const kept = apartTerms(apart).filter((term) => !gone.has(canonicalJson(term)));
+  const sets = kept.flatMap((term) => ("of" in term ? [term.of] : []));
+  const from = kept.flatMap((term) => ("set" in term ? [term] : []));
+  const left: ApartSpec = {
+    ...(sets.length === 0 ? {} : { sets }),
+    ...(from.length === 0 ? {} : { from }),
+    ...(kept.some((term) => "alone" in term) ? { alone: true } : {}),
+  };
+  return { ...spec, gang: kept.length === 0 ? gang : { ...gang, apart: left } };
+}
+
+/** Where no condition is left it does not wait for power at all. */
+function withoutConditions(spec: WorkloadSpec, conditions: readonly OffPeakCondition[]): WorkloadSpec {
+  const { offPeak = {}, ...rest } = spec;
+  const kept = Object.entries(offPeak).filter(([field]) => !conditions.some((each) => each === field));
+  const isLeft = kept.some(([field]) => field !== "latestStartMs");
+  return isLeft ? { ...rest, offPeak: Object.fromEntries(kept) } : rest;
+}
+
+function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadSpec {
+  const { nodeSelector, ...rest } = spec;
+  const kept = Object.entries(nodeSelector ?? {}).filter(([label]) => !labels.includes(label));
+  return kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
+}
+
+/** Polite wishes stay as they are. */
+function widened(
+  spec: WorkloadSpec,
+  { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },
+): WorkloadSpec {
+  const { fabric = {}, ...rest } = spec;
+  const { within, slices, ...wishes } = fabric;
+  const required = isSlices ? (within ?? null) : to;
+  const apart = isSlices ? slicesWithin(slices, to) : slices;
+  const wider: FabricSpec = {
+    ...wishes,
+    ...(required === null ? {} : { within: required }),
+    ...(apart === undefined ? {} : { slices: apart }),
+  };
+  return Object.keys(wider).length === 0 ? rest : { ...rest, fabric: wider };
+}
+
+function slicesWithin(slices: FabricSpec["slices"], to: string | null): FabricSpec["slices"] {
+  return to === null ? undefined : slices?.map((slice) => ({ ...slice, within: to }));
+}

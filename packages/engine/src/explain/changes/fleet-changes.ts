@@ -1,0 +1,190 @@
+/** What whoever keeps the fleet could do for work: nodes that take work again, windows, spares and rules on data that make room. */
+import type { Input } from "../../inputs.ts";
+import type { TimeWindow } from "../../model/calendar.ts";
+import { admitsRule } from "../../model/data.ts";
+import type { Pool } from "../../model/fleet.ts";
+import { specOfGroup } from "../../model/gang.ts";
+import type { NodeId, PoolName } from "../../model/ids.ts";
+import { calendarEndMs, windowsInTheWay } from "../../schedule/calendar/closed-nodes.ts";
+import { dataPlaces } from "../../schedule/data-places.ts";
+import { emptyNodeWorkers } from "../../schedule/place-on-type.ts";
+import { matches } from "../../schedule/place-wishes.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { OtherChange, OtherLine } from "./other-changes.ts";
+import type { OtherHope } from "./other-hope.ts";
+import { trialCommand } from "./trials.ts";
+import { everySet, growing, listed } from "./values.ts";
+import type { Values } from "./values.ts";
+
+/** Of so few every set is tried, those of fewer first; of more the first ones, one after the other. */
+const TAKEN_APART_MAX = 4;
+
+const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
+  all.length > TAKEN_APART_MAX
+    ? growing(all.length, (index) => changeOf(all.slice(0, index + 1)))
+    : listed(everySet(all).map(changeOf));
+
+const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?: readonly TimeWindow[] }): Input =>
+  trialCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
+
+interface SetLine {
+  readonly values: Values<OtherChange>;
+  /** What makes things as the change says, whatever was tried before; `null`: as they are. */
+  inputs(change: OtherChange | null): readonly Input[];
+}
+
+/** Where all of it together brings no hope, no part of it does. */
+function setLine({ values, inputs }: SetLine): OtherLine {
+  const firstHope = (hope: OtherHope): number => {
+    const { count } = values;
+    if (count === 0) return 0;
+    hope.takeIn(inputs(values.at(count - 1)));
+    const isThere = hope.isThere();
+    hope.takeIn(inputs(null));
+    return isThere ? 0 : count;
+  };
+  return { values, inputs: (change) => inputs(change), before: null, firstHope };
+}
+
+/** A node on which a worker of it could lie if nothing ran there and it took work. */
+function couldLie(world: World, { gang, spec }: Pick<PlacementClass, "gang" | "spec">): (slot: NodeSlot) => boolean {
+  const data = dataPlaces(world, spec);
+  const gangs = gang.groups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
+  return (slot) =>
+    gangs.some((each) => emptyNodeWorkers(slot, each) > 0) &&
+    (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)) &&
+    data.admits(slot);
+}
+
+/**
+ * Drained nodes that take work again; those beside each other with most free first. Where there are few, also those on which it
+ * could not lie itself: somebody ahead of it may.
+ */
+export function resumedNodes(world: World, found: PlacementClass): readonly OtherLine[] {
+  const types = new Set(world.capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
+  const isUseful = couldLie(world, found);
+  const drained = [...world.state.nodes.values()]
+    .filter(({ draining, health }) => draining && health === "up")
+    .map(({ id }) => world.capacity.slot(id));
+  const useful = drained.filter((slot) => types.has(slot.node.acceleratorType) && isUseful(slot));
+  if (drained.length === 0) return [];
+  const all = inOrder(drained.length > TAKEN_APART_MAX ? useful : drained).map(({ node }) => node.id);
+  const inputs = (change: OtherChange | null): readonly Input[] => {
+    const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
+    return all.map((nodeId) =>
+      resumed.has(nodeId)
+        ? trialCommand({ kind: "resumeNode", nodeId })
+        : trialCommand({ kind: "drainNode", nodeId, running: "wait" }),
+    );
+  };
+  return [setLine({ values: setsOf(all, (nodes) => ({ kind: "resumeNodes", nodes })), inputs })];
+}
+
+function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
+  const sum = (slots: readonly NodeSlot[]): number => slots.reduce((count, { freeCount }) => count + freeCount, 0);
+  const domains = Map.groupBy(drained, ({ node }) => [node.pool, ...node.fabric].join("\u0000"));
+  return [...domains.values()]
+    .toSorted((left, right) => sum(right) - sum(left))
+    .flatMap((domain) => domain.toSorted((left, right) => right.freeCount - left.freeCount));
+}
+
+const MINUTE_MS = 60_000;
+
+/** Each window to come that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
+export function laterWindows(world: World, found: PlacementClass): readonly OtherLine[] {
+  if (!world.calendar.hasWindows) return [];
+  const own = runsInto(world, found);
+  const others = world.queue.waitingClasses().map((other) => runsInto(world, other));
+  return world.calendar.windows.flatMap(({ window }): readonly OtherLine[] => {
+    const { name, kind, startMs: fromMs } = window;
+    if (fromMs <= world.calendar.nowMs) return [];
+    const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
+    // Whoever waits for it may be somebody else after every such step, so that each end of those who wait may be the one.
+    const later = [...ends]
+      .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
+      .toSorted((left, right) => left - right);
+    const at = (index: number): OtherChange => ({
+      kind: "laterWindow",
+      name,
+      window: kind,
+      fromMs,
+      toMs: later[index] as number,
+    });
+    const inputs = (change: OtherChange): readonly Input[] =>
+      change.kind === "laterWindow" ? [apply({ calendar: [delayed(window, change.toMs)] })] : [];
+    return later.length === 0 ? [] : [{ values: growing(later.length, at), inputs, before: null, firstHope: () => 0 }];
+  });
+}
+
+const delayed = (window: TimeWindow, startMs: number): TimeWindow => ({
+  ...window,
+  startMs,
+  endMs: window.endMs + startMs - window.startMs,
+});
+
+const wholeMinutes = (instantMs: number): number => Math.ceil(instantMs / MINUTE_MS) * MINUTE_MS;
+
+interface Run {
+  /** When it would end if it started now. */
+  readonly endMs: number;
+  /** Those that begin before. */
+  readonly windows: ReadonlySet<string>;
+}
+
+const runsInto = (world: World, found: PlacementClass): Run => ({
+  endMs: wholeMinutes(calendarEndMs(world, found)),
+  windows: new Set(windowsInTheWay(world, found).map(({ window }) => window.name)),
+});
+
+/** Of each pool that keeps some, fewer and fewer. */
+export function fewerSpares(world: World, found: PlacementClass): readonly OtherLine[] {
+  const { state, capacity } = world;
+  if (capacity.spares.size === 0) return [];
+  const types = new Set(capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
+  const isUseful = couldLie(world, found);
+  const kept = new Set([...capacity.spares].filter(isUseful).map(({ node }) => node.pool));
+  return [...state.pools.values()].flatMap((pool): readonly OtherLine[] => {
+    const { name, spares: from = 0, acceleratorType } = pool;
+    if (from === 0 || !kept.has(name) || !types.has(acceleratorType)) return [];
+    const values = growing(from, (index): OtherChange => ({
+      kind: "fewerSpares",
+      pool: name,
+      from,
+      to: from - 1 - index,
+    }));
+    const inputs = (change: OtherChange): readonly Input[] =>
+      change.kind === "fewerSpares" ? [apply({ pools: [{ ...pool, spares: change.to }] })] : [];
+    return [{ values, inputs, before: null, firstHope: () => 0 }];
+  });
+}
+
+/** Pools that could hold some of it and do not admit the rule that its data are under. */
+export function admittedData(world: World, found: PlacementClass): readonly OtherLine[] {
+  const { data, ...spec } = found.spec;
+  const { rule } = data ?? {};
+  if (rule === undefined) return [];
+  const { state } = world;
+  const isUseful = couldLie(world, { gang: found.gang, spec });
+  const useful = new Set(
+    world.capacity
+      .acceptable(found.acceleratorTypes)
+      .flatMap(({ slots }) => slots.filter((slot) => slot.usable && isUseful(slot)).map(({ node }) => node.pool)),
+  );
+  const closed = [...state.pools.values()].filter(
+    (pool) => useful.has(pool.name) && !admitsRule(rule, state.sites.get(pool.site), pool),
+  );
+  const inputs = (change: OtherChange | null): readonly Input[] => {
+    const open = new Set<PoolName>(change?.kind === "admitData" ? change.pools : []);
+    return [apply({ pools: closed.map((pool) => (open.has(pool.name) ? admitting(state, pool, rule) : pool)) })];
+  };
+  const values = setsOf(closed, (pools) => ({ kind: "admitData", rule, pools: pools.map(({ name }) => name) }));
+  return [setLine({ values, inputs })];
+}
+
+/** Its own list stands in place of its site's. */
+function admitting({ sites }: World["state"], pool: Pool, rule: string): Pool {
+  const rules = pool.data?.rules ?? sites.get(pool.site)?.data?.rules ?? [];
+  return { ...pool, data: { ...pool.data, rules: [...rules, rule] } };
+}

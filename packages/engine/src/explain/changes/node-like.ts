@@ -1,0 +1,37 @@
+/** Nodes that are not there yet, in every way like one that is. */
+import type { NodeSpec } from "../../model/fleet.ts";
+import { nodeId } from "../../model/ids.ts";
+import { isSameList } from "../../collections/same-list.ts";
+
+/** The `index`-th of its like, from 0 on. */
+export function nodeLike(known: NodeSpec, index: number): NodeSpec {
+  const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = known;
+  return {
+    id: nodeId(`${known.id}+${index + 1}`),
+    pool,
+    fabric,
+    acceleratorCount,
+    coresMilli,
+    memoryMib,
+    ...(labels === undefined ? {} : { labels }),
+    ...(workersMax === undefined ? {} : { workersMax }),
+    ...(acceleratorGroups === undefined ? {} : { acceleratorGroups }),
+  };
+}
+
+/** Whether others like the one are also like the other. */
+export const isAlike = (left: NodeSpec, right: NodeSpec): boolean =>
+  left.pool === right.pool &&
+  left.acceleratorCount === right.acceleratorCount &&
+  left.coresMilli === right.coresMilli &&
+  left.memoryMib === right.memoryMib &&
+  left.workersMax === right.workersMax &&
+  isSameList(left.fabric, right.fabric) &&
+  isSameList(left.acceleratorGroups ?? [], right.acceleratorGroups ?? []) &&
+  hasLabelsOf(left.labels ?? {}, right.labels ?? {}) &&
+  hasLabelsOf(right.labels ?? {}, left.labels ?? {});
+
+function hasLabelsOf(labels: NonNullable<NodeSpec["labels"]>, others: NonNullable<NodeSpec["labels"]>): boolean {
+  for (const name in others) if (labels[name] !== others[name]) return false;
+  return true;
+}

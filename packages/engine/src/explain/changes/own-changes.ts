@@ -1,0 +1,174 @@
+/** Changes that whoever submitted the work can make alone: for each kind the values to try, the smallest change first. */
+import { specOfGroup } from "../../model/gang.ts";
+import type { WorkloadSpec } from "../../model/workload.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import { isPreemptible } from "../../policy/preemptible.ts";
+import { longestDurationMs, roundedDownMs } from "../../schedule/backfill/planned-duration.ts";
+import { NODE_LEVEL } from "../../indexes/fabric-index.ts";
+import { compareText } from "../../state/canonical.ts";
+import type { World } from "../../indexes/world.ts";
+import { apartTerms } from "./changed-spec.ts";
+import type { OwnChange } from "./changed-spec.ts";
+import { everySet, growing, listed } from "./values.ts";
+import type { Values } from "./values.ts";
+
+/** What waits to start; `runs`: of an array, while other tasks of it run. */
+interface Asking {
+  readonly spec: WorkloadSpec;
+  readonly runs: boolean;
+}
+
+/** Of work on this world; kinds that do not apply to it have no values. */
+export function ownChanges(world: World, { spec, runs }: Asking, nowMs: number): readonly Values<OwnChange>[] {
+  const { groups } = spec.gang;
+  return [
+    fewerLabels(spec),
+    widerSpread(spec),
+    preemptible(world, spec),
+    lessApart(spec),
+    shorterWalltime(world, spec, nowMs),
+    // A priority is that of the whole workload: what waits of an array does not pass what runs of it.
+    ...(runs ? [] : [higherPriority(world, spec)]),
+    ...(groups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
+    ...(groups ?? []).flatMap(({ name }, index) =>
+      changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(values, name)),
+    ),
+  ];
+}
+
+const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnChange>[] => [
+  otherTypes(world, spec),
+  widerFabric(world, spec),
+  fewerWorkers(spec),
+  fewerAccelerators(spec),
+  fewerCores(spec),
+  lessMemory(spec),
+];
+
+const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<OwnChange> => ({
+  ...values,
+  at: (index) => ({ ...at(index), group }) as OwnChange,
+});
+
+function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Values<OwnChange> {
+  if (acceleratorTypes.length === 0) return listed([]);
+  const others = capacity.allTypes
+    .map(({ type }) => type)
+    .filter((type) => type !== "" && !acceleratorTypes.includes(type));
+  return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
+}
+
+/** More labels, or ways of keeping apart, than this are not taken apart in every way. */
+const TAKEN_APART_MAX = 6;
+
+/** Every set of labels, those of fewer labels first. */
+function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
+  const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
+  if (labels.length > TAKEN_APART_MAX) return listed([{ kind: "dropSelector", labels }]);
+  return listed(everySet(labels).map((set) => ({ kind: "dropSelector", labels: set })));
+}
+
+function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> {
+  const within =
+    fabric?.within === undefined
+      ? []
+      : widerLevels(world, fabric.within).map((to) => ({ from: fabric.within as string, to, slices: false }));
+  const [slice] = fabric?.slices ?? [];
+  const apart =
+    slice === undefined ? [] : widerLevels(world, slice.within).map((to) => ({ from: slice.within, to, slices: true }));
+  return listed([...apart, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
+}
+
+/** Levels above one, the next first; in the end anywhere. */
+function widerLevels({ state }: World, level: string): readonly (string | null)[] {
+  for (const { fabricLevels } of state.sites.values()) {
+    const levels = [...fabricLevels, NODE_LEVEL];
+    const depth = levels.indexOf(level);
+    if (depth >= 0) return [...levels.slice(0, depth).toReversed(), null];
+  }
+  return [null];
+}
+
+function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
+  if (spread === undefined) return listed([]);
+  const { over, maxPerDomain: from } = spread;
+  return growing(gang.workers - from, (index) => ({ kind: "widerSpread", over, from, to: from + index + 1 }));
+}
+
+const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
+  listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
+
+/** Every set of the ways in which it keeps apart, those of fewer first. */
+function lessApart({ gang: { apart = {} } }: WorkloadSpec): Values<OwnChange> {
+  const terms = apartTerms(apart);
+  const sets = terms.length > TAKEN_APART_MAX ? [terms] : everySet(terms);
+  return listed(sets.map((set) => ({ kind: "dropApart", terms: set })));
+}
+
+/**
+ * What a shorter walltime brings: it ends before a protected start or before a window of the calendar, or, where the shortest goes first, it goes before others.
+ * In each case the longest that does is the one to try.
+ */
+function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
+  const fromMs = spec.walltimeMs;
+  const durationMs = longestDurationMs(world.rules, spec);
+  const thresholds = new Set(world.reservations.map(({ startMs }) => roundedDownMs(startMs - nowMs)));
+  for (const { window } of world.calendar.windows)
+    thresholds.add(roundedDownMs(window.startMs - nowMs - spec.graceTimeoutMs));
+  if (world.rules.order.includes("walltime"))
+    for (const { walltimeMs } of waitingSpecs(world)) {
+      // Whoever states one goes before all who state none.
+      if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
+      else if (fromMs === null) thresholds.add(durationMs - 1);
+    }
+  const shorter = [...thresholds]
+    .filter((toMs) => toMs > 0 && toMs < durationMs)
+    .toSorted((left, right) => right - left);
+  return listed(shorter.map((toMs) => ({ kind: "shorterWalltime", fromMs, toMs })));
+}
+
+function* waitingSpecs({ queue }: World): Generator<WorkloadSpec> {
+  for (const { waiting } of queue.waitingClasses()) for (const { spec } of waiting.from(0)) yield spec;
+}
+
+function fewerWorkers({ gang }: WorkloadSpec): Values<OwnChange> {
+  const from = minWorkersOf(gang);
+  return growing(from - 1, (index) => ({ kind: "fewerWorkers", from, to: from - 1 - index }));
+}
+
+function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
+  const from = gang.accelerators;
+  return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
+}
+
+/** Cores are given up whole, memory by the GiB, and small amounts by the tenth of a core and by 64 MiB. */
+const CORE_MILLI = 1000;
+const SMALL_CORE_MILLI = 100;
+const GIB_MIB = 1024;
+const SMALL_MIB = 64;
+
+function fewerCores({ gang: { coresMilli: fromMilli } }: WorkloadSpec): Values<OwnChange> {
+  const unit = fromMilli > CORE_MILLI ? CORE_MILLI : SMALL_CORE_MILLI;
+  const most = Math.ceil(fromMilli / unit) - 1;
+  return growing(most, (index) => ({ kind: "fewerCores", fromMilli, toMilli: (most - index) * unit }));
+}
+
+function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnChange> {
+  const unit = fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB;
+  const most = Math.ceil(fromMib / unit) - 1;
+  return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
+}
+
+/** What a higher priority passes is work of another priority, or a bound that the policy draws. */
+function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
+  const above = new Set<number>();
+  for (const { spec, endedAtMs } of state.workloads.values())
+    if (endedAtMs === null && spec.priority >= from) above.add(spec.priority + 1);
+  const bound = rules.eviction.preemptibleBelowPriority;
+  if (bound !== null && bound > from) above.add(bound);
+  const higher = [...above].filter((to) => to <= PRIORITY_TRIED_MAX).toSorted((left, right) => left - right);
+  return listed(higher.map((to) => ({ kind: "higherPriority", from, to })));
+}
+
+/** The highest that a submission may state (`PRIORITY_MAX` of the protocol). */
+const PRIORITY_TRIED_MAX = 1_000_000;

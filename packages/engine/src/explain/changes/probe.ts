@@ -1,0 +1,60 @@
+/**
+ * Whether something could start at all, asked of the placing code and of the searches for plans without a round: everybody
+ * else who waits stands still, and rights of order are not looked at. What could not start here does not start in a round
+ * either, so that rounds are tried only where there is hope.
+ */
+import type { Batch } from "../../batch.ts";
+import type { EvictionReason } from "../../model/workload.ts";
+import type { Reservation } from "../../schedule/backfill/reservations.ts";
+import { couldEverFit } from "../../schedule/could-ever.ts";
+import { mayFind, searches } from "../../schedule/evict/searches.ts";
+import { findPlacement } from "../../schedule/place.ts";
+import { isInGroups } from "../../schedule/request.ts";
+import { Ledger } from "../../indexes/ledger.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { WorkloadEntity } from "../../indexes/world.ts";
+
+const reasons: Readonly<Record<string, EvictionReason>> = {
+  consolidate: "moved",
+  reclaim: "reclaimed",
+  preempt: "preempted",
+};
+
+export function couldStart(batch: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
+  const { world } = batch;
+  if (!couldEverFit(world, found)) return false;
+  const { phases, eviction } = world.rules;
+  if (fitsBeside(batch, found, reservations)) return true;
+  return phases.some((phase) => {
+    const reason = reasons[phase];
+    if (phase === "refill" || reason === undefined) return phase === "refill";
+    return mayFind(batch, found, reason) && searches[eviction.search](batch, found, reason) !== null;
+  });
+}
+
+/** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
+function fitsBeside({ world, nowMs }: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
+  // What finds no room finds none beside protected starts either.
+  if (!isInGroups(found) && findPlacement(world, found) === null) return false;
+  const endMs = nowMs + found.durationMs;
+  const self = found.waiting.first();
+  const ledger = new Ledger(world);
+  try {
+    for (const reserved of reservations)
+      if (reserved.startMs < endMs && isAhead(world, reserved, self)) ledger.occupy(reserved.found, reserved.placement);
+    return findPlacement(world, found) !== null;
+  } finally {
+    ledger.rollback();
+  }
+}
+
+function isAhead(
+  { rules, queue, state }: Batch["world"],
+  { workloadId }: Reservation,
+  self: WorkloadEntity | undefined,
+): boolean {
+  const other = state.workloads.get(workloadId);
+  if (other === undefined || self === undefined || other === self || other.stopRequested || other.held === true)
+    return false;
+  return rules.teams.order.length === 0 && queue.compare(other, self) < 0;
+}

@@ -1,0 +1,111 @@
+/**
+ * The smallest change of each kind that would start something that waits, each of them tried: a round of the engine on a fork
+ * of the live state starts it. `smallest-of.ts` finds the smallest of one kind.
+ */
+import { clockOf, worldOf } from "../../engine.ts";
+import type { WorkloadId } from "../../model/ids.ts";
+import type { Workload, WorkloadSpec } from "../../model/workload.ts";
+import type { Engine } from "../../ready.ts";
+import type { Reservation } from "../../schedule/backfill/reservations.ts";
+import { isWaitingForTime, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
+import { CHANGE_KINDS } from "./change.ts";
+import type { StartingChange } from "./change.ts";
+import { changedSpec } from "./changed-spec.ts";
+import type { OwnChange } from "./changed-spec.ts";
+import { findOther, linesWithHope } from "./other-trials.ts";
+import { ownChanges } from "./own-changes.ts";
+import { firstHope, smallestOf } from "./smallest-of.ts";
+import type { Looks } from "./smallest-of.ts";
+import { timelyChanges, timelyInputs } from "./timely-changes.ts";
+import type { TimelyChange } from "./timely-changes.ts";
+import { Trials } from "./trials.ts";
+import type { Question, Stage } from "./trials.ts";
+import type { Values } from "./values.ts";
+
+/**
+ * For each kind of change the smallest that starts it now, the cheapest kind first; empty: no single change does, or it waits
+ * for nothing that a change could bring (other work's end, a retry).
+ */
+export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
+  const world = worldOf(engine);
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
+  const trials = new Trials(engine);
+  // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
+  const undisturbed = trials.stage(id);
+  if (trials.undisturbed(undisturbed, null) !== null) return [];
+  return findSmallest({ trials, undisturbed, spec: resubmitted(workload), target: id });
+}
+
+/** Now, or once nothing keeps it from being asked. */
+const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
+  readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
+
+/** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
+function resubmitted(workload: Workload): WorkloadSpec {
+  const { after: _after, hold: _hold, offPeak, ...others } = workload.spec;
+  const rest = workload.waitsForOffPeak === true && offPeak !== undefined ? { ...others, offPeak } : others;
+  return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
+}
+
+export function findSmallest(question: Question): readonly StartingChange[] {
+  const { trials, undisturbed } = question;
+  const world = worldOf(undisturbed.engine);
+  const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
+  const timely = waiting === undefined ? null : timelyChanges(world, waiting, trials.nowMs);
+  if (timely !== null) return firstTimely(question, timely);
+  // Both are read off the undisturbed stage, before anything is tried on it.
+  const own = readOwn(question);
+  const lines = linesWithHope(question);
+  const changes = [...findOwn(question, own), ...findOther(question, lines)];
+  const rank = ({ change }: StartingChange): number => CHANGE_KINDS.indexOf(change.kind);
+  return changes.toSorted((left, right) => rank(left) - rank(right));
+}
+
+function firstTimely({ trials, spec, target }: Question, changes: readonly TimelyChange[]): readonly StartingChange[] {
+  for (const change of changes) {
+    const stage = trials.stage(target);
+    const inputs = timelyInputs(worldOf(stage.engine), change, target);
+    const { start } =
+      change.kind === "dropNotBefore" || change.kind === "dropOffPeak" || target === null
+        ? trials.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
+        : trials.run(stage, inputs);
+    if (start !== null) return [{ change, start }];
+  }
+  return [];
+}
+
+interface Own {
+  readonly kinds: readonly Values<OwnChange>[];
+  /** Protected starts of a round in which nothing else happened. */
+  readonly reservations: readonly Reservation[];
+}
+
+function readOwn({ trials, undisturbed, spec, target }: Question): Own {
+  const world = worldOf(undisturbed.engine);
+  const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
+  return { kinds: ownChanges(world, { spec, runs }, trials.nowMs), reservations: world.reservations };
+}
+
+function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
+  let stage: Stage = trials.stage(target);
+  const renewed = (): Stage => {
+    if (stage.isUsed) stage = trials.stage(target);
+    return stage;
+  };
+  const couldStart = (change: OwnChange): boolean =>
+    trials.couldSubmit(renewed(), changedSpec(spec, change), reservations);
+  const looks: Looks<OwnChange> = {
+    firstHope: (values) => firstHope(values, couldStart),
+    couldStart,
+    tries: (change) => {
+      const outcome = trials.submit(renewed(), changedSpec(spec, change));
+      trials.goBack(stage);
+      return outcome;
+    },
+    beyond: (index) => index + 1,
+  };
+  const found = kinds.flatMap((values) => smallestOf(values, looks) ?? []);
+  trials.giveBack(stage);
+  return found;
+}

@@ -1,0 +1,101 @@
+/** In what order values of a kind are tried, and which are not. */
+import { describe, expect, it } from "vitest";
+import { nodeId } from "../../model/ids.ts";
+import type { Change, WouldStart } from "./change.ts";
+import { smallestOf } from "./smallest-of.ts";
+import type { Looks } from "./smallest-of.ts";
+import type { Values } from "./values.ts";
+
+const start: WouldStart = { acceleratorType: "H100", nodes: [], atOnce: true, displaced: [] };
+const countOf = (change: Change): number => ("count" in change ? change.count : 0);
+
+interface Case {
+  readonly values: number;
+  readonly isMonotone: boolean;
+  readonly first: number;
+  /** The counts with which it starts. */
+  readonly startsWith: (count: number) => boolean;
+  readonly beyond?: (index: number, missing: number) => number;
+  readonly alone?: number;
+}
+
+function smallest({ values: count, isMonotone, first, startsWith, beyond = (index) => index + 1, alone }: Case) {
+  const tried: number[] = [];
+  const values: Values<Change> = {
+    count,
+    isMonotone,
+    ...(alone === undefined ? {} : { alone }),
+    reach: 64,
+    at: (index) => ({ kind: "moreNodes", count: index + 1, acceleratorType: "H100", like: nodeId("n1") }),
+  };
+  const looks: Looks<Change> = {
+    firstHope: () => first,
+    couldStart: () => true,
+    tries: (change) => {
+      const own = countOf(change);
+      tried.push(own);
+      return startsWith(own) ? { start, missing: 0 } : { start: null, missing: 150 - own };
+    },
+    beyond,
+  };
+  const found = smallestOf(values, looks);
+  return { tried, found: found === null ? null : countOf(found.change) };
+}
+
+describe("the smallest of a kind", () => {
+  const all = (index: number, missing: number): number => index + missing;
+
+  it("is looked for one by one among the first, whatever was missing", () => {
+    const { tried, found } = smallest({
+      values: 20,
+      isMonotone: false,
+      first: 0,
+      startsWith: (count) => count === 5,
+      beyond: all,
+    });
+    expect(tried).toEqual([1, 2, 3, 4, 5]);
+    expect(found).toBe(5);
+  });
+
+  it("is found by ever larger steps and then by halving, farther out", () => {
+    const { tried, found } = smallest({
+      values: 400,
+      isMonotone: false,
+      first: 99,
+      startsWith: (count) => count >= 110,
+    });
+    expect(tried.slice(0, 3)).toEqual([100, 104, 120]);
+    expect(found).toBe(110);
+  });
+
+  it("is found in a step as long as what was missing, among all that were stepped over", () => {
+    const farther: Case = {
+      values: 400,
+      isMonotone: false,
+      first: 99,
+      startsWith: (count) => count >= 150,
+      beyond: all,
+    };
+    const { tried, found } = smallest(farther);
+    expect(tried.slice(0, 2)).toEqual([100, 150]);
+    expect(found).toBe(150);
+    expect(smallest({ ...farther, startsWith: (count) => count >= 103 }).found).toBe(103);
+  });
+
+  it("is none only where the largest that is in reach does not start it either, whatever was missing", () => {
+    const never: Case = { values: 400, isMonotone: false, first: 99, startsWith: () => false, beyond: () => 400 };
+    expect(smallest(never)).toEqual({ tried: [100, 163], found: null });
+    expect(smallest({ ...never, isMonotone: true, values: 50, first: 3 })).toEqual({ tried: [4, 50], found: null });
+  });
+
+  it("is looked for beyond what would do alone only where that does not start it, and there one by one at first", () => {
+    const ahead: Case = { values: 40, isMonotone: true, first: 2, alone: 20, startsWith: (count) => count >= 12 };
+    expect(smallest(ahead).found).toBe(12);
+    expect(smallest(ahead).tried.every((count) => count <= 20)).toBe(true);
+    expect(smallest({ ...ahead, startsWith: (count) => count === 23 || count >= 30 })).toEqual({
+      tried: [3, 20, 40, 21, 22, 23],
+      found: 23,
+    });
+    expect(smallest({ ...ahead, startsWith: () => false })).toEqual({ tried: [3, 20, 40], found: null });
+  });
+});

@@ -1,0 +1,173 @@
+/** Larger amounts of teams: limits that are reached, and guarantees, up to all that the team or the user waits for. */
+import type { Input } from "../../inputs.ts";
+import type { TeamName } from "../../model/ids.ts";
+import { ALL_ACCELERATORS } from "../../model/team.ts";
+import type { Team } from "../../model/team.ts";
+import { amountAsked, quotaReached } from "../../schedule/request.ts";
+import { waitingTaskCount } from "../../state/ready-task.ts";
+import { invariant } from "../../state/invariant.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../indexes/team-node.ts";
+import type { TeamNode } from "../../indexes/team-node.ts";
+import type { World } from "../../indexes/world.ts";
+import type { OtherChange, OtherLine } from "./other-changes.ts";
+import { trialCommand } from "./trials.ts";
+import { growingForAll } from "./values.ts";
+import type { Values } from "./values.ts";
+
+/** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that waits for it. */
+export function largerLimits(world: World, found: PlacementClass): readonly OtherLine[] {
+  const reached = new Map<string, OtherLine>();
+  for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
+    const amount = amountAsked(world, found, type);
+    const limit = world.teamUse.limitReached(found, amount);
+    if (limit === null) continue;
+    const { team, resource, limit: from, used, user } = limit;
+    const unit = unitOf(resource);
+    const alone = used + neededOf(world, found, resource);
+    const most = Math.max(alone, used + waitingFor(world, { team, resource, user }));
+    const at = (index: number): OtherChange => ({
+      kind: "largerLimit",
+      team,
+      resource,
+      from,
+      to: Math.min(most, from + (index + 1) * unit),
+      ...(user === undefined ? {} : { user }),
+    });
+    const stepsTo = (amount: number): number => Math.ceil((amount - from) / unit);
+    const values = growingForAll(stepsTo(most), stepsTo(alone), at);
+    reached.set(`${team} ${resource}`, teamLine(world, values, team));
+  }
+  return [...reached.values()];
+}
+
+/** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
+export function largerGuarantees(world: World, found: PlacementClass): readonly OtherLine[] {
+  const { rules, teamUse } = world;
+  const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "refill");
+  const isGuarded = world.capacity
+    .acceptable(found.acceleratorTypes)
+    .some(({ type }) => quotaReached(world, found, type) !== null);
+  if (!isReclaiming && !isGuarded) return [];
+  const lines: OtherLine[] = [];
+  for (let node: TeamNode | null = teamUse.node(found.team); node !== null; node = node.parent)
+    for (const resource of guaranteedResources(world, node, found))
+      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource, isGuarded }), node.name));
+  return lines;
+}
+
+/**
+ * The resources of the request of which the team states a guarantee, and, where teams borrow, the types that any team states, for
+ * each of them is borrowed by itself; accelerators of any type where there is none of these.
+ */
+function guaranteedResources(
+  { capacity, teamUse }: World,
+  { team }: TeamNode,
+  { gang, acceleratorTypes }: PlacementClass,
+): readonly string[] {
+  const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
+  const borrowed = (gang.accelerators === 0 ? [] : asked).filter(
+    (type) => teamUse.quota?.positions.includes(teamUse.position(type)) === true,
+  );
+  const stated = Object.keys(team.guarantee ?? {}).filter(
+    (resource) => asked.includes(resource) || resource === ALL_ACCELERATORS,
+  );
+  const resources = [...new Set([...stated, ...borrowed])];
+  return resources.length > 0 || gang.accelerators === 0 ? resources : [ALL_ACCELERATORS];
+}
+
+interface Guarantee {
+  readonly node: TeamNode;
+  readonly found: PlacementClass;
+  readonly resource: string;
+  /** Quotas keep it waiting; else a guarantee is a right to ask others to leave, and it is not tried for all who are ahead. */
+  readonly isGuarded: boolean;
+}
+
+function guaranteeUp(world: World, { node, found, resource, isGuarded }: Guarantee): Values<OtherChange> {
+  const position = world.teamUse.position(resource);
+  const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
+  const from = node.team.guarantee?.[resource] ?? null;
+  const alone = Math.ceil(used + neededOf(world, found, resource));
+  const all = isGuarded ? Math.ceil(used + waitingFor(world, { team: node.name, resource })) : alone;
+  const most = Math.max(alone, all);
+  const least = Math.floor(from ?? 0);
+  const at = (index: number): OtherChange => ({
+    kind: "largerGuarantee",
+    team: node.name,
+    resource,
+    from,
+    to: least + index + 1,
+  });
+  return growingForAll(most - least, alone - least, at);
+}
+
+interface WaitingUnder {
+  readonly team: TeamName;
+  readonly resource: string;
+  /** Absent: whoever's it is. */
+  readonly user?: string | undefined;
+}
+
+/** What all that waits under a team asks of a resource, in the unit in which teams state it: some of it may be ahead. */
+function waitingFor(world: World, { team, resource, user }: WaitingUnder): number {
+  const { teamUse, queue } = world;
+  const above = teamUse.node(team);
+  let sum = 0;
+  for (const each of queue.waitingClasses()) {
+    if ((user !== undefined && each.actor !== user) || !isUnder(teamUse.node(each.team), above)) continue;
+    let gangs = each.waiting.length - each.waitingArrays.size;
+    for (const array of each.waitingArrays) gangs += waitingTaskCount(array);
+    sum += gangs * neededOf(world, each, resource);
+  }
+  return sum;
+}
+
+/** Cores by the whole one, memory by the GiB, accelerators one by one. */
+function unitOf(resource: string): number {
+  if (resource === "cores") return 1000;
+  return resource === "memory" ? 1024 : 1;
+}
+
+/** What the request asks of a resource, in the unit in which teams state it. */
+function neededOf(world: World, found: PlacementClass, resource: string): number {
+  const amount = amountAsked(world, found, "");
+  const position = world.teamUse.position(resource);
+  if (position === CORES_AT) return amount.coresMilli;
+  return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;
+}
+
+/** Amounts of a team, larger and larger. */
+function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
+  const inputs = (change: OtherChange): readonly Input[] =>
+    change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];
+  const before = [asDefined(world.state.teams.get(name) as Team)];
+  return {
+    values,
+    inputs,
+    before,
+    firstHope: (hope) => {
+      try {
+        return hope.underTeam(values, inputs);
+      } finally {
+        hope.takeIn(before);
+      }
+    },
+  };
+}
+
+function withTeam({ state }: World, change: OtherChange & { readonly kind: "largerGuarantee" | "largerLimit" }): Input {
+  const team = state.teams.get(change.team);
+  invariant(team !== undefined, `no team ${change.team}`);
+  const amount = { [change.resource]: change.to };
+  const larger: Team =
+    change.kind === "largerGuarantee"
+      ? { ...team, guarantee: { ...team.guarantee, ...amount } }
+      : change.user === undefined
+        ? { ...team, limit: { ...team.limit, ...amount } }
+        : { ...team, userLimit: { ...team.userLimit, ...amount } };
+  return asDefined(larger);
+}
+
+const asDefined = (team: Team): Input =>
+  trialCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });

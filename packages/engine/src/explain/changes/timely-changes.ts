@@ -1,0 +1,102 @@
+/**
+ * Changes to what keeps work from being asked at all: a hold, its time, power that it waits for, a budget that is used up. While
+ * one of them does, nothing else that could be different starts it.
+ */
+import { accrued, gpuHoursOf, microUsdOf } from "../../budget/account.ts";
+import { isSpent, spentBudget } from "../../budget/gate.ts";
+import type { Input } from "../../inputs.ts";
+import type { Budget } from "../../model/budget.ts";
+import type { TeamName, WorkloadId } from "../../model/ids.ts";
+import type { Team } from "../../model/team.ts";
+import type { OffPeakCondition, Workload, WorkloadSpec } from "../../model/workload.ts";
+import { mayStart } from "../../off-peak/off-peak.ts";
+import { PowerOutlook } from "../../off-peak/power-outlook.ts";
+import { compareText } from "../../state/canonical.ts";
+import { isWaitingForTime } from "../../state/ready-task.ts";
+import type { World } from "../../indexes/world.ts";
+import type { Change, LargerBudget } from "./change.ts";
+import { changedSpec } from "./changed-spec.ts";
+import { trialCommand } from "./trials.ts";
+import { everySet } from "./values.ts";
+
+export type TimelyChange = Extract<
+  Change,
+  { readonly kind: "release" | "dropNotBefore" | "dropOffPeak" | "largerBudget" }
+>;
+
+/** What to try, the smallest first; `null`: nothing keeps it from being asked. Two things that do are not one change. */
+export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
+  const { held, waitsFor, waitsForOffPeak, spec } = waiting;
+  const { team, notBeforeMs = 0, offPeak } = spec;
+  const isSpentOf = spentBudget(world.state, team) !== null;
+  if (!isSpentOf && !isWaitingForTime(waiting, nowMs)) return null;
+  const ways: (readonly TimelyChange[])[] = [];
+  if (waitsFor !== undefined) ways.push([]);
+  if (held === true) ways.push([{ kind: "release" }]);
+  if (notBeforeMs > nowMs) ways.push([{ kind: "dropNotBefore", atMs: notBeforeMs }]);
+  if (waitsForOffPeak === true && offPeak !== undefined) ways.push(fewerConditions(world, spec, nowMs));
+  if (isSpentOf) ways.push(largerBudgets(world, team, nowMs));
+  const [way, other] = ways;
+  return other === undefined ? (way ?? []) : [];
+}
+
+/** Every set of conditions without which it would be asked now, those of fewer conditions first. */
+function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): readonly TimelyChange[] {
+  const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
+  const stated = (Object.keys(conditions) as OffPeakCondition[]).toSorted(compareText);
+  const outlook = new PowerOutlook(world.state, nowMs);
+  return everySet(stated)
+    .map((set) => ({ kind: "dropOffPeak", conditions: set }) as const)
+    .filter((change) => mayStart(world, changedSpec(spec, change), outlook, nowMs));
+}
+
+/** Hours are bought whole, and money by the dollar. */
+const MICRO_USD = 1_000_000;
+
+function largerBudgets(world: World, name: TeamName, nowMs: number): readonly TimelyChange[] {
+  const { teams } = world.state;
+  const budgets: LargerBudget[] = [];
+  for (let at: TeamName | null = name; at !== null; at = teams.get(at)?.parent ?? null) {
+    const budget = teams.get(at)?.budget;
+    if (budget !== undefined && budget.over !== "warn" && isSpent(world.state, at))
+      budgets.push(...largerBounds(world, { team: at, budget, nowMs }));
+  }
+  return budgets.length === 0 ? [] : [{ kind: "largerBudget", budgets }];
+}
+
+interface SpentBudget {
+  readonly team: TeamName;
+  readonly budget: Budget;
+  readonly nowMs: number;
+}
+
+function largerBounds({ state, budgets }: World, { team, budget, nowMs }: SpentBudget): readonly LargerBudget[] {
+  const account = state.accounts.get(team);
+  if (account === undefined) return [];
+  const now = accrued(account, budget, { rate: budgets.rate(team), nowMs });
+  const bound = (
+    resource: LargerBudget["resource"],
+    from: number | undefined,
+    { spent, unit }: { readonly spent: number; readonly unit: number },
+  ): readonly LargerBudget[] =>
+    from === undefined || spent < from ? [] : [{ team, resource, from, to: (Math.floor(spent / unit) + 1) * unit }];
+  return [
+    ...bound("gpuHours", budget.gpuHours, { spent: gpuHoursOf(now), unit: 1 }),
+    ...bound("money", budget.microUsd, { spent: microUsdOf(now), unit: MICRO_USD }),
+  ];
+}
+
+/** What others do for it, of work that waits live (`null`: it is not submitted); it may have to be submitted again as well. */
+export function timelyInputs({ state }: World, change: TimelyChange, target: WorkloadId | null): readonly Input[] {
+  if (change.kind === "release")
+    return target === null ? [] : [trialCommand({ kind: "releaseWorkload", workloadId: target })];
+  if (change.kind !== "largerBudget") return [];
+  const teams = new Map<TeamName, Team>();
+  for (const { team: name, resource, to } of change.budgets) {
+    const team = teams.get(name) ?? state.teams.get(name);
+    if (team?.budget === undefined) continue;
+    const budget = { ...team.budget, [resource === "money" ? "microUsd" : "gpuHours"]: to };
+    teams.set(name, { ...team, budget });
+  }
+  return [trialCommand({ kind: "apply", sites: [], pools: [], teams: [...teams.values()], workloads: [] })];
+}

@@ -1,0 +1,43 @@
+/** What would become of work if it were submitted now: nothing is recorded, the answer is that of a fork to which it is. */
+import { submissionObjection } from "../../decide/submit.ts";
+import { worldOf } from "../../engine.ts";
+import type { WorkloadId } from "../../model/ids.ts";
+import type { WorkloadSpec } from "../../model/workload.ts";
+import type { Engine } from "../../ready.ts";
+import type { Rejection } from "../../replies.ts";
+import { invariant } from "../../state/invariant.ts";
+import type { Verdict } from "../../verdicts.ts";
+import type { StartingChange, WouldStart } from "../changes/change.ts";
+import { explain } from "../reasons/explain.ts";
+import { findSmallest } from "../changes/smallest-change.ts";
+import { Trials } from "../changes/trials.ts";
+
+export type SubmissionForecast =
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  /** `startingTasks`: how many of its tasks get a place in that round. */
+  | { readonly kind: "starts"; readonly start: WouldStart; readonly startingTasks: number }
+  | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
+
+/** `actor`: who would submit it, whose limits and reservations hold for it. */
+export function beforeSubmitting(
+  engine: Engine,
+  { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },
+): SubmissionForecast {
+  const world = worldOf(engine);
+  const rejection = submissionObjection(world, spec, world.state.teams);
+  if (rejection !== null) return { kind: "refused", rejection };
+  const trials = new Trials(engine, actor);
+  const undisturbed = trials.stage(null);
+  const start = trials.undisturbed(undisturbed, spec);
+  const { target } = undisturbed;
+  if (start !== null) return { kind: "starts", start, startingTasks: placesOf(undisturbed.engine, target) };
+  invariant(target !== null, "work that nothing speaks against was not taken in");
+  const verdict = explain(undisturbed.engine, target);
+  return { kind: "waits", verdict, changes: findSmallest({ trials, undisturbed, spec, target: null }) };
+}
+
+function placesOf({ state }: Engine, id: WorkloadId | null): number {
+  const kept = [...state.promises.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+  const workload = id === null ? undefined : state.workloads.get(id);
+  return kept.length + (workload?.activeAttempts.length ?? 0);
+}

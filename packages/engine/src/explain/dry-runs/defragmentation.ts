@@ -1,0 +1,104 @@
+/** The dry run of defragmentation: what would be moved now, whatever the hour and whoever waits, on a fork of the live state. */
+import { Batch } from "../../batch.ts";
+import { clockOf, forkEngine, worldOf } from "../../engine.ts";
+import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
+import { usualDefragmentation } from "../../policy/defragment-rules.ts";
+import type { DefragmentRules } from "../../policy/policy.ts";
+import type { Engine } from "../../ready.ts";
+import { gather } from "../../schedule/defragment.ts";
+import { evictionLoss } from "../../schedule/evict/eviction-cost.ts";
+import type { World } from "../../indexes/world.ts";
+
+export interface ForeseenMove {
+  readonly workloadId: WorkloadId;
+  readonly attemptId: AttemptId;
+  readonly accelerators: number;
+  readonly from: NodeId;
+  readonly to: NodeId;
+  /** Pairs of idle accelerators that come to lie on one node. */
+  readonly pairsGathered: number;
+  /** Work that is done again, in accelerators times ms. */
+  readonly lostAcceleratorMs: number;
+}
+
+/** Of one accelerator type: nodes by how many idle accelerators they have, on those that take work. */
+export interface IdleBlocks {
+  readonly acceleratorType: string;
+  readonly nodesByIdle: readonly { readonly idle: number; readonly nodes: number }[];
+}
+
+export interface DefragmentationForecast {
+  readonly rules: DefragmentRules;
+  /** Whether the policy in force moves anything for it at all. */
+  readonly isInForce: boolean;
+  readonly moves: readonly ForeseenMove[];
+  readonly before: readonly IdleBlocks[];
+  readonly after: readonly IdleBlocks[];
+}
+
+/** Leaves the engine as it was. `movesMax`: how many moves to look for. */
+export function foreseeDefragmentation(live: Engine, movesMax: number): DefragmentationForecast {
+  const engine = forkEngine(live);
+  const world = worldOf(engine);
+  const nowMs = clockOf(live);
+  world.calendar.nowMs = nowMs;
+  world.past.nowMs = nowMs;
+  const own = world.rules.defragment;
+  const rules = own ?? usualDefragmentation;
+  const before = idleBlocks(world);
+  const moves: ForeseenMove[] = [];
+  // A move at a time: what it loses is asked before it is made.
+  while (moves.length < movesMax) {
+    const lossOf = new Map(
+      [...world.state.attempts.values()].map((attempt) => [attempt.id, evictionLoss(world, attempt, nowMs)]),
+    );
+    const batch = new Batch(world, nowMs);
+    if (gather(batch, rules, 1) === 0) break;
+    moves.push(...movesOf(batch, lossOf));
+  }
+  return {
+    rules,
+    isInForce: own !== undefined && world.rules.phases.includes("defragment"),
+    moves,
+    before,
+    after: idleBlocks(world),
+  };
+}
+
+function movesOf({ events, world }: Batch, lossOf: ReadonlyMap<AttemptId, number>): ForeseenMove[] {
+  return events.flatMap((event): ForeseenMove[] => {
+    if (event.kind !== "placePromised" || event.promise.afterAttempt === undefined) return [];
+    const { workloadId, workers, afterAttempt: attemptId } = event.promise;
+    const attempt = world.state.attempts.get(attemptId);
+    const plan = events.find((each) => each.kind === "evictionPlanned" && each.workloadId === workloadId);
+    const [from] = attempt?.workers ?? [];
+    const [to] = workers;
+    const spec = world.state.workloads.get(workloadId)?.spec;
+    if (from === undefined || to === undefined || spec === undefined) return [];
+    return [
+      {
+        workloadId,
+        attemptId,
+        accelerators: workers.length * spec.gang.accelerators,
+        from: from.node,
+        to: to.node,
+        pairsGathered: plan?.kind === "evictionPlanned" ? (plan.pairsGathered ?? 0) : 0,
+        lostAcceleratorMs: lossOf.get(attemptId) ?? 0,
+      },
+    ];
+  });
+}
+
+function idleBlocks({ capacity }: World): readonly IdleBlocks[] {
+  return capacity.allTypes.flatMap(({ type, slots }) => {
+    const nodes = new Map<number, number>();
+    for (const slot of slots) {
+      const idle = slot.freeCount + slot.comingCount;
+      if (slot.usable && slot.totalCount > 0) nodes.set(idle, (nodes.get(idle) ?? 0) + 1);
+    }
+    const nodesByIdle = [...nodes]
+      .toSorted(([left], [right]) => left - right)
+      .map(([idle, count]) => ({ idle, nodes: count }));
+    return nodesByIdle.length === 0 ? [] : [{ acceleratorType: type, nodesByIdle }];
+  });
+}

@@ -1,0 +1,18 @@
+/** The dry run of `apply`: what it would create, change and leave, or why it would be refused. */
+import { planApply as plan } from "../../decide/apply-documents.ts";
+import type { ApplyDocuments } from "../../decide/apply-documents.ts";
+import { clockOf, worldOf } from "../../engine.ts";
+import type { Engine } from "../../ready.ts";
+import type { ApplyChange, Rejection } from "../../replies.ts";
+
+export type { ApplyDocuments } from "../../decide/apply-documents.ts";
+
+export type ApplyForecast =
+  | { readonly kind: "applies"; readonly changes: readonly ApplyChange[] }
+  | { readonly kind: "refused"; readonly rejection: Rejection };
+
+export function planApply(engine: Engine, documents: ApplyDocuments): ApplyForecast {
+  const decision = plan(worldOf(engine), documents, clockOf(engine));
+  if (decision.kind === "refused") return decision;
+  return { kind: "applies", changes: decision.result.kind === "applied" ? decision.result.changes : [] };
+}

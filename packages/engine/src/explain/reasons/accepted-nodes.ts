@@ -1,0 +1,84 @@
+/** The nodes of one type that work may use by what it says of single nodes: their labels, and the rule that its data are under. */
+import type { GangSpec, WorkloadSpec } from "../../model/workload.ts";
+import { dataPlaces } from "../../schedule/data-places.ts";
+import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../schedule/place-on-type.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+
+/** Of each type that it will do with, the most preferred first. */
+export const acceptedNodes = (world: World, found: PlacementClass): readonly AcceptedNodes[] =>
+  world.capacity.acceptable(found.acceleratorTypes).map((type) => new AcceptedNodes(world, found, type));
+
+export class AcceptedNodes {
+  readonly type: TypeCapacity;
+  /** `null`: all of the type, so that its index answers. */
+  readonly #slots: readonly NodeSlot[] | null;
+
+  constructor(world: World, { spec }: PlacementClass, type: TypeCapacity) {
+    this.type = type;
+    const isNarrowed = spec.nodeSelector !== undefined || spec.data?.rule !== undefined;
+    this.#slots = isNarrowed ? openSlots(world, spec, type) : null;
+  }
+
+  get freeCount(): number {
+    return this.#slots?.reduce((sum, { freeCount }) => sum + freeCount, 0) ?? this.type.freeCount;
+  }
+
+  get usableCount(): number {
+    return this.#slots?.reduce((sum, { totalCount }) => sum + totalCount, 0) ?? this.type.usableCount;
+  }
+
+  get slots(): readonly NodeSlot[] {
+    return this.#slots ?? this.type.slots.filter(({ usable }) => usable);
+  }
+
+  /** How many workers of the gang fit now, at most all of them. */
+  placeable(gang: GangSpec): number {
+    return this.#slots === null
+      ? placeableWorkers(this.type, gang)
+      : countUpTo(this.#slots, gang, (slot, most) => slot.workersThatFit(gang, most));
+  }
+
+  /** The same if nothing ran. */
+  holds(gang: GangSpec): number {
+    return this.#slots === null
+      ? emptyFleetWorkers(this.type, gang)
+      : countUpTo(this.#slots, gang, (slot, most) => Math.min(most, emptyNodeWorkers(slot, gang)));
+  }
+
+  /** The most that any of them has of something. */
+  most(amountOf: (slot: NodeSlot) => number): number {
+    let most = 0;
+    for (const slot of this.slots) most = Math.max(most, amountOf(slot));
+    return most;
+  }
+}
+
+/** Asked of every node of large fleets for each line of a queue: the labels that are asked for are read once. */
+function openSlots(world: World, spec: WorkloadSpec, { slots }: TypeCapacity): readonly NodeSlot[] {
+  const data = dataPlaces(world, spec);
+  const wanted = Object.entries(spec.nodeSelector ?? {});
+  const open: NodeSlot[] = [];
+  for (const slot of slots) {
+    const { labels } = slot.node;
+    let carriesAll = true;
+    for (const [label, value] of wanted) if (labels?.[label] !== value) carriesAll = false;
+    if (carriesAll && slot.usable && data.admits(slot)) open.push(slot);
+  }
+  return open;
+}
+
+function countUpTo(
+  slots: readonly NodeSlot[],
+  { workers }: GangSpec,
+  fits: (slot: NodeSlot, most: number) => number,
+): number {
+  let count = 0;
+  for (const slot of slots) {
+    if (count >= workers) break;
+    count += fits(slot, workers - count);
+  }
+  return count;
+}

@@ -1,0 +1,68 @@
+/** What the fleet lacks for work that it could not hold even if nothing ran: an amount, a part, a type, or room as the work wishes. */
+import { couldEverFit, placeableAsWished } from "../../schedule/could-ever.ts";
+import { emptyFleetWorkers } from "../../schedule/place-on-type.ts";
+import { partsAsked } from "../../schedule/request.ts";
+import { partOn } from "../../indexes/device-slices.ts";
+import { milliIn, milliOf, WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { BlockedReason, FleetLack } from "../../verdicts.ts";
+import { acceptedNodes } from "./accepted-nodes.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
+import { wishInTheWay } from "./wish-in-the-way.ts";
+
+type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
+
+export function exceedsFleet(world: World, found: PlacementClass): ExceedsFleet {
+  const { gang, workers, acceleratorTypes } = found;
+  const accepted = acceptedNodes(world, found);
+  const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
+  // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
+  const placeable = byCounts < workers ? byCounts : placeableAsWished(world, found);
+  const counts = { workers, placeableWorkers: placeable };
+  return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, found, accepted) };
+}
+
+/** Of a group that finds no room beside the others: what it lacks is named where it would find none alone. */
+export function exceedingGroup(empty: World, one: PlacementClass, placeableWorkers: number): ExceedsFleet {
+  const { workers, acceleratorTypes } = one;
+  const counts = { workers, placeableWorkers };
+  return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(empty, one, acceptedNodes(empty, one)) };
+}
+
+type Sums = Pick<ExceedsFleet, "neededCount" | "fleetCount" | "lack">;
+
+function sums(world: World, found: PlacementClass, accepted: readonly AcceptedNodes[]): Sums {
+  const lack = lackOf(world, found, accepted);
+  return {
+    neededCount: milliIn(partsAsked(world, found)) / WHOLE_MILLI,
+    fleetCount: Math.max(0, ...accepted.map(({ usableCount }) => usableCount)),
+    ...(lack === null ? {} : { lack }),
+  };
+}
+
+/** `null`: there is room for it alone, by all that it says. */
+function lackOf(world: World, found: PlacementClass, accepted: readonly AcceptedNodes[]): FleetLack | null {
+  const { gang, workers, spec } = found;
+  if (accepted.length === 0) return { of: "type" };
+  const holds = (changes: Partial<typeof gang>): number =>
+    Math.max(0, ...accepted.map((nodes) => nodes.holds({ ...gang, ...changes })));
+  const most = (of: Parameters<AcceptedNodes["most"]>[0]): number =>
+    Math.max(0, ...accepted.map((nodes) => nodes.most(of)));
+  const placeable = holds({});
+  if (placeable >= workers) {
+    const wish = wishInTheWay(found, (freer) => couldEverFit(world, freer));
+    return wish === null ? null : { of: wish };
+  }
+  const isNarrowed = spec.nodeSelector !== undefined;
+  if (isNarrowed && accepted.some(({ type }) => emptyFleetWorkers(type, gang) >= workers))
+    return { of: "nodeSelector" };
+  if (gang.profile !== undefined && most(({ node }) => (partOn(node, gang) === undefined ? 0 : 1)) === 0)
+    return { of: "part", profile: gang.profile };
+  if (holds({ coresMilli: 0 }) > placeable)
+    return { of: "cores", perWorker: gang.coresMilli, perNodeMax: most(({ node }) => node.coresMilli) };
+  if (holds({ memoryMib: 0 }) > placeable)
+    return { of: "memory", perWorker: gang.memoryMib, perNodeMax: most(({ node }) => node.memoryMib) };
+  const perWorker = (gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
+  return { of: "accelerators", perWorker, perNodeMax: most(({ totalCount }) => totalCount) };
+}

@@ -1,0 +1,29 @@
+/** What keeps work from having parts of divided accelerators: too few slices, or slices that do not lie where its profile may begin. */
+import { openCount, slicesIn } from "../../model/mig.ts";
+import { partOn } from "../../indexes/device-slices.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { BlockedReason } from "../../verdicts.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
+
+const SLICES = 8;
+
+/** Of nodes of one type; `placeableWorkers`: as many as find room now. */
+export function partShortfall(
+  { gang, workers }: PlacementClass,
+  accepted: AcceptedNodes,
+  placeableWorkers: number,
+): BlockedReason {
+  const { profile = "" } = gang;
+  let sliceCount = 0;
+  let misalignedCount = 0;
+  for (const slot of accepted.slots) {
+    const part = partOn(slot.node, gang);
+    if (part === undefined) continue;
+    sliceCount = part.size;
+    for (let index = 0; index < slot.totalCount; index++) {
+      const taken = slot.slicesTaken(index, "idle");
+      if (SLICES - slicesIn(taken) >= part.size && openCount(part, taken) === 0) misalignedCount++;
+    }
+  }
+  return { kind: "partShortfall", profile, sliceCount, workers, placeableWorkers, misalignedCount };
+}

@@ -1,0 +1,51 @@
+/** Why work waits although there is room: where its data may be worked on, and who lies too near. */
+import { admitsRule } from "../../model/data.ts";
+import { inTheWay, looksAround } from "../../schedule/apart.ts";
+import { couldEverFit } from "../../schedule/could-ever.ts";
+import { findPlacement } from "../../schedule/place.ts";
+import { isInGroups } from "../../schedule/request.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { Verdict } from "../../verdicts.ts";
+import { placeableNow } from "./placeable-now.ts";
+import { DATA_MOVES, FREEING, QUOTA_MOVES } from "./wake-on.ts";
+
+/** The rule that its data are under, if it is that which keeps it waiting: elsewhere there would be room. */
+export function explainDataRule(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  const { data, ...spec } = found.spec;
+  const rule = data?.rule;
+  if (rule === undefined) return null;
+  const free = anew(found, { spec, fleetEpoch: -1 });
+  const neverThere = !couldEverFit(world, found) && couldEverFit(world, free);
+  if (!neverThere && findPlacement(world, free) === null) return null;
+  const { state } = world;
+  const pools = [...state.pools.values()].filter((pool) => admitsRule(rule, state.sites.get(pool.site), pool));
+  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
+  const reason = { kind: "dataRule", rule, pools: pools.map(({ name }) => name), workers: found.workers } as const;
+  const wakeOn = [...FREEING, ...QUOTA_MOVES, ...DATA_MOVES];
+  return { kind: "blocked", reasons: [{ ...reason, placeableWorkers }], wakeOn };
+}
+
+/** Others from whom it keeps away, or who keep away from it, if they keep it waiting. */
+export function explainApart(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  if (!looksAround(world, found)) return null;
+  const placement = findPlacement(world, anew(found, { heedsNobody: true }));
+  if (placement === null) return null;
+  const workloadIds = inTheWay(world, found, placement);
+  if (workloadIds.length === 0) return null;
+  const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
+  const reason = { kind: "apart", workloadIds, workers: found.workers, placeableWorkers } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, ...QUOTA_MOVES] };
+}
+
+const anew = (found: PlacementClass, changes: Partial<PlacementClass>): PlacementClass =>
+  Object.assign(Object.create(found) as PlacementClass, changes);
+
+/** Where work under a rule may run is declared: it may start when that is declared otherwise. */
+export function heedingData<Answer extends Verdict & { readonly kind: "blocked" }>(
+  { spec }: PlacementClass,
+  verdict: Answer | null,
+): Answer | null {
+  if (verdict === null || spec.data?.rule === undefined) return verdict;
+  return { ...verdict, wakeOn: [...new Set([...verdict.wakeOn, ...DATA_MOVES])] };
+}

@@ -1,0 +1,30 @@
+/** What a team owns by shape, and holds of it: why guaranteed work waits although accelerators are idle. */
+import { acceleratorsIn } from "../../model/gang.ts";
+import { guaranteedWorkers, ownerOf, shapesOn } from "../../schedule/cells/ownership.ts";
+import { isGuaranteedRequest, isPlacedInCells } from "../../schedule/cells/place-in-cells.ts";
+import { acceptableTypes, partsAsked } from "../../schedule/request.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { BlockedReason } from "../../verdicts.ts";
+
+/** `null`: the request does not depend on shapes. The counts are of the acceptable type of which its team owns most. */
+export function explainShapes(world: World, found: PlacementClass): BlockedReason | null {
+  if (world.rules.teams.shapes === undefined || !isPlacedInCells(world, found) || !isGuaranteedRequest(world, found))
+    return null;
+  const team = ownerOf(world, found.team);
+  let ownedCount = 0;
+  let heldCount = 0;
+  for (const type of acceptableTypes(world, found)) {
+    const tree = world.cells.tree(type, world.capacity.nodesEpoch);
+    const owned = shapesOn(world, tree, type.type)
+      .filter(({ owner }) => owner === team)
+      .reduce((sum, { shape }) => sum + shape.accelerators * shape.count, 0);
+    if (owned <= ownedCount) continue;
+    ownedCount = owned;
+    heldCount = guaranteedWorkers(world, tree, type, new Set())
+      .filter(({ owner }) => owner === team)
+      .reduce((sum, { leaves }) => sum + leaves.length, 0);
+  }
+  const neededCount = acceleratorsIn(partsAsked(world, found));
+  return { kind: "teamShapes", team, neededCount, ownedCount, heldCount };
+}

@@ -1,0 +1,44 @@
+/** Nodes that are kept as spares for work that loses nodes, where they keep other work waiting. */
+import { couldEverFit } from "../../schedule/could-ever.ts";
+import { findPlacement } from "../../schedule/place.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { Verdict } from "../../verdicts.ts";
+import { FREEING } from "./wake-on.ts";
+
+type Blocked = Verdict & { readonly kind: "blocked" };
+
+/** The spares, if it would fit now were they nodes like any other. */
+export function explainSpares(world: World, found: PlacementClass): Blocked | null {
+  const spares = sparesFor(world, found);
+  if (spares.length === 0) return null;
+  if (world.capacity.opened(spares, () => findPlacement(world, found)) === null) return null;
+  const { acceleratorTypes } = found;
+  const reason = { kind: "sparesKept", acceleratorTypes, nodes: spares.length } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "poolDefined"] };
+}
+
+/** The same of work that the fleet could hold with its spares alone, and what `others` says would still keep it waiting. */
+export function explainSparesAmong(
+  world: World,
+  found: PlacementClass,
+  others: (opened: PlacementClass) => Blocked,
+): Blocked | null {
+  const spares = sparesFor(world, found);
+  if (spares.length === 0) return null;
+  return world.capacity.opened(spares, () => {
+    const opened = Object.assign(Object.create(found) as PlacementClass, { fleetEpoch: -1 });
+    if (!couldEverFit(world, opened)) return null;
+    const { reasons, wakeOn } = others(opened);
+    const { acceleratorTypes } = found;
+    const kept = { kind: "sparesKept", acceleratorTypes, nodes: spares.length, suffice: false } as const;
+    return { kind: "blocked", reasons: [kept, ...reasons], wakeOn: [...new Set([...wakeOn, "poolDefined" as const])] };
+  });
+}
+
+function sparesFor({ capacity }: World, { acceleratorTypes }: PlacementClass): readonly NodeSlot[] {
+  if (capacity.spares.size === 0) return [];
+  const types = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
+  return [...capacity.spares].filter(({ node }) => types.has(node.acceleratorType));
+}

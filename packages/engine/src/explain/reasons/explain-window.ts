@@ -1,0 +1,39 @@
+/** The window of the calendar that keeps work waiting, where without the calendar there would be room. */
+import { calendarEndMs, windowsInTheWay } from "../../schedule/calendar/closed-nodes.ts";
+import { findPlacement } from "../../schedule/place.ts";
+import type { Placement } from "../../schedule/request.ts";
+import type { IndexedWindow } from "../../indexes/calendar-index.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { Verdict } from "../../verdicts.ts";
+import { FREEING } from "./wake-on.ts";
+
+/** Of more windows not each is left aside alone. */
+const WINDOWS_TRIED_MAX = 4;
+
+export function explainWindow(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+  const windows = windowsInTheWay(world, found);
+  if (windows.length === 0) return null;
+  const placement = world.calendar.leftAside(() => findPlacement(world, found));
+  if (placement === null) return null;
+  const { name, kind: window, startMs, endMs } = windowToName(world, found, { windows, placement }).window;
+  const reason = { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, found) } as const;
+  return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, "windowEnded", "calendarRemoved", "calendarSet"] };
+}
+
+interface InTheWay {
+  readonly windows: readonly IndexedWindow[];
+  /** Where it would go if there were none of them. */
+  readonly placement: Placement;
+}
+
+/** One without which alone there would be room, first those that may still be moved; else one that lies where it would go. */
+function windowToName(world: World, found: PlacementClass, { windows, placement }: InTheWay): IndexedWindow {
+  const { calendar } = world;
+  const hasBegun = ({ window }: IndexedWindow): boolean => window.startMs <= calendar.nowMs;
+  const inOrder = [...windows.filter((each) => !hasBegun(each)), ...windows.filter(hasBegun)];
+  const there = inOrder.filter(({ nodes }) => placement.workers.some(({ node }) => nodes.has(node)));
+  const frees = (each: IndexedWindow): boolean => calendar.without(each, () => findPlacement(world, found)) !== null;
+  const alone = inOrder.length === 1 ? undefined : inOrder.slice(0, WINDOWS_TRIED_MAX).find(frees);
+  return alone ?? there[0] ?? (inOrder[0] as IndexedWindow);
+}

@@ -1,0 +1,331 @@
+/**
+ * Why a workload waits, computed when asked from the state and the indexes that the round itself uses. The reasons come in
+ * the order in which the round meets them; the first is the one to act on.
+ */
+import { accrued, renewalMs, spentOf } from "../../budget/account.ts";
+import { spentBudget } from "../../budget/gate.ts";
+import { clockOf, worldOf } from "../../engine.ts";
+import type { EventKind } from "../../events.ts";
+import { groupAt, typesOfGroup } from "../../model/gang.ts";
+import type { TeamName, WorkloadId } from "../../model/ids.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../../model/team.ts";
+import type { Workload, WorkloadSpec } from "../../model/workload.ts";
+import { anywayAtMs, opensAtMs } from "../../off-peak/off-peak.ts";
+import { PowerOutlook } from "../../off-peak/power-outlook.ts";
+import { figuresAt } from "../../off-peak/tariffs.ts";
+import type { Engine } from "../../ready.ts";
+import { predictsRuns } from "../../past/run-times.ts";
+import { findBesideStarts } from "../../schedule/backfill/beside-starts.ts";
+import type { Reservation } from "../../schedule/backfill/reservations.ts";
+import { findPlacement } from "../../schedule/place.ts";
+import { predictionOf } from "../../schedule/start.ts";
+import { couldEverFit, isHeldByLimit } from "../../schedule/could-ever.ts";
+import type { TypeCapacity } from "../../indexes/capacity.ts";
+import { blockingClass } from "../../schedule/place-waiting.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import { milliOfType } from "../../indexes/team-node.ts";
+import type { Amount } from "../../indexes/team-node.ts";
+import { emptied } from "../../schedule/emptied.ts";
+import { askOfRefused, placeGroups } from "../../schedule/place-groups.ts";
+import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../../schedule/request.ts";
+import { invariant } from "../../state/invariant.ts";
+import { keptBackBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
+import type { World, WorkloadEntity } from "../../indexes/world.ts";
+import type { BlockedReason, Verdict } from "../../verdicts.ts";
+import { acceptedNodes } from "./accepted-nodes.ts";
+import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
+import { explainMinRuntime } from "./explain-min-runtime.ts";
+import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
+import { explainShapes } from "./explain-shapes.ts";
+import { explainSpares, explainSparesAmong } from "./explain-spares.ts";
+import { explainWindow } from "./explain-window.ts";
+import { placeableNow } from "./placeable-now.ts";
+import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
+import { workerShortfall } from "./worker-shortfall.ts";
+
+type Blocked = Verdict & { readonly kind: "blocked" };
+
+const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Blocked => ({
+  kind: "blocked",
+  reasons,
+  wakeOn,
+});
+
+export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
+
+/** The same for many at once: only the dominant reason is looked for where another would take longer to find. */
+export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
+
+function explainWith(engine: Engine, id: WorkloadId, promisedTime: typeof explainMinRuntime): Verdict {
+  const world = worldOf(engine);
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
+  const isPromised = [...world.state.promises.values()].some((place) => place.workloadId === id && !place.growth);
+  if (waitingTaskCount(workload) === 0 && !isPromised) return { kind: "notWaiting" };
+  const nowMs = clockOf(engine);
+  const timely = explainTime(world, workload, nowMs);
+  if (timely !== null) return timely;
+  const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
+  if (promised !== undefined && readyTask(workload, nowMs) === null)
+    return blocked(["attemptEnded", "workersLeft", "promiseWithdrawn"], {
+      kind: "promised",
+      nodes: promised.workers.map(({ node }) => node),
+    });
+  if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
+  const budget = explainBudget(world, workload.spec.team, nowMs);
+  if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
+  const found = world.queue.classOf(workload);
+  const own = heedingData(found, explainClass(world, found));
+  // What the fleet cannot hold waits aside: nobody is ahead of it.
+  const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
+  if (own === null && behind === null) {
+    const reserved = explainReservation(world, found, nowMs);
+    if (reserved !== null) return blocked(reservationMoves(world), reserved);
+  }
+  if (own !== null) {
+    const promised = isShortfall(own) ? promisedTime(world, found, { workload, nowMs }) : null;
+    const others = [promised, behind].filter((reason) => reason !== null);
+    return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
+  }
+  return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
+}
+
+/** It is what others hold that it lacks. */
+const isShortfall = ({ reasons: [first] }: Blocked): boolean =>
+  first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
+
+/** What may move the protected start, or whom it is for. */
+const reservationMoves = ({ rules }: World): readonly EventKind[] =>
+  predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
+
+/** The budget that is used up. */
+function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number): BlockedReason | null {
+  const spent = spentBudget(state, team);
+  const account = spent === null ? undefined : state.accounts.get(spent);
+  const budget = spent === null ? undefined : state.teams.get(spent)?.budget;
+  if (spent === null || account === undefined || budget === undefined) return null;
+  const used = spentOf(accrued(account, budget, { rate: budgets.rate(spent), nowMs }), budget);
+  const { resource, limit } = used;
+  return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
+}
+
+/** What keeps it from being asked at all. */
+function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
+  const { waitsFor: [wait, ...others] = [], spec } = workload;
+  switch (keptBackBy(workload, nowMs)) {
+    case "held":
+      return blocked(["workloadReleased"], { kind: "held" });
+    case "waitsFor":
+      invariant(wait !== undefined, `${workload.id} waits for nothing`);
+      return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
+        kind: "waitsFor",
+        ...wait,
+        othersCount: others.length,
+      });
+    case "notBefore":
+      return blocked([], { kind: "notBefore", atMs: spec.notBeforeMs ?? nowMs });
+    case "offPeak":
+      return blocked(
+        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "offPeakBegan"],
+        explainOffPeak(world, spec, nowMs),
+      );
+    default:
+      return null;
+  }
+}
+
+/** For which power it waits, and until when. */
+function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
+  const { offPeak = {} } = spec;
+  return {
+    kind: "offPeak",
+    ...figuresAt(world.state, nowMs),
+    microUsdPerKwhMax: offPeak.microUsdPerKwhMax ?? null,
+    gramsPerKwhMax: offPeak.gramsPerKwhMax ?? null,
+    ...(offPeak.cheapestMs === undefined ? {} : { cheapestMs: offPeak.cheapestMs }),
+    ...(offPeak.cleanestMs === undefined ? {} : { cleanestMs: offPeak.cleanestMs }),
+    opensAtMs: opensAtMs(world, spec, new PowerOutlook(world.state, nowMs)),
+    anywayAtMs: anywayAtMs(world, spec),
+  };
+}
+
+/** The protected start that it would be in the way of, if it is that which keeps it waiting. */
+function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
+  const expectedEndMs = nowMs + found.durationMs;
+  const starts = world.reservations.filter(
+    ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
+  );
+  const other = firstInTheWay(world, found, starts);
+  return other === null
+    ? null
+    : {
+        kind: "reservation",
+        workloadId: other.workloadId,
+        startMs: other.startMs,
+        expectedEndMs,
+        ...predictionOf(world, found),
+      };
+}
+
+/** Beside those before it there is room, and with it there is none; the first, where all of them together are not in the way now. */
+function firstInTheWay(world: World, found: PlacementClass, starts: readonly Reservation[]): Reservation | null {
+  if (starts.length > 1 && findBesideStarts(world, found, starts) !== null) return starts[0] as Reservation;
+  let beside = 0;
+  for (let upTo = starts.length; upTo - beside > 1;) {
+    const middle = (beside + upTo) >> 1;
+    if (findBesideStarts(world, found, starts.slice(0, middle)) === null) upTo = middle;
+    else beside = middle;
+  }
+  return starts[beside] ?? null;
+}
+
+function explainBackoff(workload: Workload): Verdict {
+  const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
+  // Of an array, a task that ends meanwhile may be one to try again at once.
+  return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
+    kind: "backoff",
+    untilMs: next.notBeforeMs,
+    failures: workload.failureCounts.get(next.task) ?? 0,
+  });
+}
+
+/** The reasons that every workload of the class shares; `null` when the class could be placed now. */
+function explainClass(world: World, found: PlacementClass): Blocked | null {
+  if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
+  const ruled =
+    explainWindow(world, found) ??
+    explainSpares(world, found) ??
+    explainDataRule(world, found) ??
+    explainApart(world, found);
+  if (ruled !== null) return ruled;
+  const roomFor = (one: PlacementClass): Blocked =>
+    isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
+  const spares = couldEverFit(world, found) ? null : explainSparesAmong(world, found, roomFor);
+  return spares ?? roomFor(found);
+}
+
+/** Of a gang without groups. */
+function explainRoom(world: World, found: PlacementClass): Blocked {
+  const { gang, acceleratorTypes } = found;
+  const neededCount = wholeNeeded(found);
+  const accepted = acceptedNodes(world, found);
+  // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
+  const able = accepted.filter((nodes) => nodes.holds(gang) >= found.workers);
+  // A gang that could have spares may be one that nothing else could hold.
+  if (able.length === 0 || !couldEverFit(world, found)) return blocked(FLEET_GROWS, exceedsFleet(world, found));
+  const limits = able.flatMap(({ type }) => limitReason(world, found, type) ?? []);
+  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
+  const open = able.filter(({ type }) => limitReason(world, found, type) === null);
+  if (open.length === 0) return blocked(wakeOn, ...limits);
+  const shapes = explainShapes(world, found);
+  if (shapes !== null) return blocked([...FREEING, "teamDefined", "loanRelabelled"], shapes, ...limits);
+  const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
+  const { freeCount } = roomiest;
+  if (freeCount < neededCount) {
+    const counts = { neededCount, freeCount, fleetCount: roomiest.usableCount };
+    return blocked(wakeOn, { kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits);
+  }
+  return blocked(wakeOn, workerShortfall(world, found, open), ...limits);
+}
+
+const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): BlockedReason | null =>
+  limitReasonOf(world, found, { type, amount: amountAsked(world, found, type) });
+
+interface OnType {
+  readonly type: string;
+  readonly amount: Amount;
+}
+
+function limitReasonOf(world: World, found: PlacementClass, { type, amount }: OnType): BlockedReason | null {
+  const reached = quotaReachedBy(world, found, () => amount);
+  if (reached === null) return null;
+  const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
+  const neededCount = amountOf(world, amount, resource);
+  const user = reached.user === undefined ? {} : { user: reached.user };
+  return {
+    kind: "teamLimit",
+    bound,
+    ...user,
+    team,
+    acceleratorType: type,
+    resource,
+    neededCount,
+    limitCount,
+    usedCount,
+  };
+}
+
+/** How much of a resource an amount is, in the unit in which teams state it. */
+function amountOf({ teamUse }: World, amount: Amount, resource: string): number {
+  if (resource === CORES) return amount.coresMilli;
+  if (resource === MEMORY) return amount.memoryMib;
+  const milli =
+    amount.byType === undefined ? amount.acceleratorsMilli : milliOfType(amount, teamUse.position(resource));
+  return (resource === ALL_ACCELERATORS ? amount.acceleratorsMilli : milli) / WHOLE_MILLI;
+}
+
+/** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
+function explainGroups(world: World, found: PlacementClass): Blocked {
+  if (!couldEverFit(world, found)) {
+    const empty = emptied(world);
+    const exceeding = (one: PlacementClass): BlockedReason => ({
+      ...exceedingGroup(empty, one, placeableNow(empty, one)),
+      ...groupName(one),
+    });
+    const reason = world.calendar.leftAside(() => askOfRefused(empty, found, exceeding));
+    return blocked(FLEET_GROWS, reason ?? exceeding(found));
+  }
+  const limit = limitReason(world, found, { type: "" }) ?? limitOnFirstTypes(world, found);
+  const limits = limit === null ? [] : [limit];
+  const wakeOn = [...FREEING, ...QUOTA_MOVES];
+  const shapes = explainShapes(world, found);
+  if (shapes !== null) return blocked([...wakeOn, "loanRelabelled"], shapes, ...limits);
+  const own = limit === null ? askOfRefused(world, found, (one) => firstReason(world, one)) : null;
+  return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own]));
+}
+
+const groupName = ({ waiting, spec, group }: PlacementClass): { readonly group?: string } => {
+  const { groups } = (waiting.first()?.spec ?? spec).gang;
+  return group === null || groups === undefined ? {} : { group: groups[group]?.name ?? "" };
+};
+
+function firstReason(world: World, one: PlacementClass): BlockedReason | null {
+  const [first] = explainClass(world, one)?.reasons ?? [];
+  return first === undefined ? null : { ...first, ...groupName(one) };
+}
+
+/** Every group fits by itself, and they do not fit together. */
+function scattered(world: World, found: PlacementClass): BlockedReason {
+  const accepted = acceptedNodes(world, found);
+  return {
+    kind: "workerShortfall",
+    workers: found.workers,
+    placeableWorkers: found.workers - 1,
+    binding: "accelerators",
+    neededPerWorker: found.gang.accelerators,
+    freeCount: Math.max(0, ...accepted.map(({ freeCount }) => freeCount)),
+  };
+}
+
+/** The quota that is reached where each group has the type that it likes best. */
+function limitOnFirstTypes(world: World, found: PlacementClass): BlockedReason | null {
+  if (placeGroups(world, found, { layer: "idle", heedsQuotas: false }) === null) return null;
+  const amount = world.teamUse.amountOfParts(partsAsked(world, found), ({ group = 0 }) => {
+    const types = typesOfGroup(found.spec, groupAt(found.gang, group));
+    return world.capacity.acceptable(types)[0]?.type ?? "";
+  });
+  return limitReasonOf(world, found, { type: "", amount });
+}
+
+/** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
+function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
+  const { queue, state } = world;
+  if (state.policy.whenHeadBlocked !== "stop") return null;
+  const head = blockingClass(world)?.waiting.first();
+  if (head === undefined || head === workload) return null;
+  const mayBlock = (found: PlacementClass): boolean => couldEverFit(world, found) && !isHeldByLimit(world, found);
+  const waiting = queue.waitingClasses().filter(mayBlock);
+  const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
+  return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
+}

@@ -1,0 +1,12 @@
+import { findPlacement } from "../../schedule/place.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+
+/** The most workers of the request, fewer than asked for, that could be placed now as it wishes. */
+export function placeableNow(world: World, found: PlacementClass): number {
+  for (let workers = found.workers - 1; workers > 0; workers--) {
+    const fewer = Object.assign(Object.create(found) as PlacementClass, { workers });
+    if (findPlacement(world, fewer) !== null) return workers;
+  }
+  return 0;
+}

@@ -1,0 +1,43 @@
+/** Kinds of event after which a verdict may be another. */
+import type { EventKind } from "../../events.ts";
+
+/** Kinds of event that make the usable fleet larger, or other. */
+export const FLEET_GROWS: readonly EventKind[] = [
+  "nodeJoined",
+  "nodeChanged",
+  "nodeReturned",
+  "nodeResumed",
+  "spareReleased",
+];
+/** Kinds of event after which something that did not fit may fit. */
+export const FREEING: readonly EventKind[] = [
+  "attemptEnded",
+  "workersLeft",
+  "joinFailed",
+  "promiseWithdrawn",
+  "policySet",
+  ...FLEET_GROWS,
+];
+/** Kinds of event after which another may be the head of the queue, or the head may move. */
+export const HEAD_MOVES: readonly EventKind[] = [
+  ...FREEING,
+  "workloadEnded",
+  "workloadStopRequested",
+  "teamDefined",
+  // A head that the smaller fleet could no longer hold waits aside, and so does one whose team has come to its limit.
+  "gangPlaced",
+  "nodeLost",
+  "nodeDrainStarted",
+  "spareKept",
+];
+
+/** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */
+export const QUOTA_MOVES: readonly EventKind[] = [
+  "teamDefined",
+  "teamRemoved",
+  "attemptStopRequested",
+  "gangShrinkRequested",
+];
+
+/** Kinds of event after which data may be worked on elsewhere. */
+export const DATA_MOVES: readonly EventKind[] = ["siteDefined", "poolDefined"];

@@ -1,0 +1,54 @@
+/** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
+import { findPlacement } from "../../schedule/place.ts";
+import { milliOf, WHOLE_MILLI } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { World } from "../../indexes/world.ts";
+import type { GangSpec } from "../../model/workload.ts";
+import type { BlockedReason } from "../../verdicts.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
+import { partShortfall } from "./explain-parts.ts";
+import { placeableNow } from "./placeable-now.ts";
+import { wishInTheWay } from "./wish-in-the-way.ts";
+
+type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
+
+export function workerShortfall(
+  world: World,
+  found: PlacementClass,
+  accepted: readonly AcceptedNodes[],
+): BlockedReason {
+  const { gang, workers } = found;
+  const { nodes: best, placeable } = accepted
+    .map((nodes) => ({ nodes, placeable: nodes.placeable(gang) }))
+    .reduce((left, right) => (right.placeable > left.placeable ? right : left));
+  const base = { kind: "workerShortfall", workers, placeableWorkers: placeable, freeCount: best.freeCount } as const;
+  const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(gang) } as const;
+  if (placeable >= workers) {
+    // There is room for all of them and not as they wish to lie.
+    const wish = wishInTheWay(found, (freer) => findPlacement(world, freer) !== null);
+    const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, found) };
+    return wish === null ? lying : { ...lying, binding: wish };
+  }
+  const beside = shortBeside(gang, (changes) => best.placeable({ ...gang, ...changes }) > placeable);
+  if (beside !== null) return { ...base, ...beside };
+  if (gang.profile !== undefined) return partShortfall(found, best, placeable);
+  return { ...base, ...accelerators };
+}
+
+/** What else than accelerators more workers lack; `null`: nothing. */
+function shortBeside(
+  gang: GangSpec,
+  helps: (changes: Partial<GangSpec>) => boolean,
+): Pick<WorkerShortfall, "binding" | "neededPerWorker"> | null {
+  const { coresMilli, memoryMib } = gang;
+  const [lacksCores, lacksMemory] = [helps({ coresMilli: 0 }), helps({ memoryMib: 0 })];
+  if (lacksCores && !lacksMemory) return { binding: "cores", neededPerWorker: coresMilli };
+  if (lacksMemory && !lacksCores) return { binding: "memory", neededPerWorker: memoryMib };
+  // Without accelerators there is nothing else to be short of: some nodes lack one, some the other, or take no more workers.
+  const isAlone = gang.accelerators === 0;
+  if (isAlone || lacksCores || helps({ coresMilli: 0, memoryMib: 0 }))
+    return { binding: "room", neededPerWorker: acceleratorsPerWorker(gang) };
+  return null;
+}
+
+const acceleratorsPerWorker = (gang: GangSpec): number => (gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
