@@ -174,6 +174,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
       .first();
     await expectShown(schedule.getByText("the last run has not ended").first());
     await expectShown(schedule.getByText("Succeeded", { exact: true }).first());
+    await expectShown(page.getByText("From when it was due: wanted done within 7 h."));
     await schedule.getByRole("link").first().click();
     await expectShown(page.getByRole("heading", { level: 1, name: "index-refresh" }));
   });

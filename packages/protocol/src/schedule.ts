@@ -1,9 +1,10 @@
 /** Schedules: work that is submitted again and again. Declared with `apply`. */
 import { z } from "zod";
+import * as limits from "./limits.ts";
 import { instantMs, integer } from "./limits.ts";
 import * as names from "./names.ts";
 import { workloadPhase } from "./workload.ts";
-import { workloadSpec } from "./workload-spec.ts";
+import { hasEnd, needsEnd, scheduledSpec } from "./workload-spec.ts";
 
 const ascending = (from: number, to: number) =>
   z
@@ -27,15 +28,42 @@ export const scheduleTimes = z
       "A cron expression, read, in UTC. Where days of the month and of the week both leave something out, either counts.",
   });
 
+const sinceDueMs = integer(0, limits.DURATION_MS_MAX).optional();
+
+const fromDue = z
+  .strictObject({ notBeforeMs: sinceDueMs, deadlineMs: sinceDueMs, latestStartMs: sinceDueMs })
+  .meta({ id: "FromDue", description: "Instants of what is submitted that count from when it was due." });
+
 export const schedule = z
   .strictObject({
     name: names.calendarName,
     times: scheduleTimes,
-    spec: workloadSpec,
+    spec: scheduledSpec,
+    fromDue: fromDue.optional(),
     concurrency: z.enum(["allow", "forbid", "replace"]).meta({
       description: "While its last run has not ended: another beside it, none, or another after stopping that one.",
     }),
   })
+  .refine(({ spec: { offPeak, ...spec }, fromDue: { latestStartMs, deadlineMs } = {} }) => {
+    const latest = latestStartMs === undefined ? {} : { latestStartMs };
+    return hasEnd({ offPeak: offPeak && { ...offPeak, ...latest }, deadlineMs: deadlineMs ?? spec.deadlineMs });
+  }, needsEnd)
+  .refine(({ spec, fromDue: from = {} }) => from.latestStartMs === undefined || spec.offPeak !== undefined, {
+    path: ["fromDue", "latestStartMs"],
+    message: "must be left out of work that does not wait for cheap or clean power",
+  })
+  .refine(
+    ({ spec, fromDue: from = {} }) => {
+      const { notBeforeMs, deadlineMs, offPeak } = spec;
+      const both = [
+        [notBeforeMs, from.notBeforeMs],
+        [deadlineMs, from.deadlineMs],
+        [offPeak?.latestStartMs, from.latestStartMs],
+      ];
+      return both.every((pair) => pair.includes(undefined));
+    },
+    { path: ["fromDue"], message: "must not say again what the work says itself" },
+  )
   .meta({ id: "Schedule" });
 
 const scheduleRun = z

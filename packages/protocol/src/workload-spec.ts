@@ -267,7 +267,8 @@ const specCommon = {
     }),
 };
 
-export const workloadSpec = z
+/** Without what is asked of when it must start at the latest, which a schedule may say in another way. */
+const specWithoutEnd = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("train"), ...specCommon }).meta({ id: "TrainSpec" }),
     z
@@ -285,18 +286,24 @@ export const workloadSpec = z
   .refine(({ gang, onNodeLoss }) => gang.groups === undefined || onNodeLoss !== "replace", {
     path: ["onNodeLoss"],
     message: "must be restart where the gang has groups: their workers are not replaced yet",
-  })
-  .refine(
-    ({ offPeak, deadlineMs }) =>
-      (offPeak?.cheapestMs === undefined && offPeak?.cleanestMs === undefined) ||
-      offPeak.latestStartMs !== undefined ||
-      deadlineMs !== undefined,
-    {
-      path: ["offPeak"],
-      message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
-    },
-  )
-  .meta({ id: "WorkloadSpec" });
+  });
+
+export const hasEnd = ({
+  offPeak,
+  deadlineMs,
+}: Pick<z.output<typeof specWithoutEnd>, "offPeak" | "deadlineMs">): boolean =>
+  (offPeak?.cheapestMs === undefined && offPeak?.cleanestMs === undefined) ||
+  offPeak.latestStartMs !== undefined ||
+  deadlineMs !== undefined;
+export const needsEnd = {
+  path: ["offPeak"],
+  message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+};
+
+export const workloadSpec = specWithoutEnd.refine(hasEnd, needsEnd).meta({ id: "WorkloadSpec" });
+
+/** What a schedule submits: when it must start at the latest it may say in another way. */
+export const scheduledSpec = specWithoutEnd.meta({ id: "ScheduledSpec" });
 
 /** As the control plane keeps it: every field is there. */
 export type WorkloadSpec = z.output<typeof workloadSpec>;

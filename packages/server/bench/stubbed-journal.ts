@@ -17,8 +17,8 @@ export class StubbedJournal implements Journal {
     return Promise.reject(new Error("there is nothing to make a snapshot of"));
   }
 
-  writeSnapshot(sequence: number): SnapshotReceipt {
-    return { sequence, bytes: 0, elapsedMs: 0 };
+  writeSnapshot(sequence: number): Promise<SnapshotReceipt> {
+    return Promise.resolve({ sequence, bytes: 0, elapsedMs: 0 });
   }
 
   close(): Promise<void> {

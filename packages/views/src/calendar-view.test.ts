@@ -1,7 +1,7 @@
 import { nodeId, teamName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { calendarList, windowUseSentence } from "./calendar-view.ts";
-import { scheduleList } from "./schedule-view.ts";
+import { fromDueSentence, scheduleList } from "./schedule-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const MINUTE_MS = 60_000;
@@ -93,6 +93,17 @@ describe("the calendar", () => {
 });
 
 describe("schedules", () => {
+  it.each([
+    [{}, null],
+    [{ deadlineMs: 8 * HOUR_MS }, "From when it was due: wanted done within 8 h."],
+    [
+      { notBeforeMs: HOUR_MS, latestStartMs: 5 * HOUR_MS },
+      "From when it was due: not started before 1 h, started anyway after 5 h.",
+    ],
+  ])("say what counts from when they were due: %j", (fromDue, sentence) => {
+    expect(fromDueSentence(fromDue)).toBe(sentence);
+  });
+
   it("say when they are due next and what came of the last times, the newest first", () => {
     const fleet = SmallFleet.withNodes(1, 4);
     const every = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);

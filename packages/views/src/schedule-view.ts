@@ -1,8 +1,9 @@
 /** Schedules, by when they are due next: their next times, and what came of the last ones. */
 import { nextDueMs } from "@headroom/engine";
 import type { Engine, ScheduleTimes } from "@headroom/engine";
-import type { ScheduleItem, ScheduleList } from "@headroom/protocol";
+import type { Schedule, ScheduleItem, ScheduleList } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
+import { durationText } from "./plain-text.ts";
 import { scheduleResource } from "./wire-forms.ts";
 
 const NEXT_SHOWN = 5;
@@ -34,4 +35,15 @@ function nextTimes(times: ScheduleTimes, afterMs: number): number[] {
   for (let at = nextDueMs(times, afterMs); at !== null && found.length < NEXT_SHOWN; at = nextDueMs(times, at))
     found.push(at);
   return found;
+}
+
+/** `From when it was due: not started before 1 h, wanted done within 8 h.`; `null`: no instant counts from when it was due. */
+export function fromDueSentence(fromDue: Schedule["fromDue"]): string | null {
+  const { notBeforeMs, latestStartMs, deadlineMs } = fromDue ?? {};
+  const terms = [
+    ...(notBeforeMs === undefined ? [] : [`not started before ${durationText(notBeforeMs)}`]),
+    ...(latestStartMs === undefined ? [] : [`started anyway after ${durationText(latestStartMs)}`]),
+    ...(deadlineMs === undefined ? [] : [`wanted done within ${durationText(deadlineMs)}`]),
+  ];
+  return terms.length === 0 ? null : `From when it was due: ${terms.join(", ")}.`;
 }

@@ -100,7 +100,13 @@ const index = spec({ name: "index-refresh", team: "product/search", accelerators
 const audit = spec({ name: "weekly-audit", team: "research/safety", accelerators: 4, minutes: 90, run: "./audit" });
 
 export const demoSchedules: readonly Schedule[] = [
-  { name: "nightly-ranker", times: daily(1), spec: retrain, concurrency: "replace" },
+  {
+    name: "nightly-ranker",
+    times: daily(1),
+    spec: retrain,
+    fromDue: { deadlineMs: 7 * HOUR_MS },
+    concurrency: "replace",
+  },
   { name: "index-refresh", times: daily(...all(0, 11).map((each) => each * 2)), spec: index, concurrency: "forbid" },
   { name: "weekly-audit", times: { ...daily(6), daysOfWeek: [1] }, spec: audit, concurrency: "allow" },
 ];

@@ -14,10 +14,20 @@ export interface ScheduleTimes {
   readonly daysOfWeek: readonly number[];
 }
 
+/** Instants of what is submitted that count from when it was due, in milliseconds after that. */
+export interface FromDue {
+  readonly notBeforeMs?: number;
+  readonly deadlineMs?: number;
+  /** Of work that waits for cheap or clean power. */
+  readonly latestStartMs?: number;
+}
+
 export interface Schedule {
   readonly name: string;
   readonly times: ScheduleTimes;
+  /** Its instants are the same for all that is submitted; those that are not are in `fromDue`. */
   readonly spec: WorkloadSpec;
+  readonly fromDue?: FromDue;
   /** While its last run has not ended: another is submitted beside it, it is left out, or the last one is stopped for it. */
   readonly concurrency: "allow" | "forbid" | "replace";
 }
@@ -47,3 +57,14 @@ export interface ScheduleRun {
 
 /** A working week and the weekend of a nightly run. */
 export const SCHEDULE_RUNS_KEPT = 7;
+
+/** What a schedule submits for a time at which it was due. */
+export function specDueAt({ spec, fromDue = {} }: Schedule, dueAtMs: number): WorkloadSpec {
+  const { notBeforeMs, deadlineMs, latestStartMs } = fromDue;
+  return {
+    ...spec,
+    ...(notBeforeMs === undefined ? {} : { notBeforeMs: dueAtMs + notBeforeMs }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs: dueAtMs + deadlineMs }),
+    ...(latestStartMs === undefined ? {} : { offPeak: { ...spec.offPeak, latestStartMs: dueAtMs + latestStartMs } }),
+  };
+}

@@ -2,6 +2,7 @@
 import type { Batch } from "../batch.ts";
 import { awaitedFirst } from "../decide/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionObjection } from "../decide/submit.ts";
+import { specDueAt } from "../model/schedule.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { lastDueMs } from "../recurrence/due.ts";
 
@@ -34,5 +35,5 @@ function run(batch: Batch, { item, atMs: dueAtMs }: Due): void {
   const objection = submissionObjection(batch.world, schedule.spec, batch.world.state.teams);
   if (objection !== null) return batch.emit({ ...fact, submittedId: null, left: objection.code });
   if (isRunning && schedule.concurrency === "replace") stopWorkload(batch, last.id, actor);
-  batch.emit({ ...fact, submittedId: recordSubmission(batch, schedule.spec, actor), left: "" });
+  batch.emit({ ...fact, submittedId: recordSubmission(batch, specDueAt(schedule, dueAtMs), actor), left: "" });
 }

@@ -296,7 +296,7 @@ export class Stage {
     return documents;
   }
 
-  /** `nightly at=3:00 concurrency=forbid | a gpus=2`; `at=:30` is every hour, `days=1,15` of the month, `weekdays=0`. */
+  /** `nightly at=3:00 concurrency=forbid deadline=8h | a gpus=2`: a deadline, `notBefore` and `latest` of the schedule count from when it was due; `at=:30` is every hour, `days=1,15` of the month, `weekdays=0`. */
   #schedule(rest: string): Schedule {
     const [head = "", body = ""] = rest.split("|").map((each) => each.trim());
     const { plain, fields } = wordsOf(head);
@@ -311,7 +311,7 @@ export class Stage {
       daysOfWeek: list("weekdays", 0, 6),
     };
     const concurrency = (fields.get("concurrency") ?? "allow") as Schedule["concurrency"];
-    return { name: plain[0] ?? "", times, spec: this.#spec(body), concurrency };
+    return { name: plain[0] ?? "", times, spec: this.#spec(body), ...fromDueOf(fields), concurrency };
   }
 
   /** `a again` is the spec under which `a` was written down last. */
@@ -323,6 +323,17 @@ export class Stage {
     this.#specs.set(name, found);
     return found;
   }
+}
+
+function fromDueOf(fields: Words["fields"]): Pick<Schedule, "fromDue"> {
+  const names = { notBefore: "notBeforeMs", deadline: "deadlineMs", latest: "latestStartMs" };
+  const fromDue = Object.fromEntries(
+    Object.entries(names).flatMap(([word, name]) => {
+      const text = fields.get(word);
+      return text === undefined ? [] : [[name, durationMs(text)]];
+    }),
+  );
+  return Object.keys(fromDue).length === 0 ? {} : { fromDue };
 }
 
 function specOf(name: string, fields: Words["fields"]): WorkloadSpec {

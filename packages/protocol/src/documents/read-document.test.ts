@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applyRequest } from "../apply.ts";
-import { checkDocuments, checkFabricLevels, documentJsonSchema, pathText } from "./index.ts";
+import { schedule } from "../schedule.ts";
+import { checkDocuments, checkFabricLevels, documentJsonSchema, pathText, scheduleDocument } from "./index.ts";
 import type { HeadroomDocument } from "./index.ts";
 import { documentIn, problemsIn, train } from "./testing/reading.ts";
 
@@ -216,6 +217,59 @@ describe("between documents", () => {
     const workload = documentIn(train({}));
     expect(told([workload, team("a", null), workload])).toEqual([
       "2 name: the workload a of team default is declared twice",
+    ]);
+  });
+});
+
+describe("schedules", () => {
+  const scheduled = (workload: object) => ({
+    kind: "schedule",
+    name: "nightly",
+    cron: "0 20 * * *",
+    concurrency: "forbid",
+    workload: train(workload),
+  });
+  const read = (workload: object) => {
+    const document = documentIn(scheduled(workload));
+    if (document.kind !== "schedule") throw new Error(`read as ${document.kind}`);
+    return document.schedule;
+  };
+
+  it.each<[object, object | undefined]>([
+    [{ deadline: "12h" }, { deadlineMs: 43_200_000 }],
+    [{ notBefore: "0s", deadline: "2027-03-02T08:00:00Z" }, { notBeforeMs: 0 }],
+    [{ offPeak: { cheapest: "4h", latestStart: "8h" } }, { latestStartMs: 28_800_000 }],
+    [{ offPeak: { cleanest: "4h" }, deadline: "1d" }, { deadlineMs: 86_400_000 }],
+    [{ notBefore: "2027-03-01T08:00:00Z" }, undefined],
+  ])("count from when they were due what is a duration: %j", (workload, fromDue) => {
+    const found = read(workload);
+    expect(found.fromDue).toEqual(fromDue);
+    expect(schedule.parse(found)).toEqual(found);
+    expect(documentIn(scheduleDocument(found))).toEqual({ kind: "schedule", schedule: found });
+  });
+
+  it.each<[object, string]>([
+    [{ notBefore: "8h", deadline: "8h" }, "workload.deadline: must lie after notBefore, 8h"],
+    [{ deadline: "8 hours" }, "workload.deadline: write an instant with its offset"],
+    [{ deadline: "8h30" }, "workload.deadline: write a duration like"],
+    [{ offPeak: { cheapest: "4h" } }, "workload.offPeak.latestStart: or a deadline is required"],
+  ])("refuse %j", (workload, expected) => {
+    expect(problemsIn(scheduled(workload))).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it("are refused by the API where they say an instant twice, or the end of what waits for nothing", () => {
+    const told = (workload: object, fromDue: object): string[] =>
+      (schedule.safeParse({ ...read(workload), fromDue }).error?.issues ?? []).map(
+        ({ path, message }) => `${path.join(".")}: ${message}`,
+      );
+    expect(told({ deadline: "2027-03-02T08:00:00Z" }, { deadlineMs: 1 })).toEqual([
+      "fromDue: must not say again what the work says itself",
+    ]);
+    expect(told({}, { latestStartMs: 1 })).toEqual([
+      "fromDue.latestStartMs: must be left out of work that does not wait for cheap or clean power",
+    ]);
+    expect(told({ offPeak: { cheapest: "4h" }, deadline: "8h" }, {})).toEqual([
+      "offPeak: must have a latest start or a deadline: the cheapest or cleanest time is that before it",
     ]);
   });
 });

@@ -6,6 +6,7 @@ import { readCron, writeCron } from "./cron.ts";
 import { fields, leaf, optionalLeaf, readChoice, readName } from "./field.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import { shown, type Reading } from "./reading.ts";
+import { fromDueOf } from "./time-fields.ts";
 import { batchSchema, trainSchema, workloadDocument, workloadOf, workloadProblems } from "./workload-document.ts";
 
 const choices = ["allow", "forbid", "replace"] as const;
@@ -55,20 +56,19 @@ export const scheduleSchema = fields(
 type Written = z.output<typeof scheduleSchema>;
 
 export const scheduleProblems = ({ workload }: Written): FieldProblem[] =>
-  workloadProblems(workload).map((problem) => ({ ...problem, path: ["workload", ...problem.path] }));
+  workloadProblems(workload, true).map((problem) => ({ ...problem, path: ["workload", ...problem.path] }));
 
-export const scheduleOf = ({ name, cron, concurrency, workload }: Written): Schedule => ({
-  name,
-  times: cron,
-  spec: workloadOf(workload),
-  concurrency,
-});
+export function scheduleOf({ name, cron, concurrency, workload }: Written): Schedule {
+  const fromDue = fromDueOf(workload);
+  const spec = workloadOf(workload);
+  return { name, times: cron, spec, ...(fromDue === undefined ? {} : { fromDue }), concurrency };
+}
 
 /** The document that reads back as this schedule. */
-export const scheduleDocument = ({ name, times, spec, concurrency }: Schedule): Record<string, unknown> => ({
+export const scheduleDocument = ({ name, times, spec, fromDue, concurrency }: Schedule): Record<string, unknown> => ({
   kind: "schedule",
   name,
   cron: writeCron(times),
   concurrency,
-  workload: workloadDocument(spec),
+  workload: workloadDocument(spec, fromDue),
 });

@@ -2,20 +2,20 @@
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import type { Schedule } from "../schedule.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
 import { fields, optionalLeaf, readChoice, readName, readText } from "./field.ts";
-import { instantPattern, readInstant, writeInstant } from "./instants.ts";
+import { moment, momentText, readMoment, writeMoment } from "./moments.ts";
+import type { Moment } from "./moments.ts";
+import { offPeakFields, offPeakOf, offPeakText } from "./off-peak-fields.ts";
+import type { OffPeak } from "./off-peak-fields.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
 const durationRange = { min: 0, max: limits.DURATION_MS_MAX };
 const duration = { type: "string", pattern: quantities.durationPattern };
-const instant = { type: "string", pattern: instantPattern };
 const readSpan = (value: unknown): Reading<number | null> => quantities.readDuration(value, durationRange);
-const readTime = (value: unknown): Reading<number | null> =>
-  quantities.readDuration(value, { ...durationRange, min: 1 });
-const readMoment = (value: unknown): Reading<number | null> => readInstant(value);
 
 function readProduces(value: unknown): Reading<string[] | null> {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -92,68 +92,6 @@ const preemptibleField = z
   .optional()
   .meta({ description: "Whether it may be evicted for others; left out, as the policy says." });
 
-const energyPriceRange = { min: 0, max: limits.MICRO_USD_PER_KWH_MAX };
-const carbonRange = { min: 0, max: limits.GRAMS_PER_KWH_MAX };
-
-const offPeakFields = fields(
-  {
-    maxPrice: optionalLeaf(
-      {
-        description: "Only while power costs at most so much.",
-        type: "string",
-        pattern: quantities.energyPricePattern,
-        examples: ["0.10 USD/kWh"],
-      },
-      null,
-      (value): Reading<number | null> => quantities.readEnergyPrice(value, energyPriceRange),
-    ),
-    maxCarbon: optionalLeaf(
-      {
-        description: "Only while power has at most so much carbon in it.",
-        type: "string",
-        pattern: quantities.carbonPattern,
-        examples: ["200 g/kWh"],
-      },
-      null,
-      (value): Reading<number | null> => quantities.readCarbon(value, carbonRange),
-    ),
-    cheapest: optionalLeaf(
-      {
-        description: "Only in the so much time in which power costs least, until it starts anyway.",
-        ...duration,
-        examples: ["4h"],
-      },
-      null,
-      readTime,
-    ),
-    cleanest: optionalLeaf(
-      {
-        description: "Only in the so much time in which power has least carbon in it, until it starts anyway.",
-        ...duration,
-        examples: ["4h"],
-      },
-      null,
-      readTime,
-    ),
-    latestStart: optionalLeaf(
-      { description: "From this instant on it starts anyway.", ...instant, examples: ["2027-03-02T04:00:00Z"] },
-      null,
-      readMoment,
-    ),
-  },
-  {
-    meant: {
-      price: "maxPrice",
-      carbon: "maxCarbon",
-      priceMax: "maxPrice",
-      carbonMax: "maxCarbon",
-      until: "latestStart",
-    },
-  },
-).refine((said) => [said.maxPrice, said.maxCarbon, said.cheapest, said.cleanest].some((bound) => bound !== null), {
-  message: "must say maxPrice, maxCarbon, cheapest or cleanest",
-});
-
 export const timeShape = {
   preemptible: preemptibleField,
   minRuntime: optionalLeaf(
@@ -196,14 +134,19 @@ export const timeShape = {
     readProduces,
   ),
   notBefore: optionalLeaf(
-    { description: "Not started before this instant.", ...instant, examples: ["2027-03-01T08:00:00Z"] },
+    {
+      description: "Not started before this instant; in a schedule also so long after it was due.",
+      ...moment,
+      examples: ["2027-03-01T08:00:00Z"],
+    },
     null,
     readMoment,
   ),
   deadline: optionalLeaf(
     {
-      description: "Wanted done by this instant; policies may order by it.",
-      ...instant,
+      description:
+        "Wanted done by this instant, in a schedule also so long after it was due; policies may order by it.",
+      ...moment,
       examples: ["2027-03-02T08:00:00Z"],
     },
     null,
@@ -215,7 +158,6 @@ export const timeShape = {
 };
 
 type After = z.output<typeof afterFields>;
-type OffPeak = z.output<typeof offPeakFields>;
 
 interface Terms {
   readonly preemptible?: z.output<typeof preemptibleField>;
@@ -224,35 +166,10 @@ interface Terms {
   readonly onNodeLoss: "replace" | "restart" | null;
   readonly after?: readonly After[] | undefined;
   readonly produces: readonly string[] | null;
-  readonly notBefore: number | null;
-  readonly deadline: number | null;
+  readonly notBefore: Moment | null;
+  readonly deadline: Moment | null;
   readonly offPeak?: OffPeak | undefined;
 }
-
-const offPeakOf = ({
-  maxPrice,
-  maxCarbon,
-  cheapest,
-  cleanest,
-  latestStart,
-}: OffPeak): NonNullable<WorkloadSpec["offPeak"]> => ({
-  ...(maxPrice === null ? {} : { microUsdPerKwhMax: maxPrice }),
-  ...(maxCarbon === null ? {} : { gramsPerKwhMax: maxCarbon }),
-  ...(cheapest === null ? {} : { cheapestMs: cheapest }),
-  ...(cleanest === null ? {} : { cleanestMs: cleanest }),
-  ...(latestStart === null ? {} : { latestStartMs: latestStart }),
-});
-
-const offPeakText = (offPeak: NonNullable<WorkloadSpec["offPeak"]>): Record<string, unknown> => {
-  const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs, latestStartMs } = offPeak;
-  return {
-    ...(microUsdPerKwhMax === undefined ? {} : { maxPrice: quantities.writeEnergyPrice(microUsdPerKwhMax) }),
-    ...(gramsPerKwhMax === undefined ? {} : { maxCarbon: quantities.writeCarbon(gramsPerKwhMax) }),
-    ...(cheapestMs === undefined ? {} : { cheapest: quantities.writeDuration(cheapestMs) }),
-    ...(cleanestMs === undefined ? {} : { cleanest: quantities.writeDuration(cleanestMs) }),
-    ...(latestStartMs === undefined ? {} : { latestStart: writeInstant(latestStartMs) }),
-  };
-};
 
 function minRuntimeOf({ preemptible, minRuntime }: Terms): Reading<number | null> {
   const inside = typeof preemptible === "object" ? preemptible.minRuntime : null;
@@ -265,7 +182,8 @@ function afterOf({ workload, on, artifact }: After): NonNullable<WorkloadSpec["a
   return workload === null ? { artifact } : { artifact, workload };
 }
 
-export function timeProblems(terms: Terms): FieldProblem[] {
+/** `isScheduled`: instants may count from when it was due. */
+export function timeProblems(terms: Terms, isScheduled: boolean): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const minRuntime = minRuntimeOf(terms);
   if (!minRuntime.ok) problems.push({ path: ["minRuntime"], message: minRuntime.message });
@@ -285,9 +203,16 @@ export function timeProblems(terms: Terms): FieldProblem[] {
       path: ["offPeak", "latestStart"],
       message: "or a deadline is required: the cheapest or cleanest time is that before it",
     });
-  if (notBefore !== null && deadline !== null && deadline <= notBefore) {
-    problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeInstant(notBefore)}` });
-  }
+  const [first, last] = [notBefore, deadline];
+  if (first !== null && first.kind === last?.kind && last.ms <= first.ms)
+    problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeMoment(first)}` });
+  const moments = { notBefore, deadline, "offPeak.latestStart": offPeak?.latestStart ?? null };
+  for (const [name, said] of Object.entries(moments))
+    if (said?.kind === "fromDue" && !isScheduled)
+      problems.push({
+        path: name.split("."),
+        message: `must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got ${writeMoment(said)}`,
+      });
   return problems;
 }
 
@@ -316,14 +241,14 @@ export function timesOf(terms: Terms): TimeSpec {
     ...(onNodeLoss === null ? {} : { onNodeLoss }),
     ...(after === undefined || after.length === 0 ? {} : { after: after.map(afterOf) }),
     ...(produces === null ? {} : { produces: [...produces] }),
-    ...(notBefore === null ? {} : { notBeforeMs: notBefore }),
-    ...(deadline === null ? {} : { deadlineMs: deadline }),
+    ...(notBefore?.kind === "instant" ? { notBeforeMs: notBefore.ms } : {}),
+    ...(deadline?.kind === "instant" ? { deadlineMs: deadline.ms } : {}),
     ...(offPeak === undefined ? {} : { offPeak: offPeakOf(offPeak) }),
   };
 }
 
 /** The fields of the document that read back as the same terms. */
-export function timesText(spec: WorkloadSpec): Record<string, unknown> {
+export function timesText(spec: WorkloadSpec, fromDue: Schedule["fromDue"] = {}): Record<string, unknown> {
   const { preemptible, minRuntimeMs, restartCostMs, after, produces, notBeforeMs, deadlineMs, offPeak } = spec;
   const text: Record<string, unknown> = {};
   const minRuntime = minRuntimeMs === undefined ? undefined : quantities.writeDuration(minRuntimeMs);
@@ -334,8 +259,20 @@ export function timesText(spec: WorkloadSpec): Record<string, unknown> {
   if (spec.onNodeLoss !== undefined) text["onNodeLoss"] = spec.onNodeLoss;
   if (after !== undefined && after.length > 0) text["after"] = after.map((each) => ({ ...each }));
   if (produces !== undefined) text["produces"] = [...produces];
-  if (notBeforeMs !== undefined) text["notBefore"] = writeInstant(notBeforeMs);
-  if (deadlineMs !== undefined) text["deadline"] = writeInstant(deadlineMs);
-  if (offPeak !== undefined) text["offPeak"] = offPeakText(offPeak);
+  const notBefore = momentText(notBeforeMs, fromDue.notBeforeMs);
+  const deadline = momentText(deadlineMs, fromDue.deadlineMs);
+  if (notBefore !== undefined) text["notBefore"] = notBefore;
+  if (deadline !== undefined) text["deadline"] = deadline;
+  if (offPeak !== undefined) text["offPeak"] = offPeakText(offPeak, fromDue.latestStartMs);
   return text;
+}
+
+/** What counts from when a schedule was due; `undefined`: nothing does. */
+export function fromDueOf({ notBefore, deadline, offPeak }: Terms): Schedule["fromDue"] {
+  const found = {
+    ...(notBefore?.kind === "fromDue" ? { notBeforeMs: notBefore.ms } : {}),
+    ...(deadline?.kind === "fromDue" ? { deadlineMs: deadline.ms } : {}),
+    ...(offPeak?.latestStart?.kind === "fromDue" ? { latestStartMs: offPeak.latestStart.ms } : {}),
+  };
+  return Object.keys(found).length === 0 ? undefined : found;
 }

@@ -189,6 +189,14 @@ describe("workloads", () => {
       { notBefore: "2027-03-01 08:00" },
       'notBefore: write an instant with its offset, like 2027-03-01T08:00:00Z or 2027-03-01T08:00:00+01:00, got "2027-03-01 08:00"',
     ],
+    [
+      { deadline: "8h" },
+      "deadline: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 8h",
+    ],
+    [
+      { offPeak: { cheapest: "4h", latestStart: "90m" } },
+      "offPeak.latestStart: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 1h30m",
+    ],
     [{ deadline: "2027-02-29T08:00:00Z" }, 'deadline: is no instant of the calendar, got "2027-02-29T08:00:00Z"'],
     [
       { notBefore: "2027-03-01T08:00:00Z", deadline: "2027-03-01T08:00:00Z" },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import type { Schedule } from "../schedule.ts";
 import { DEFAULT_GRACE_TIMEOUT_MS, DEFAULT_TEAM, defaultRetries, type WorkloadSpec } from "../workload-spec.ts";
 import {
   entries,
@@ -296,8 +297,8 @@ export const batchSchema = fields(
 
 export type WorkloadFields = z.output<typeof trainSchema> | z.output<typeof batchSchema>;
 
-/** What is wrong between fields of one workload that are each fine. */
-export function workloadProblems(written: WorkloadFields): FieldProblem[] {
+/** What is wrong between fields of one workload that are each fine. `isScheduled`: it is what a schedule submits. */
+export function workloadProblems(written: WorkloadFields, isScheduled = false): FieldProblem[] {
   const batch: FieldProblem[] =
     written.kind === "batch" && written.elastic !== undefined
       ? [
@@ -312,7 +313,7 @@ export function workloadProblems(written: WorkloadFields): FieldProblem[] {
     ...gangProblems(written),
     ...apartProblems(written.apart),
     ...placementProblems(written),
-    ...timeProblems(written),
+    ...timeProblems(written, isScheduled),
     ...modelProblems(written),
   ];
 }
@@ -348,8 +349,8 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     : { kind: "train", ...common };
 }
 
-/** The document that reads back as this workload, without what is the default anyway. */
-export function workloadDocument(workload: WorkloadSpec): Record<string, unknown> {
+/** The document that reads back as this workload, without what is the default anyway; `fromDue`: in a schedule. */
+export function workloadDocument(workload: WorkloadSpec, fromDue?: Schedule["fromDue"]): Record<string, unknown> {
   const { gang, retries } = workload;
   const text: Record<string, unknown> = { kind: workload.kind, name: workload.name };
   if (workload.team !== DEFAULT_TEAM) text["team"] = workload.team;
@@ -373,5 +374,5 @@ export function workloadDocument(workload: WorkloadSpec): Record<string, unknown
   };
   if (Object.keys(checkpoint).length > 0) text["checkpoint"] = checkpoint;
   const data = workload.data === undefined ? {} : { data: { ...workload.data } };
-  return { ...text, ...wishesText(workload), ...apartText(gang), ...data, ...timesText(workload) };
+  return { ...text, ...wishesText(workload), ...apartText(gang), ...data, ...timesText(workload, fromDue) };
 }

@@ -392,7 +392,7 @@ export class BatchDriver implements Driver {
       const rounds = this.#unsynced.takeAll();
       await journal.append({ rounds, group: null, digest: { sequence: state.sequence, digest } });
       if (state.sequence > (this.#snapshots.newest?.sequence ?? this.#parts.restoredSnapshotSequence)) {
-        journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
+        await journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
       }
     } catch (error) {
       // Everything acknowledged is synced already; the next start folds more, that is all.

@@ -31,7 +31,9 @@ import type { OpenHome } from "../driver/testing/bench-home.ts";
 import { submit, testSpec } from "../driver/testing/requests.ts";
 import { checkHistory } from "./check-history.ts";
 import { openForReading } from "./database.ts";
+import { journalDefaults } from "./journal.ts";
 import { JournalReader } from "./journal-reader.ts";
+import { openJournal } from "./sqlite-journal.ts";
 import { verifyJournal } from "./verify-journal.ts";
 
 let home: string;
@@ -306,6 +308,18 @@ describe("snapshots are only a shortcut", () => {
       expect(second.logged.join("\n")).toContain("passed over");
     },
   );
+
+  it("one that is at hand comes before one that is being made, and neither takes the other's file away", async () => {
+    const { journal, engine } = await openJournal({ ...journalDefaults, directory: journalDirectory(home) }, 0);
+    const { sequence, chain } = engine.state;
+    const [making] = await Promise.allSettled([
+      journal.snapshotInBackground(),
+      journal.writeSnapshot(sequence, chain, engine.digest(), engine.snapshot()),
+    ]);
+    expect(making).toMatchObject({ status: "rejected", reason: { code: "journal-failed" } });
+    await journal.close();
+    expect(readdirSync(path.join(journalDirectory(home), "snapshots"))).toEqual([`${sequence}.snapshot`]);
+  });
 
   it("keeps the newest two and no leftovers", async () => {
     for (let restart = 0; restart < 4; restart++) {

@@ -63,8 +63,8 @@ export interface Journal {
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
   /** Folds the journal up to its head on a thread of its own and writes a snapshot; the caller's loop is not touched. */
   snapshotInBackground(): Promise<SnapshotReceipt>;
-  /** Writes a snapshot that the caller already has. */
-  writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): SnapshotReceipt;
+  /** Writes a snapshot that the caller already has; one that is being made in the background is not finished. */
+  writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt>;
   close(): Promise<void>;
 }
 

@@ -167,7 +167,9 @@ class SqliteJournal implements Journal {
     }
   }
 
-  writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): SnapshotReceipt {
+  async writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt> {
+    // Whoever has written one clears away what others left, and what another is writing looks the same.
+    await this.#snapshot?.terminate();
     const beganMs = performance.now();
     try {
       const { directory, journalId } = this;

@@ -1,5 +1,6 @@
 /** Schedules: what they submit, when they are due next, and what came of the last times. */
 import type { ScheduleItem } from "@headroom/protocol";
+import { fromDueSentence } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Panel } from "../../parts/page.tsx";
@@ -35,6 +36,7 @@ const NEXT_SHOWN = 3;
 
 function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
   const { schedule, cron, actor, nextAtsMs } = item;
+  const terms = fromDueSentence(schedule.fromDue);
   return (
     <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[15rem_12rem_1fr]">
       <div className="min-w-0">
@@ -45,6 +47,7 @@ function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
         <p className="mt-0.5 text-xs text-ink-3">
           {schedule.spec.name} of {schedule.spec.team}, by {actor}; {whileRunning[schedule.concurrency]}
         </p>
+        {terms === null ? null : <p className="mt-0.5 text-xs text-ink-3">{terms}</p>}
       </div>
       <div>
         <h4 className="text-xs text-ink-3">Next</h4>
