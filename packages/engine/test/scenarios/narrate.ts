@@ -118,7 +118,7 @@ export class Narrator {
     const wakeOn = verdict.wakeOn
       .join(" ")
       .replace("attemptEnded workersLeft joinFailed promiseWithdrawn policySet", "roomFreed")
-      .replace("nodeJoined nodeChanged nodeReturned nodeResumed spareReleased", "fleetGrows");
+      .replace("nodeJoined nodeChanged nodeReturned nodeResumed spareReleased poolDefined", "fleetGrows");
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
   }
 

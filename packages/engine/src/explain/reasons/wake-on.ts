@@ -8,6 +8,8 @@ export const FLEET_GROWS: readonly EventKind[] = [
   "nodeReturned",
   "nodeResumed",
   "spareReleased",
+  // Its accelerators may be divided now, or of another type.
+  "poolDefined",
 ];
 /** Kinds of event after which something that did not fit may fit. */
 export const FREEING: readonly EventKind[] = [

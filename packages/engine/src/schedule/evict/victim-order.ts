@@ -139,5 +139,5 @@ function compareHeld({ rules }: World, left: Held, right: Held): number {
     if (difference !== 0) return difference;
     if (key === "submitted") break;
   }
-  return left.workload.ordinal - right.workload.ordinal;
+  return left.workload.ordinal - right.workload.ordinal || left.attempt.task - right.attempt.task;
 }

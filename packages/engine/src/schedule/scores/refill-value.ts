@@ -1,18 +1,15 @@
 /**
  * What a node in some state is still good for: how much of the sample of recent demand would go into it. Each queue of the
- * sample is filled into a copy of the node, in order; what does not fit is passed over. Integers only.
+ * sample is filled into a copy of the node, in order and from the start again, until nothing of it fits any more: all that
+ * goes in counts alike, so that demand of one kind loses nothing by filling one node before another. Integers only.
  */
-import { SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../indexes/demand-mix.ts";
+import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../indexes/demand-mix.ts";
 import type { DemandKind } from "../../indexes/demand-mix.ts";
 import { WHOLE_MILLI } from "../../indexes/node-slot.ts";
 import type { FreeProfile } from "./free-profile.ts";
 
-/** What the n-th worker of a queue counts, in sixteenths: sooner counts more, none less than half. */
-const WEIGHTS = Int32Array.from({ length: SAMPLE_LENGTH }, (_, index) => Math.max(16 - index, 8));
 /** A thousandth of an accelerator, in the units of `value`. */
-export const VALUE_PER_MILLI: number = 16 * SAMPLE_QUEUES;
-/** Nodes have fewer accelerators in part taken than this; more are not looked at. */
-const PARTS_MAX = 4096;
+export const VALUE_PER_MILLI: number = SAMPLE_QUEUES;
 
 export class RefillValue {
   readonly #cores: Float64Array;
@@ -22,10 +19,10 @@ export class RefillValue {
   /** The queues one after the other, as positions of kinds. */
   readonly #order: Uint16Array;
   readonly #fits: Uint8Array;
-  readonly #parts = new Int32Array(PARTS_MAX);
-  /** No queue could use more than this: states with more are alike. */
-  readonly #coresMost: number;
-  readonly #memoryMost: number;
+  #parts = new Int32Array(64);
+  /** For a thousandth of an accelerator nothing of the sample uses more than this: states with more are alike. */
+  readonly #coresPerMilli: number;
+  readonly #memoryPerMilli: number;
 
   /** For nodes of one type: what would not go there is passed over. */
   constructor(sample: readonly DemandKind[], type: string) {
@@ -40,13 +37,14 @@ export class RefillValue {
     this.#milli = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.milli : WHOLE_MILLI));
     this.#order = Uint16Array.from(queues.flat(), (kind) => positions.get(kind) as number);
     this.#fits = new Uint8Array(kinds.length);
-    this.#coresMost = Math.max(...queues.map((queue) => queue.reduce((sum, { coresMilli }) => sum + coresMilli, 0)));
-    this.#memoryMost = Math.max(...queues.map((queue) => queue.reduce((sum, { memoryMib }) => sum + memoryMib, 0)));
+    const going = kinds.filter(goesThere);
+    this.#coresPerMilli = Math.max(0, ...going.map((kind) => Math.ceil(kind.coresMilli / askedMilli(kind))));
+    this.#memoryPerMilli = Math.max(0, ...going.map((kind) => Math.ceil(kind.memoryMib / askedMilli(kind))));
   }
 
   value(profile: FreeProfile, coresMilli: number, memoryMib: number): number {
-    const cores = Math.min(coresMilli, this.#coresMost);
-    const memory = Math.min(memoryMib, this.#memoryMost);
+    const cores = Math.min(coresMilli, this.#coresPerMilli * profile.freeMilli);
+    const memory = Math.min(memoryMib, this.#memoryPerMilli * profile.freeMilli);
     let byMemory = profile.values.get(cores);
     if (byMemory === undefined) profile.values.set(cores, (byMemory = new Map()));
     let value = byMemory.get(memory);
@@ -81,11 +79,13 @@ export class RefillValue {
     let cores = coresFree;
     let memory = memoryFree;
     let { whole } = profile;
-    let partCount = Math.min(profile.parts.length, PARTS_MAX - SAMPLE_LENGTH);
-    for (let index = 0; index < partCount; index++) this.#parts[index] = profile.parts[index] as number;
+    let partCount = profile.parts.length;
+    if (this.#parts.length < partCount + whole) this.#parts = new Int32Array(2 * (partCount + whole));
+    this.#parts.set(profile.parts);
     let used = 0;
-    for (let index = 0; index < SAMPLE_LENGTH; index++) {
-      const kind = this.#order[start + index] as number;
+    // Until a whole queue has passed of which nothing fitted.
+    for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH; index++) {
+      const kind = this.#order[start + (index % SAMPLE_LENGTH)] as number;
       if (this.#fits[kind] === 0) continue;
       if ((this.#cores[kind] as number) > cores || (this.#memory[kind] as number) > memory) continue;
       const milli = this.#milli[kind] as number;
@@ -93,14 +93,15 @@ export class RefillValue {
       if (milli === WHOLE_MILLI) {
         if (count > whole) continue;
         whole -= count;
-        used += (WEIGHTS[index] as number) * count * WHOLE_MILLI;
+        used += count * WHOLE_MILLI;
       } else {
         const left = this.#takeShare(milli, partCount, whole > 0);
         if (left < 0) continue;
         if (left > partCount) whole--;
         partCount = left;
-        used += (WEIGHTS[index] as number) * milli;
+        used += milli;
       }
+      last = index;
       cores -= this.#cores[kind] as number;
       memory -= this.#memory[kind] as number;
       if (whole === 0 && partCount === 0) break;
