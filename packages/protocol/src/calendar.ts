@@ -55,7 +55,7 @@ export const advanceReservation = z
   })
   .meta({ id: "AdvanceReservation", description: "Nodes kept for a team or users in this time; others end before." });
 
-const microUsdPerKwh = integer(0, limits.MICRO_USD_PER_KWH_MAX);
+const microUsdPerKwh = integer(limits.MICRO_USD_PER_KWH_MIN, limits.MICRO_USD_PER_KWH_MAX);
 const gramsPerKwh = integer(0, limits.GRAMS_PER_KWH_MAX);
 
 const tariffTimes = z
@@ -95,7 +95,9 @@ export const tariff = z
     name: names.calendarName,
     site: names.siteName.optional().meta({ description: "Only there; left out: where no tariff of the site holds." }),
     when: tariffTimes,
-    microUsdPerKwh: microUsdPerKwh.optional().meta({ description: "Micro-dollars for a kilowatt-hour." }),
+    microUsdPerKwh: microUsdPerKwh
+      .optional()
+      .meta({ description: "Micro-dollars for a kilowatt-hour; below 0 where whoever takes it is paid." }),
     gramsPerKwh: gramsPerKwh.optional().meta({ description: "Grams of carbon dioxide in a kilowatt-hour." }),
   })
   .refine(

@@ -72,6 +72,8 @@ export const DATA_RULES_MAX = 64;
 /** Workloads that one may wait for. */
 /** A hundred dollars for a kilowatt-hour: a hundred times what the dearest grids asked for in an hour of need. */
 export const MICRO_USD_PER_KWH_MAX = 100_000_000;
+/** Markets pay whoever takes power that nobody wants. */
+export const MICRO_USD_PER_KWH_MIN = -MICRO_USD_PER_KWH_MAX;
 /** Burning lignite gives off about 1,100. */
 export const GRAMS_PER_KWH_MAX = 100_000;
 /** Steps of a series of prices or carbon: a month by the hour. */

@@ -158,8 +158,8 @@ export const blockedReason = z
     z
       .object({
         kind: z.literal("offPeak"),
-        microUsdPerKwh: count.nullable().meta({ description: "Now; null: no tariff says." }),
-        microUsdPerKwhMax: count.nullable().meta({ description: "null: it does not mind." }),
+        microUsdPerKwh: z.int().nullable().meta({ description: "Now; null: no tariff says." }),
+        microUsdPerKwhMax: z.int().nullable().meta({ description: "null: it does not mind." }),
         gramsPerKwh: count.nullable(),
         gramsPerKwhMax: count.nullable(),
         cheapestMs: count

@@ -249,7 +249,7 @@ const specCommon = {
   deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),
   offPeak: z
     .strictObject({
-      microUsdPerKwhMax: integer(0, limits.MICRO_USD_PER_KWH_MAX).optional(),
+      microUsdPerKwhMax: integer(limits.MICRO_USD_PER_KWH_MIN, limits.MICRO_USD_PER_KWH_MAX).optional(),
       gramsPerKwhMax: integer(0, limits.GRAMS_PER_KWH_MAX).optional(),
       cheapestMs: integer(1, limits.DURATION_MS_MAX).optional(),
       cleanestMs: integer(1, limits.DURATION_MS_MAX).optional(),

@@ -1,7 +1,10 @@
-/** Work that is declared when its deadline is over already: taken as it is, and said. */
+/** Work that is declared when its deadline is over already, or nearer than it may take by its walltime: taken as it is, and said. */
 import type { ReadonlyState } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
+import { durationText } from "./plain-text.ts";
+
+type Spec = ApplyRequest["workloads"][number];
 
 /** Only of what is new: what waits or runs under the name says in its verdict that it is late. */
 export function deadlineWarnings(
@@ -9,16 +12,27 @@ export function deadlineWarnings(
   request: Pick<ApplyRequest, "workloads">,
   nowMs: number,
 ): ApplyWarning[] {
-  const late = request.workloads.filter(({ deadlineMs }) => deadlineMs !== undefined && deadlineMs <= nowMs);
+  const late = request.workloads.flatMap((spec) => {
+    const message = lateSentence(spec, nowMs);
+    return message === null ? [] : [{ spec, message }];
+  });
   if (late.length === 0) return [];
   const active = new Set<string>();
   for (const { endedAtMs, spec } of workloads.values()) if (endedAtMs === null) active.add(`${spec.team} ${spec.name}`);
-  return late.flatMap(({ name, team, deadlineMs = 0 }) =>
-    active.has(`${team} ${name}`)
-      ? []
-      : {
-          team,
-          message: `The deadline of ${name} was ${writeInstant(deadlineMs)} and is over: it is taken all the same.`,
-        },
+  return late.flatMap(({ spec: { team, name }, message }) =>
+    active.has(`${team} ${name}`) ? [] : { team, message: `${message}: it is taken all the same.` },
   );
 }
+
+function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: Spec, nowMs: number): string | null {
+  if (deadlineMs === undefined) return null;
+  if (deadlineMs <= nowMs) return `The deadline of ${name} was ${writeInstant(deadlineMs)} and is over`;
+  const leftMs = deadlineMs - Math.max(nowMs, notBeforeMs);
+  if (walltimeMs === null || walltimeMs <= leftMs) return null;
+  const when = notBeforeMs <= nowMs ? `is in ${durationText(leftMs)}` : startedLateText(leftMs);
+  return `The deadline of ${name} ${when}, and its walltime is ${durationText(walltimeMs)}: it cannot be done by then unless it ends sooner`;
+}
+
+/** Seen from its `notBefore`. */
+const startedLateText = (leftMs: number): string =>
+  leftMs <= 0 ? "is not after its notBefore" : `is ${durationText(leftMs)} after its notBefore`;

@@ -81,11 +81,27 @@ describe("apply", () => {
     expect(await applied(ready + work("second", "  - { artifact: tokens }\n"))).toMatch(
       /\nstdin:12:5: No workload in its team produces the artifact tokens\./,
     );
+    expect(await applied(ready + work("second", "  - { workload: first, artifact: zz }\n"))).toMatch(
+      /\nstdin:12:5: No workload first in its team produces the artifact zz\./,
+    );
     expect(await applied(work("only", "  - { workload: fails }\n"))).toMatch(
       /\nstdin:6:5: It waits for fails \(w\d+\) to end well/,
     );
     const circle = work("left", "  - { workload: right }\n") + work("right", "  - { workload: left }\n");
     expect(await applied(circle)).toMatch(/\nstdin:6:3: These workloads wait for each other: left > right > left\./);
+  });
+
+  it("says where a team or a site is named that there is not, and what is never due", async () => {
+    const applied = async (stdin: string) => (await headroom(["apply", "-f", "-", "--yes"], { stdin })).stderr;
+    const times = "start: 2090-01-01T00:00:00Z\nend: 2090-01-02T00:00:00Z\n";
+    const kept = `kind: reservation\nname: kept\nteam: lab\nnodes: [here]\n${times}`;
+    expect(await applied(kept)).toMatch(/\nstdin:3:7: There is no team lab\./);
+    const nightly =
+      "kind: schedule\nname: nightly\ncron: '0 3 30 2 *'\nworkload:\n  kind: train\n  name: t\n  run: 'true'\n";
+    expect(await applied(`${nightly}  team: lab\n`)).toMatch(/\nstdin:8:9: There is no team lab\./);
+    expect(await applied(nightly)).toMatch(/\nstdin:3:7: nightly is never due/);
+    const tariff = `kind: tariff\nname: night\nsite: moon\nprice: 0.1 USD/kWh\n${times}`;
+    expect(await applied(tariff)).toMatch(/\nstdin:3:7: There is no site moon\./);
   });
 
   it("gives everything that does not exist one exit code, wherever it is named", async () => {

@@ -1,11 +1,12 @@
 /** From documents to one request, and from what the server says about the request back to the documents. */
-import type { ApplyRequest, CalendarEntry, Problem } from "@headroom/protocol";
+import type { ApplyRequest, CalendarEntry, Problem, WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
 import type { LoadedDocument } from "./load-documents.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
+type AfterSpec = NonNullable<WorkloadSpec["after"]>[number];
 
 export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
   const request: ApplyRequest = { sites: [], pools: [], teams: [], workloads: [] };
@@ -61,15 +62,8 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
   const isTeam = (name: unknown) => (each: LoadedDocument) =>
     each.document.kind === "team" && each.document.team.name === name;
   switch (code) {
-    case "unknownTeam": {
-      const parent = place(
-        ({ document }) => document.kind === "team" && document.team.parent === facts["team"],
-        ["parent"],
-      );
-      return parent.length > 0
-        ? parent
-        : place(({ document }) => document.kind === "workload" && document.spec.team === facts["team"], ["team"]);
-    }
+    case "unknownTeam":
+      return placeOfTeam(facts, loaded);
     case "teamCycle":
       return teams.flatMap((name) => place(isTeam(name), ["parent"])).slice(0, 1);
     case "workloadActive":
@@ -83,6 +77,14 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
     case "windowOver":
     case "reservationTooLarge":
       return place(({ document }) => document.kind === "calendar" && isAbout(document.entry, facts), ["name"]);
+    case "unknownSite":
+      return place(
+        ({ document: each }) =>
+          each.kind === "calendar" && each.entry.kind === "tariff" && each.entry.site === facts["site"],
+        ["site"],
+      );
+    case "neverDue":
+      return place(({ document }) => nameOfTimes(document) === facts["name"], ["cron"]);
     case "poolInUse":
       return place(
         ({ document }) => document.kind === "fleet" && document.fleet.pools.some(({ name }) => name === facts["pool"]),
@@ -95,6 +97,30 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
   }
 }
 
+/** Where the documents name the team that there is not, in the order in which they are looked at. */
+function placeOfTeam({ team }: Facts, loaded: readonly LoadedDocument[]): string[] {
+  const naming: readonly ((document: LoadedDocument["document"]) => readonly string[] | null)[] = [
+    (each) => (each.kind === "team" && each.team.parent === team ? ["parent"] : null),
+    (each) =>
+      each.kind === "calendar" && each.entry.kind === "reservation" && each.entry.team === team ? ["team"] : null,
+    (each) => (each.kind === "schedule" && each.schedule.spec.team === team ? ["workload", "team"] : null),
+    (each) => (each.kind === "workload" && each.spec.team === team ? ["team"] : null),
+  ];
+  const places = naming.flatMap((pathIn) =>
+    loaded.flatMap(({ document, placeText }) => {
+      const path = pathIn(document);
+      return path === null ? [] : [placeText(path)];
+    }),
+  );
+  return places.slice(0, 1);
+}
+
+/** Of what begins at times of the clock. */
+function nameOfTimes(document: LoadedDocument["document"]): string | null {
+  if (document.kind === "schedule") return document.schedule.name;
+  return document.kind === "calendar" && document.entry.kind === "tariff" ? document.entry.name : null;
+}
+
 /** The entry of that name, else one that names the pool or node. */
 function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Facts): boolean {
   if (name !== undefined) return entry.name === name;
@@ -103,7 +129,7 @@ function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Facts): boolean {
 }
 
 /** The first `after` that names what is not there, nor comes with it in the documents; of a circle that of the first in it. */
-function placeOfAfter({ name, artifact, cycle }: Facts, loaded: readonly LoadedDocument[]): string[] {
+function placeOfAfter({ name, artifact, on, cycle }: Facts, loaded: readonly LoadedDocument[]): string[] {
   const works = loaded.flatMap(({ document, placeText }) =>
     document.kind === "workload" ? [{ spec: document.spec, placeText }] : [],
   );
@@ -111,16 +137,22 @@ function placeOfAfter({ name, artifact, cycle }: Facts, loaded: readonly LoadedD
     const first = works.find(({ spec }) => spec.name === cycle[0] && spec.after !== undefined);
     return first === undefined ? [] : [first.placeText(["after"])];
   }
+  const isThis = (each: AfterSpec): boolean =>
+    "artifact" in each
+      ? (each.workload ?? each.artifact) === name && (each.artifact === artifact || on === "artifact")
+      : each.workload === name && artifact === undefined && on !== "artifact";
   for (const { spec, placeText } of works) {
-    const index = (spec.after ?? []).findIndex((each) =>
-      "artifact" in each
-        ? each.artifact === artifact && (each.workload ?? each.artifact) === name
-        : artifact === undefined && each.workload === name,
-    );
-    const comes = works.some((other) => other.spec.team === spec.team && other.spec.name === name);
-    if (index >= 0 && !comes) return [placeText(["after", index])];
+    const comes = (each: AfterSpec): boolean => works.some((other) => isAwaited(other.spec, spec.team, each));
+    const index = (spec.after ?? []).findIndex((each) => isThis(each) && !comes(each));
+    if (index >= 0) return [placeText(["after", index])];
   }
   return [];
+}
+
+/** Whether the work is what an `after` of its team waits for. */
+function isAwaited({ team, name, produces = [] }: WorkloadSpec, among: string, each: AfterSpec): boolean {
+  const isNamed = each.workload === undefined || each.workload === name;
+  return team === among && isNamed && (!("artifact" in each) || produces.includes(each.artifact));
 }
 
 /** `/workloads/3/…`: the fourth document that is a workload. */

@@ -11,15 +11,11 @@ import type { WaitsFor, Workload } from "../model/workload.ts";
 import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
 import { PowerOutlook } from "../off-peak/power-outlook.ts";
 import type { Engine } from "../ready.ts";
-import { looksAround } from "../schedule/apart.ts";
-import { windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
-import { couldEverFit } from "../schedule/could-ever.ts";
-import { emptied } from "../schedule/emptied.ts";
-import { placeOnType } from "../schedule/place-on-type.ts";
-import { acceptableTypes, isInGroups } from "../schedule/request.ts";
+import { couldEverFit, isBeyondQuotas } from "../schedule/could-ever.ts";
 import type { PlacementClass } from "../indexes/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
 import type { World } from "../indexes/world.ts";
+import { openBesideWindowsMs } from "./open-beside-windows.ts";
 
 export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
 
@@ -63,7 +59,8 @@ export class EarliestStarts {
   #boundOf(workload: Workload): number {
     const { held, spec, waitsFor = [] } = workload;
     const found = this.#world.queue.classOf(workload);
-    if (held === true || !couldEverFit(this.#world, found)) return NEVER_AS_THINGS_ARE;
+    if (held === true || !couldEverFit(this.#world, found) || isBeyondQuotas(this.#world, found))
+      return NEVER_AS_THINGS_ARE;
     return Math.max(
       this.#nowMs,
       spec.notBeforeMs ?? 0,
@@ -94,15 +91,9 @@ export class EarliestStarts {
     return latestMs;
   }
 
-  /** Where the windows that it would run into leave it no room even if nothing ran, the end of the first of them. */
   #openMs(found: PlacementClass): number {
-    const windows = windowsInTheWay(this.#world, found);
-    if (windows.length === 0) return 0;
-    let openMs = this.#closedUntilMs.get(found);
-    if (openMs === undefined) {
-      openMs = hasRoomBeside(this.#world, found) ? 0 : Math.min(...windows.map(({ window }) => window.endMs));
-      this.#closedUntilMs.set(found, openMs);
-    }
+    const openMs = this.#closedUntilMs.get(found) ?? openBesideWindowsMs(this.#world, found, this.#nowMs);
+    this.#closedUntilMs.set(found, openMs);
     return openMs;
   }
 
@@ -112,14 +103,6 @@ export class EarliestStarts {
     if (awaited === undefined || !this.waits(awaited)) return 0;
     return on === "artifact" && awaited.activeAttempts.length > 0 ? 0 : this.of(awaited);
   }
-}
-
-/** Whether there is room beside windows if nothing runs; taken to be there where more than room and windows decides. */
-function hasRoomBeside(world: World, found: PlacementClass): boolean {
-  const { spec } = found;
-  if (isInGroups(found) || looksAround(world, spec) || world.capacity.spares.size > 0) return true;
-  const empty = emptied(world);
-  return acceptableTypes(empty, found).some((type) => placeOnType(empty, found, { type, layer: "idle" }) !== null);
 }
 
 /** Where nothing but a task that failed or was lost is left, the end of its back-off. */

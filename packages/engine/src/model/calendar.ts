@@ -44,7 +44,7 @@ export interface Tariff extends EntryCommon {
   /** Only there; absent: at every site that has no tariff of its own. */
   readonly site?: SiteName;
   readonly when: TariffTimes;
-  /** Micro-dollars for a kilowatt-hour; a series says it step by step. */
+  /** Micro-dollars for a kilowatt-hour, below 0 where whoever takes it is paid; a series says it step by step. */
   readonly microUsdPerKwh?: number;
   /** Grams of carbon dioxide in a kilowatt-hour. */
   readonly gramsPerKwh?: number;

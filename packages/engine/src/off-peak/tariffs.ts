@@ -28,7 +28,7 @@ export function figuresAt(state: ReadonlyState, atMs: number): Figures {
     for (const site of sites) {
       const here = inForce(tariffs, figure, { site, atMs }) ?? inForce(tariffs, figure, { site: undefined, atMs });
       if (here === null) return null;
-      most = Math.max(most ?? 0, here);
+      most = most === null ? here : Math.max(most, here);
     }
     return most;
   };

@@ -13,7 +13,7 @@ import { dataPlaces } from "./data-places.ts";
 import { emptied } from "./emptied.ts";
 import { placeGroups } from "./place-groups.ts";
 import { choicesOfSpares } from "./place-on-spares.ts";
-import { acceptableTypes, isInGroups, quotaReached } from "./request.ts";
+import { acceptableTypes, exceedsQuotas, isInGroups, quotaReached } from "./request.ts";
 import type { Placement } from "./request.ts";
 import { domainBudget, matches, withinBudget } from "./place-wishes.ts";
 import type { Candidate } from "./place-wishes.ts";
@@ -61,19 +61,27 @@ const placedOnEmptied = (world: World, found: PlacementClass, heedsQuotas: boole
  */
 export function isHeldByLimit(world: World, found: PlacementClass): boolean {
   if (isInGroups(found)) return !found.isGrowth && placedOnEmptied(world, found, true) === null;
-  for (const type of acceptableTypes(world, found)) {
-    if (quotaReached(world, found, type.type) !== null) return isHeldOnEveryType(world, found);
-  }
-  return false;
+  return isKeptOffEveryType(world, found, ({ type }) => quotaReached(world, found, type) !== null);
 }
 
-function isHeldOnEveryType(world: World, found: PlacementClass): boolean {
+/** The same of what quotas keep out even where nobody holds anything; what others would lend its team is not looked at. */
+export function isBeyondQuotas(world: World, found: PlacementClass): boolean {
+  if (!world.teamUse.isBounded) return false;
+  const isBeyond = (type: string): boolean => exceedsQuotas(world, found, type);
+  if (isInGroups(found)) return isBeyond("");
+  // Who lost workers may also go where nothing but spares could hold it.
+  if (found.lostWorkers > 0) return acceptableTypes(world, found).every(({ type }) => isBeyond(type));
+  return isKeptOffEveryType(world, found, ({ type }) => isBeyond(type));
+}
+
+/** Whether each type that could hold it is kept from it, and any is. */
+function isKeptOffEveryType(world: World, found: PlacementClass, isKeptOff: (type: TypeCapacity) => boolean): boolean {
+  const types = acceptableTypes(world, found);
+  if (!types.some(isKeptOff)) return false;
   const hasWishes = isBound(found.spec);
   const couldHoldOn = (type: TypeCapacity): boolean =>
     emptyFleetWorkers(type, found.gang) >= found.workers && (!hasWishes || fitsOnType(world, found, type));
-  return acceptableTypes(world, found).every(
-    (type) => quotaReached(world, found, type.type) !== null || !couldHoldOn(type),
-  );
+  return types.every((type) => isKeptOff(type) || !couldHoldOn(type));
 }
 
 /** How many workers the empty fleet holds as they wish, of one type, at most as many as are asked for at once. */

@@ -110,6 +110,14 @@ export function quotaReachedBy(
   return teamUse.guaranteePassed(found.team, amount);
 }
 
+/** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */
+export function exceedsQuotas(world: World, found: PlacementClass, type: string): boolean {
+  const { teamUse, rules } = world;
+  const amount = amountAsked(world, found, type);
+  const heedsGuarantees = !found.isPreemptible && rules.teams.nonPreemptible !== "limit";
+  return teamUse.isTooMuch(found.team, amount, heedsGuarantees ? "guarantees" : "limits");
+}
+
 /** Where teams borrow: that nobody lends as much more as this would take. */
 function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
   const { quota } = teamUse;

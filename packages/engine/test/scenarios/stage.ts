@@ -5,7 +5,9 @@
 import {
   attemptId,
   createEngine,
+  EarliestStarts,
   explain,
+  NEVER_AS_THINGS_ARE,
   nodeId,
   pastUseOf,
   planApply,
@@ -66,6 +68,7 @@ export class Stage {
   readonly #questions: Readonly<Record<string, (rest: string) => readonly string[]>> = {
     at: (rest) => this.#drive.passTo(durationMs(rest)).flatMap((ready) => this.#narrate(ready)),
     why: (rest) => rest.split(/\s+/).map((name) => this.#why(name)),
+    earliest: (rest) => rest.split(/\s+/).map((name) => this.#earliest(name)),
     queue: () => [`queue: ${this.#queue().join(" ") || "empty"}`],
     given: (rest) => {
       const given = this.#workload(rest).given?.map(({ name, path }) => `${name}=${path}`) ?? [];
@@ -106,6 +109,13 @@ export class Stage {
 
   #why(name: string): string {
     return `${name}: ${this.#narrator.verdict(explain(this.#drive.engine, this.#workload(name).id))}`;
+  }
+
+  #earliest(name: string): string {
+    const { engine, nowMs } = this.#drive;
+    const startMs = new EarliestStarts(engine, nowMs).of(this.#workload(name));
+    if (startMs === NEVER_AS_THINGS_ARE) return `${name} does not start as things are`;
+    return startMs === nowMs ? `${name} may start now` : `${name} does not start before ${durationText(startMs)}`;
   }
 
   #queue(): readonly string[] {

@@ -71,7 +71,7 @@ const wishes = {
   notBeforeMs: fc.nat({ max: 2 ** 40 }),
   deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
   offPeak: fc.oneof(
-    fc.record({ microUsdPerKwhMax: fc.nat({ max: 1e8 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
+    fc.record({ microUsdPerKwhMax: fc.integer({ min: -1e8, max: 1e8 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
     fc.record({ gramsPerKwhMax: fc.nat({ max: 1e5 }) }),
     fc.record({ cheapestMs: fc.integer({ min: 1, max: 1e9 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
     fc.record({

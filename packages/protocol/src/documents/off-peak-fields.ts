@@ -11,7 +11,6 @@ const duration = { type: "string", pattern: quantities.durationPattern };
 const readTime = (value: unknown): Reading<number | null> =>
   quantities.readDuration(value, { min: 1, max: limits.DURATION_MS_MAX });
 
-const energyPriceRange = { min: 0, max: limits.MICRO_USD_PER_KWH_MAX };
 const carbonRange = { min: 0, max: limits.GRAMS_PER_KWH_MAX };
 
 export const offPeakFields = fields(
@@ -24,7 +23,7 @@ export const offPeakFields = fields(
         examples: ["0.10 USD/kWh"],
       },
       null,
-      (value): Reading<number | null> => quantities.readEnergyPrice(value, energyPriceRange),
+      (value): Reading<number | null> => quantities.readEnergyPrice(value),
     ),
     maxCarbon: optionalLeaf(
       {

@@ -3,6 +3,7 @@
  * milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: what does not come out as a whole number
  * of the base unit is refused, never rounded. Every writer's text reads back as the same amount.
  */
+import * as limits from "../limits.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
 export interface Range {
@@ -155,7 +156,7 @@ export function writeCores(coresMilli: number): number {
 const priceHelp = "write a price like 2.10 USD/h";
 export const pricePattern = "^\\d+(\\.\\d{1,6})? USD/h$";
 const energyPriceHelp = "write a price like 0.08 USD/kWh";
-export const energyPricePattern = "^\\d+(\\.\\d{1,6})? USD/kWh$";
+export const energyPricePattern = "^-?\\d+(\\.\\d{1,6})? USD/kWh$";
 const carbonHelp = "write carbon like 120 g/kWh";
 export const carbonPattern = "^\\d+ g/kWh$";
 
@@ -165,10 +166,13 @@ export function readPrice(value: unknown, range: Range): Reading<number> {
   return readMicroUsd(value, found, { range, help: priceHelp, write: writePrice });
 }
 
-/** `0.08 USD/kWh` in micro-dollars for a kilowatt-hour. */
-export function readEnergyPrice(value: unknown, range: Range): Reading<number> {
-  const found = typeof value === "string" ? /^(\S+)\s*USD\/kWh$/.exec(value.trim()) : null;
-  return readMicroUsd(value, found, { range, help: energyPriceHelp, write: writeEnergyPrice });
+const energyPriceRange = { min: limits.MICRO_USD_PER_KWH_MIN, max: limits.MICRO_USD_PER_KWH_MAX };
+
+/** `0.08 USD/kWh` in micro-dollars for a kilowatt-hour; less than nothing where whoever takes it is paid. */
+export function readEnergyPrice(value: unknown): Reading<number> {
+  const found = typeof value === "string" ? /^-?(\S+)\s*USD\/kWh$/.exec(value.trim()) : null;
+  const sign = found?.[0].startsWith("-") === true ? -1n : 1n;
+  return readMicroUsd(value, found, { range: energyPriceRange, help: energyPriceHelp, write: writeEnergyPrice, sign });
 }
 
 /** `120 g/kWh` in grams of carbon dioxide for a kilowatt-hour. */
@@ -185,12 +189,13 @@ interface MicroUsd {
   readonly range: Range;
   readonly help: string;
   readonly write: (microUsd: number) => string;
+  readonly sign?: 1n | -1n;
 }
 
 function readMicroUsd(
   value: unknown,
   found: RegExpExecArray | null,
-  { range, help, write }: MicroUsd,
+  { range, help, write, sign = 1n }: MicroUsd,
 ): Reading<number> {
   if (found === null) return refuse(`${help}, got ${shown(value)}`);
   const amount = scaled(found[1] ?? "", 1_000_000n);
@@ -198,7 +203,7 @@ function readMicroUsd(
     const isDecimal = decimalPattern.test(found[1] ?? "");
     return refuse(`${isDecimal ? "must be a whole number of micro-dollars" : help}, got ${shown(value)}`);
   }
-  const reading = within(amount, range, write);
+  const reading = within(sign * amount, range, write);
   return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
 }
 
@@ -206,10 +211,10 @@ export const writePrice = (microUsdPerHour: number): string => `${dollars(microU
 export const writeEnergyPrice = (microUsdPerKwh: number): string => `${dollars(microUsdPerKwh)} USD/kWh`;
 
 function dollars(microUsd: number): string {
-  const amount = BigInt(microUsd);
+  const amount = BigInt(Math.abs(microUsd));
   const fraction = (amount % 1_000_000n)
     .toString()
     .padStart(6, "0")
     .replace(/0{1,4}$/, "");
-  return `${amount / 1_000_000n}.${fraction}`;
+  return `${microUsd < 0 ? "-" : ""}${amount / 1_000_000n}.${fraction}`;
 }

@@ -35,6 +35,19 @@ describe("forecasts of power", () => {
     expect(entry === null ? null : calendarDocument(entry)).toEqual(forecast);
   });
 
+  it("may say that whoever takes power is paid", () => {
+    const price = ["0.11 USD/kWh", "-0.05 USD/kWh", "-100.00 USD/kWh", "-0.000001 USD/kWh"];
+    const reading = readDocument({ ...forecast, price });
+    const entry = reading.ok && reading.document.kind === "calendar" ? reading.document.entry : null;
+    expect(entry).toMatchObject({ when: { microUsdPerKwh: [110_000, -50_000, -100_000_000, -1] } });
+    expect(entry === null ? null : calendarDocument(entry)).toMatchObject({ price });
+    expect(problemsIn({ price: ["-100.01 USD/kWh"] })).toEqual([
+      'price: must be between -100.00 USD/kWh and 100.00 USD/kWh, got "-100.01 USD/kWh"',
+    ]);
+    expect(problemsIn({ price: ["--1 USD/kWh"] })[0]).toMatch(/^price: write a price like/);
+    expect(problemsIn({ carbon: ["-1 g/kWh"] })[0]).toMatch(/^carbon: write carbon like/);
+  });
+
   it("need a beginning, lists, and nothing that says otherwise how long they hold", () => {
     expect(problemsIn({})).toEqual([]);
     expect(problemsIn({ start: undefined })).toEqual(["start: is required beside step"]);

@@ -21,8 +21,6 @@ const oneOrList = (pattern: string) => ({
   ],
 });
 
-const readPrice = (value: unknown): Reading<number> =>
-  quantities.readEnergyPrice(value, { min: 0, max: limits.MICRO_USD_PER_KWH_MAX });
 const readGrams = (value: unknown): Reading<number> =>
   quantities.readCarbon(value, { min: 0, max: limits.GRAMS_PER_KWH_MAX });
 
@@ -94,7 +92,7 @@ export const tariffSchema = fields(
         examples: ["0.08 USD/kWh"],
       },
       null,
-      (value) => readFigures(value, readPrice),
+      (value) => readFigures(value, quantities.readEnergyPrice),
     ),
     carbon: optionalLeaf(
       {

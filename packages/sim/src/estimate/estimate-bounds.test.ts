@@ -17,6 +17,7 @@ type Apply = Command & { readonly kind: "apply" };
 type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team" | "name">> & {
   readonly team?: string;
   readonly accelerators?: number;
+  readonly workers?: number;
   readonly taskCount?: number;
 };
 
@@ -53,9 +54,12 @@ class TwoNodes {
     this.receive({ ...this.#asking(), kind: "apply", ...nothing, ...documents });
   }
 
-  submit(name: string, { team = "trace", accelerators = 4, taskCount, ...changes }: Changes = {}): WorkloadId {
+  submit(
+    name: string,
+    { team = "trace", accelerators = 4, workers = 1, taskCount, ...changes }: Changes = {},
+  ): WorkloadId {
     const base = { ...specOf(jobOfFour, 0), name, team: teamName(team), walltimeMs: HOUR_MS, ...changes };
-    const gang = { ...base.gang, accelerators };
+    const gang = { ...base.gang, accelerators, workers };
     const spec = taskCount === undefined ? { ...base, gang } : { ...base, gang, kind: "batch" as const, taskCount };
     this.receive({ ...this.#asking(), kind: "submitWorkload", spec });
     return [...this.engine.state.workloads.keys()].at(-1)!;
@@ -129,6 +133,18 @@ describe("what does not start as things are", () => {
     }
   });
 
+  it("is work that asks for more than a limit of its team, or of one user there, allows", () => {
+    const fleet = new TwoNodes();
+    const teams = [
+      { name: teamName("lab"), parent: null, limit: {}, userLimit: { accelerators: 6 } },
+      { name: teamName("short"), parent: null, limit: { accelerators: 3 } },
+    ];
+    fleet.apply({ teams });
+    const ids = [fleet.submit("wide", { team: "lab", workers: 2 }), fleet.submit("large", { team: "short" })];
+    const found = fleet.estimates();
+    for (const id of ids) expect(found.get(id)).toMatchObject(never);
+  });
+
   it("is work of a budget that does not begin anew", () => {
     const fleet = withSpentBudget("total");
     const waiting = fleet.submit("waiting", { team: "lab" });
@@ -179,5 +195,22 @@ describe("no range begins before what is certain", () => {
     const { p10AtMs, p50AtMs } = fleet.estimates().get(barred)!;
     expect(p10AtMs!).toBeGreaterThanOrEqual(endMs);
     expect(p50AtMs!).toBeLessThan(endMs + HOUR_MS);
+  });
+
+  it("when the last of the windows ends that leave it no room together", () => {
+    const fleet = new TwoNodes();
+    const [first, second] = fleet.engine.state.nodes.keys();
+    const window = { kind: "maintenance", startMs: START_MS } as const;
+    const endMs = START_MS + 30 * MINUTE_MS;
+    fleet.apply({
+      calendar: [
+        { ...window, name: "short", nodes: [first!], endMs: START_MS + MINUTE_MS },
+        { ...window, name: "long", nodes: [second!], endMs },
+      ],
+    });
+    const both = fleet.submit("both", { workers: 2 });
+    const { p10AtMs, p50AtMs } = fleet.estimates().get(both)!;
+    expect(p10AtMs!).toBeGreaterThanOrEqual(endMs);
+    expect(p50AtMs!).toBeLessThan(endMs + MINUTE_MS);
   });
 });

@@ -34,6 +34,7 @@ import { keptBackBy, readyTask, waitingTaskCount } from "../../state/ready-task.
 import type { World, WorkloadEntity } from "../../indexes/world.ts";
 import type { BlockedReason, Verdict } from "../../verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
@@ -44,6 +45,7 @@ import { placeableNow } from "./placeable-now.ts";
 import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
 import { workerShortfall } from "./worker-shortfall.ts";
 
+type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
 type Blocked = Verdict & { readonly kind: "blocked" };
 
 const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Blocked => ({
@@ -214,7 +216,7 @@ function explainRoom(world: World, found: PlacementClass): Blocked {
   const able = accepted.filter((nodes) => nodes.holds(gang) >= found.workers);
   // A gang that could have spares may be one that nothing else could hold.
   if (able.length === 0 || !couldEverFit(world, found)) return blocked(FLEET_GROWS, exceedsFleet(world, found));
-  const limits = able.flatMap(({ type }) => limitReason(world, found, type) ?? []);
+  const limits = limitReasons(world, found, able);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
   const open = able.filter(({ type }) => limitReason(world, found, type) === null);
   if (open.length === 0) return blocked(wakeOn, ...limits);
@@ -229,15 +231,28 @@ function explainRoom(world: World, found: PlacementClass): Blocked {
   return blocked(wakeOn, workerShortfall(world, found, open), ...limits);
 }
 
-const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): BlockedReason | null =>
+const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
   limitReasonOf(world, found, { type, amount: amountAsked(world, found, type) });
+
+/** Of the types that quotas keep it from. What is not counted by type keeps it from each of them alike, and is said once. */
+function limitReasons(world: World, found: PlacementClass, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
+  const reasons = new Map<string, TeamLimit>();
+  for (const { type } of able) {
+    const reason = limitReason(world, found, type);
+    if (reason === null) continue;
+    const { bound, team, resource } = reason;
+    const key = [bound, team, resource].join(" ");
+    if (!reasons.has(key)) reasons.set(key, reason);
+  }
+  return [...reasons.values()];
+}
 
 interface OnType {
   readonly type: string;
   readonly amount: Amount;
 }
 
-function limitReasonOf(world: World, found: PlacementClass, { type, amount }: OnType): BlockedReason | null {
+function limitReasonOf(world: World, found: PlacementClass, { type, amount }: OnType): TeamLimit | null {
   const reached = quotaReachedBy(world, found, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
