@@ -149,7 +149,7 @@ function settle(world: World, { served, evicted }: Filled): readonly Served[] {
   }
 }
 
-/** What may be evicted of teams that hold more of something than they may claim, where it is a part of just that. */
+/** What may be evicted of teams that hold more of something than they may claim, where it is a part of just that; in the order of placing. */
 function aboveClaim(batch: Batch): Attempt[] {
   const { world } = batch;
   const standings = standingsOf(world);
@@ -160,7 +160,9 @@ function aboveClaim(batch: Batch): Attempt[] {
     if (holdsByRight(standing, given)) return false;
     return standing.positions.some((position) => amountAt(given, position) > 0 && isAbove(standing, position));
   };
-  return [...world.state.attempts.values()].filter((attempt) => isEvictable(batch, attempt) && isTooMuch(attempt));
+  return [...world.state.attempts.values()]
+    .filter((attempt) => isEvictable(batch, attempt) && isTooMuch(attempt))
+    .sort((left, right) => left.placedSequence - right.placedSequence);
 }
 
 function returningClass(world: World, attempt: Attempt): PlacementClass {

@@ -132,7 +132,8 @@ function compareCandidates(_world: World, left: Candidate, right: Candidate): nu
     left.priority - right.priority ||
     right.attempt.placedAtMs - left.attempt.placedAtMs ||
     compareText(left.workload.spec.name, right.workload.spec.name) ||
-    compareOrdinals(left.workload, right.workload)
+    compareOrdinals(left.workload, right.workload) ||
+    left.attempt.placedSequence - right.attempt.placedSequence
   );
 }
 
