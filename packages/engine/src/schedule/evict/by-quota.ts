@@ -74,7 +74,8 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
         priority: spec.priority,
         submittedAtMs: head.submittedAtMs,
         amounts,
-        needed: amounts.flatMap((more, at) => (more > quota.tree.available(leaf, at) ? [at] : [])),
+        // Of what it does not ask for nothing is available either, where more was promised or lent than there is.
+        needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
       },
       rights: world.teamUse.node(beneficiary.team).team.preemption ?? STANDARD_RIGHTS,
       candidatesOf: (team) => teams.get(team) ?? [],
