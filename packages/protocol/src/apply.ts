@@ -1,5 +1,6 @@
 /** Declaring things in one go: all of it or nothing, and what it comes to (or would, with `dryRun`). */
 import { z } from "zod";
+import { applyWarning } from "./apply-warning.ts";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
@@ -60,18 +61,6 @@ export const applyChange = z
   })
   .meta({ id: "ApplyChange" });
 
-export const applyWarning = z
-  .object({
-    team: z.string().optional().meta({ description: "The team whose quotas are odd." }),
-    pool: z.string().optional().meta({ description: "The pool whose declaration is odd." }),
-    message: z.string(),
-  })
-  .meta({
-    id: "ApplyWarning",
-    description:
-      "Quotas that contradict each other or name what no pool has, a pool that is spares alone, work that runs where its data may no longer be worked on, or work whose deadline is over.",
-  });
-
 export const applyPlan = z
   .object({
     dryRun: z.boolean(),
@@ -86,5 +75,4 @@ export const applyPlan = z
 export type ApplyRequest = z.output<typeof applyRequest>;
 export type ApplyRequestInput = z.input<typeof applyRequest>;
 export type ApplyChange = z.output<typeof applyChange>;
-export type ApplyWarning = z.output<typeof applyWarning>;
 export type ApplyPlan = z.output<typeof applyPlan>;

@@ -3,6 +3,7 @@
  * transports. It must not do I/O of its own or know the engine. Start with `operations.ts` and `client.ts`.
  */
 export * from "./apply.ts";
+export * from "./apply-warning.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./client.ts";

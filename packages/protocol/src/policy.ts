@@ -1,5 +1,6 @@
 /** Policies are data; a preset is a policy with a name that ships with the engine. */
 import { z } from "zod";
+import { applyWarning } from "./apply-warning.ts";
 import * as limits from "./limits.ts";
 import { integer } from "./limits.ts";
 import * as names from "./names.ts";
@@ -43,7 +44,7 @@ const teamRules = z
     }),
     overGuarantee: z.enum(["idle", "borrow"]).meta({
       description:
-        "What a team uses beyond its guarantee. `idle`: whatever is idle, up to its limit. `borrow`: only what others lend, by their lending and its borrowing limit.",
+        "What a team uses beyond its guarantee. `idle`: whatever is idle, up to its limit. `borrow`: only what others lend, by their lending and its borrowing limit; a guarantee comes on top of those of the teams below.",
     }),
     usageHalfLifeMs: integer(limits.HALF_LIFE_MS_MIN, limits.DURATION_MS_MAX).nullable().meta({
       description:
@@ -233,7 +234,15 @@ export const policyChoice = z
   .union([z.strictObject({ preset: names.workloadName }), z.strictObject({ policy })])
   .meta({ id: "PolicyChoice", description: "A preset by its name, or a whole policy." });
 
-export const policySet = z.object({ name: z.string() }).meta({ id: "PolicySet" });
+export const policySet = z
+  .object({
+    name: z.string(),
+    warnings: z
+      .array(applyWarning)
+      .optional()
+      .meta({ description: "Quotas that the policy takes otherwise than they may be meant; left out: none." }),
+  })
+  .meta({ id: "PolicySet" });
 export const presetList = z.object({ items: z.array(policy) }).meta({ id: "PresetList" });
 
 export type Policy = z.output<typeof policy>;

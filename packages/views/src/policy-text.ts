@@ -116,7 +116,9 @@ function teamLines({ teams }: Rules): PolicyLine[] {
     ),
     line(
       "Beyond the guarantee",
-      teams.overGuarantee === "idle" ? "whatever is idle, up to the limit" : "only what other teams lend",
+      teams.overGuarantee === "idle"
+        ? "whatever is idle, up to the limit"
+        : "only what other teams lend; a guarantee comes on top of those of the teams below",
     ),
     line(
       "Past use",

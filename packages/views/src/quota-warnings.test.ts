@@ -1,8 +1,9 @@
 import { defaultPolicy, presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import type { Policy, Team } from "@headroom/engine";
 import { expect, it } from "vitest";
-import { quotaWarnings } from "./quota-warnings.ts";
+import { policyWarnings, quotaWarnings } from "./quota-warnings.ts";
 import type { QuotaTeam } from "./quota-warnings.ts";
+import { SmallFleet } from "./testing/small-fleet.ts";
 
 const team = (name: string, quotas: Partial<QuotaTeam> = {}): QuotaTeam => ({
   name,
@@ -16,24 +17,30 @@ const borrowing = presets.get("kueue-fair-sharing") as Policy;
 
 interface Setting {
   readonly acceleratorTypes?: readonly string[];
+  readonly acceleratorCounts?: ReadonlyMap<string, number>;
   readonly policy?: Policy;
 }
 
 function warnings(
   teams: readonly QuotaTeam[],
-  { acceleratorTypes = ["H100", "A100"], policy = borrowing }: Setting = {},
+  { acceleratorTypes = ["H100", "A100"], acceleratorCounts = new Map(), policy = borrowing }: Setting = {},
 ): string[] {
   const declared = new Set(teams.map(({ name }) => name));
-  return quotaWarnings({ teams, declared, acceleratorTypes, policy }).map(({ message }) => message);
+  return quotaWarnings({ teams, declared, acceleratorTypes, acceleratorCounts, policy }).map(({ message }) => message);
 }
 
 it("says nothing of quotas that go together, at their edges too", () => {
   const teams = [
     team("lab", { guarantee: { H100: 8, cores: 64_000 }, limit: { H100: 8 } }),
-    team("a", { parent: "lab", guarantee: { H100: 5.5 }, lendingLimit: { H100: 5.5 } }),
+    team("a", { parent: "lab", guarantee: { H100: 5.5 } }),
     team("b", { parent: "lab", guarantee: { H100: 2.5, A100: 4 }, limit: { accelerators: 6.5 } }),
   ];
-  expect(warnings(teams)).toEqual([]);
+  const acceleratorCounts = new Map([
+    ["H100", 8],
+    ["A100", 4],
+  ]);
+  expect(warnings(teams, { acceleratorCounts, policy: defaultPolicy })).toEqual([]);
+  expect(warnings([team("a", { guarantee: { H100: 5.5 }, lendingLimit: { H100: 5.5 } })])).toEqual([]);
 });
 
 it("tells of a guarantee above the limit, of all accelerators type by type too", () => {
@@ -50,7 +57,7 @@ it("tells of children that are guaranteed more together than their parent states
     team("a", { parent: "lab", guarantee: { H100: 6 } }),
     team("b", { parent: "lab", guarantee: { H100: 6 } }),
   ];
-  expect(warnings([team("lab", { guarantee: { H100: 8 } }), ...children])).toEqual([
+  expect(warnings([team("lab", { guarantee: { H100: 8 } }), ...children], { policy: defaultPolicy })).toEqual([
     "The teams directly below lab are guaranteed more accelerators of type H100 together than lab itself: 12 of 8.",
   ]);
   expect(warnings([team("lab", { guarantee: { A100: 8 } }), ...children])).toEqual([]);
@@ -62,8 +69,57 @@ it("tells of a parent that was there before when one of its children is declared
     team("a", { parent: "lab", guarantee: { H100: 9 } }),
     team("other", { guarantee: { H100: 8 }, limit: { H100: 4 } }),
   ];
-  const found = quotaWarnings({ teams, declared: new Set(["a"]), acceleratorTypes: ["H100"], policy: borrowing });
-  expect(found.map((each) => each.team)).toEqual(["lab"]);
+  const acceleratorCounts = new Map<string, number>();
+  const setting = { teams, declared: new Set(["a"]), acceleratorTypes: ["H100"], acceleratorCounts };
+  for (const policy of [borrowing, defaultPolicy])
+    expect(quotaWarnings({ ...setting, policy }).map((each) => each.team)).toEqual(["lab"]);
+});
+
+it("tells where teams borrow of guarantees that come on top of those below, at any depth, and of no others", () => {
+  const lab = team("lab", { guarantee: { H100: 64, memory: 2048, A100: 4 } });
+  const group = team("group", { parent: "lab" });
+  const below = [
+    team("a", { parent: "group", guarantee: { H100: 32, memory: 1024 } }),
+    team("b", { parent: "group", guarantee: { H100: 32, accelerators: 2 } }),
+  ];
+  const adds = "these add up to 128, as wherever teams.overGuarantee is borrow.";
+  const said = [
+    `Team lab is guaranteed 64 H100 accelerators and the teams below it 64: under the policy kueue-fair-sharing ${adds}`,
+    "Team lab is guaranteed 2 GiB of memory and the teams below it 1 GiB: under the policy kueue-fair-sharing these add up to 3 GiB, as wherever teams.overGuarantee is borrow.",
+  ];
+  expect(warnings([lab, group, ...below])).toEqual(said);
+  expect(warnings([lab, group, ...below], { policy: defaultPolicy })).toEqual([]);
+  expect(warnings([group, ...below])).toEqual([]);
+  const state = new SmallFleet();
+  state.apply({ teams: [lab, group, ...below] as unknown as Team[] });
+  expect(policyWarnings(state.engine.state, borrowing).map(({ message }) => message)).toEqual(said);
+  expect(policyWarnings(state.engine.state, defaultPolicy)).toEqual([]);
+});
+
+it("tells of guarantees that the fleet cannot keep, of one team or of all together, of types that have nodes", () => {
+  const acceleratorCounts = new Map([
+    ["H100", 64],
+    ["A100", 8],
+  ]);
+  const setting = { acceleratorCounts, policy: defaultPolicy };
+  expect(
+    warnings([team("a", { guarantee: { H100: 65, A100: 8 } }), team("b", { guarantee: { H100: 1 } })], setting),
+  ).toEqual(["Team a is guaranteed 65 H100 accelerators, and the fleet has 64."]);
+  const halves = [
+    team("a", { guarantee: { H100: 32 } }),
+    team("b"),
+    team("c", { parent: "b", guarantee: { H100: 32.5 } }),
+    team("d", { parent: "a", guarantee: { H100: 8 } }),
+  ];
+  expect(warnings(halves, setting)).toEqual([
+    "All teams together are guaranteed 64.5 H100 accelerators, and the fleet has 64.",
+  ]);
+  expect(warnings([team("a", { guarantee: { accelerators: 73 } })], setting)).toEqual([
+    "Team a is guaranteed 73 accelerators, and the fleet has 72.",
+  ]);
+  expect(warnings(halves, { policy: defaultPolicy })).toEqual([]);
+  const unchanged = { teams: halves, declared: new Set<string>(), acceleratorTypes: ["H100"], ...setting };
+  expect(quotaWarnings(unchanged)).toEqual([]);
 });
 
 it("tells of lending more than is guaranteed", () => {

@@ -1,8 +1,9 @@
-/** Quotas that contradict each other, name what the fleet does not have or that the policy does not look at: taken as they are, and said. */
+/** Quotas that contradict each other, name what the fleet does not have or that the policy takes otherwise or not at all: taken as they are, and said. */
 import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
 import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
+import { acceleratorNoun } from "./plain-text.ts";
 import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
@@ -27,6 +28,8 @@ export interface QuotaSetting {
   readonly declared: ReadonlySet<string>;
   /** Of all pools as they will be; empty: there is no fleet yet, and no name is wrong. */
   readonly acceleratorTypes: readonly string[];
+  /** On all nodes, by type; types without nodes are left out. */
+  readonly acceleratorCounts: ReadonlyMap<string, number>;
   /** In force. */
   readonly policy: Policy;
 }
@@ -35,7 +38,7 @@ const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
 /** Of a request beside the teams and pools that are there. */
 export function quotaWarningsOf(
-  { teams, pools, policy }: Pick<ReadonlyState, "teams" | "pools" | "policy">,
+  { teams, pools, nodes, policy }: Pick<ReadonlyState, "teams" | "pools" | "nodes" | "policy">,
   request: Pick<ApplyRequest, "teams" | "pools">,
 ): ApplyWarning[] {
   const after = new Map<string, QuotaTeam>(teams);
@@ -44,21 +47,129 @@ export function quotaWarningsOf(
     teams: [...after.values()],
     declared: new Set(request.teams.map(({ name }) => name)),
     acceleratorTypes: [...new Set([...pools.values(), ...request.pools].map(({ acceleratorType }) => acceleratorType))],
+    acceleratorCounts: countsByType(nodes),
     policy,
   });
 }
 
-export function quotaWarnings({ teams, declared, acceleratorTypes, policy }: QuotaSetting): ApplyWarning[] {
+/** Of a policy that is put in force: which guarantees come on top of others under it. */
+export const policyWarnings = ({ teams }: Pick<ReadonlyState, "teams">, policy: Policy): ApplyWarning[] =>
+  branchesOf([...teams.values()]).flatMap((branch) =>
+    onTopOfOthers(branch, policy).map((message) => ({ team: branch.team.name, message })),
+  );
+
+function countsByType(nodes: ReadonlyState["nodes"]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { acceleratorType: type, acceleratorCount: count } of nodes.values())
+    if (count > 0) counts.set(type, (counts.get(type) ?? 0) + count);
+  return counts;
+}
+
+/** A team with those directly below it, and with all below it. */
+interface Branch {
+  readonly team: QuotaTeam;
+  readonly below: readonly QuotaTeam[];
+  readonly allBelow: ReadonlySet<QuotaTeam>;
+}
+
+function branchesOf(teams: readonly QuotaTeam[]): readonly Branch[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
-  return teams.flatMap((team) => {
+  return teams.map((team) => {
     const below = children.get(team.name) ?? [];
+    // What is declared may still be a circle, which the engine refuses: nobody is met twice.
+    const allBelow = new Set(below);
+    for (const { name } of allBelow) for (const child of children.get(name) ?? []) allBelow.add(child);
+    return { team, below, allBelow };
+  });
+}
+
+function statedBelow({ allBelow }: Branch, resource: string): number {
+  const milli = [...allBelow].reduce(
+    (sum, { guarantee = {} }) => sum + Math.round((guarantee[resource] ?? 0) * 1000),
+    0,
+  );
+  return milli / 1000;
+}
+
+export function quotaWarnings(setting: QuotaSetting): ApplyWarning[] {
+  const { teams, declared, acceleratorTypes, policy } = setting;
+  const ofTeams = branchesOf(teams).flatMap((branch) => {
+    const { team, below, allBelow } = branch;
     const isDeclared = declared.has(team.name);
+    const isAnyDeclared = (others: Iterable<QuotaTeam>): boolean =>
+      isDeclared || [...others].some(({ name }) => declared.has(name));
     const own = isDeclared
       ? [...contradictions(team), ...unknownTypes(team, acceleratorTypes), ...unheeded(team, policy)]
       : [];
-    const sums = isDeclared || below.some(({ name }) => declared.has(name)) ? overPromised(team, below) : [];
-    return [...own, ...sums].map((message) => ({ team: team.name, message }));
+    const sums = isAnyDeclared(below) ? overPromised(branch, policy) : [];
+    const added = isAnyDeclared(allBelow) ? onTopOfOthers(branch, policy) : [];
+    return [...own, ...sums, ...added].map((message) => ({ team: team.name, message }));
   });
+  return [...ofTeams, ...beyondFleet(setting)];
+}
+
+const borrowsUnder = (policy: Policy): boolean => rulesOf(policy).teams.overGuarantee === "borrow";
+
+/** Whether guarantees of the team and of those below it come to their sum, as where teams borrow and both state them. */
+const addsUp = (branch: Branch, resource: string, policy: Policy): boolean =>
+  borrowsUnder(policy) && (branch.team.guarantee?.[resource] ?? 0) > 0 && statedBelow(branch, resource) > 0;
+
+function onTopOfOthers(branch: Branch, policy: Policy): string[] {
+  const { name, guarantee = {} } = branch.team;
+  return Object.entries(guarantee).flatMap(([resource, own]) => {
+    if (!addsUp(branch, resource, policy)) return [];
+    const below = statedBelow(branch, resource);
+    const sum = amountText(resource, Math.round((own + below) * 1000) / 1000);
+    return `Team ${name} is guaranteed ${quantityText(resource, own)} and the teams below it ${amountText(resource, below)}: under the policy ${policy.name} these add up to ${sum}, as wherever teams.overGuarantee is borrow.`;
+  });
+}
+
+/** With its noun: `8 H100 accelerators`, `64 GiB of memory`. */
+function quantityText(resource: string, amount: number): string {
+  const text = amountText(resource, amount);
+  if (resource === CORES) return text;
+  if (resource === MEMORY) return `${text} of memory`;
+  return `${text} ${acceleratorNoun(resource === ALL_ACCELERATORS ? [] : [resource], amount)}`;
+}
+
+/** Of single teams that are declared, or else of those at the top together, whose guarantees are to be kept at once. */
+function beyondFleet({ teams, declared, acceleratorCounts, policy }: QuotaSetting): ApplyWarning[] {
+  const total = [...acceleratorCounts.values()].reduce((sum, count) => sum + count, 0);
+  const counts = new Map([...acceleratorCounts, ...(total === 0 ? [] : [[ALL_ACCELERATORS, total] as const])]);
+  const changed = teams.filter(({ name }) => declared.has(name));
+  const resources = new Set(changed.flatMap(({ guarantee = {} }) => Object.keys(guarantee)));
+  return [...resources].flatMap((resource): ApplyWarning[] => {
+    const has = counts.get(resource);
+    if (has === undefined) return [];
+    const there = `, and the fleet has ${amountText(resource, has)}.`;
+    const single = changed.flatMap(({ name: team, guarantee = {} }) => {
+      const promised = guarantee[resource] ?? 0;
+      if (promised <= has) return [];
+      return {
+        team,
+        message: `Team ${team} is guaranteed ${quantityText(resource, promised)}${there}`,
+      };
+    });
+    if (single.length > 0) return single;
+    const promised = promisedAtTheTop(teams, resource, policy);
+    if (promised <= has) return [];
+    return [
+      {
+        message: `All teams together are guaranteed ${quantityText(resource, promised)}${there}`,
+      },
+    ];
+  });
+}
+
+/** What teams at the top are guaranteed together: where teams borrow with all below, else a team that states no guarantee what those below it are. */
+function promisedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy: Policy): number {
+  const children = Map.groupBy(teams, ({ parent }) => parent);
+  const milliOf = ({ name, guarantee }: QuotaTeam): number => {
+    const own = Math.round((statedOf(guarantee ?? {}, resource) ?? 0) * 1000);
+    const isSum = guarantee === undefined || borrowsUnder(policy);
+    return isSum ? (children.get(name) ?? []).reduce((sum, child) => sum + milliOf(child), own) : own;
+  };
+  return (children.get(null) ?? []).reduce((sum, team) => sum + milliOf(team), 0) / 1000;
 }
 
 /** What amounts come to of a resource; of all accelerators at least what they come to type by type. `null`: they say nothing of it. */
@@ -90,9 +201,12 @@ function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: Quot
   return [...aboveLimit, ...lendsMore];
 }
 
-/** Only what the parent states itself is held against its children. */
-function overPromised({ name, guarantee = {} }: QuotaTeam, below: readonly QuotaTeam[]): string[] {
+/** Only what the parent states itself is held against its children, and only where it contains what they state. */
+function overPromised(branch: Branch, policy: Policy): string[] {
+  const { team, below } = branch;
+  const { name, guarantee = {} } = team;
   return Object.keys(guarantee).flatMap((resource) => {
+    if (addsUp(branch, resource, policy)) return [];
     const milli = below.reduce(
       (sum, child) => sum + Math.round((statedOf(child.guarantee ?? {}, resource) ?? 0) * 1000),
       0,
@@ -122,7 +236,7 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
 /** What the team states and the policy in force makes nothing of, with the knob that would. */
 function unheeded({ name, lendingLimit, borrowingLimit, preemption, shapes }: QuotaTeam, policy: Policy): string[] {
   const { teams, eviction, phases } = rulesOf(policy);
-  const borrows = teams.overGuarantee === "borrow";
+  const borrows = borrowsUnder(policy);
   const takesByQuota =
     borrows && phases.includes("reclaim") && (eviction.search === "by-share" || eviction.search === "by-advantage");
   const borrowing = "teams.overGuarantee is borrow";

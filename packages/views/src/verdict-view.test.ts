@@ -95,6 +95,32 @@ describe("the sentence of a verdict", () => {
     expect(sentence(fleet, id)).toBe("It needs 8 accelerators; 2 of 16 are free.");
   });
 
+  it("says what a team may claim where others would have to give way and do not, its own or one above it", () => {
+    const fleet = SmallFleet.withNodes(4, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "org", parent: null, limit: {}, guarantee: { H100: 16 } });
+    for (const name of ["one", "two"]) fleet.team(name, "org");
+    fleet.define({ name: "lab", parent: null, limit: {}, guarantee: { H100: 16 } });
+    const loan = { team: "lab", preemptible: true, acceleratorTypes: ["H100"] };
+    const loans = ["a", "b", "c", "d"].map((name) => fleet.submit(name, { ...loan, gang: { accelerators: 8 } }));
+    const asked = { preemptible: true, acceleratorTypes: ["H100"] };
+    const wide = fleet.submit("wide", { ...asked, team: "one", gang: { workers: 3, accelerators: 8 } });
+    expect(sentence(fleet, wide)).toBe(
+      "It needs 24 H100 accelerators; 0 of 32 are free. By what everybody asks for, team one may claim 16 H100 accelerators and holds 0: with this it would hold more, so no other team has to give way.",
+    );
+    fleet.stop(wide);
+    for (const id of loans.slice(2)) fleet.stop(id);
+    for (const id of loans.slice(2)) fleet.finish(id, 0);
+    fleet.submit("firm", { team: "two", acceleratorTypes: ["H100"], gang: { workers: 2, accelerators: 8 } });
+    const more = fleet.submit("more", { ...asked, team: "one", gang: { accelerators: 8 } });
+    expect(sentence(fleet, more)).toContain(
+      "team org may claim 16 H100 accelerators and holds 16: with this it would hold more, so no team outside of it has to give way.",
+    );
+    const easy = presets.get("easy") as Policy;
+    fleet.command({ kind: "setPolicy", policy: easy });
+    expect(sentence(fleet, more)).not.toContain("claim");
+  });
+
   it("names the group of a gang that finds no room beside the others", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     fleet.submit("first", { gang: { accelerators: 8 } });

@@ -1,5 +1,6 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
 import {
+  claimPassed,
   clockOf,
   explain,
   explainBriefly,
@@ -11,6 +12,7 @@ import {
 } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
+  ClaimPassed,
   Engine,
   Prediction,
   Verdict as EngineVerdict,
@@ -37,7 +39,20 @@ import { workloadSummary } from "./workload-view.ts";
 export function verdictView(engine: Engine, id: string): Verdict | null {
   const workload = engine.state.workloads.get(id as WorkloadId);
   if (workload === undefined) return null;
-  return verdictResource(engine, workload, explain(engine, workload.id));
+  const verdict = explain(engine, workload.id);
+  const view = verdictResource(engine, workload, verdict);
+  const passed = verdict.kind === "blocked" && isShortfall(verdict) ? claimPassed(engine, workload.id) : null;
+  return passed === null ? view : { ...view, sentence: `${view.sentence} ${claimSentence(workload, passed)}` };
+}
+
+/** It is room that it lacks, which others may hold. */
+const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blocked" }): boolean =>
+  first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
+
+/** Why no other team gives way. */
+function claimSentence({ spec }: Waiting, { team, resource, claim, held }: ClaimPassed): string {
+  const others = team === spec.team ? "no other team has" : "no team outside of it has";
+  return `By what everybody asks for, team ${team} may claim ${amountText(resource, claim)} and holds ${bareAmount(resource, held)}: with this it would hold more, so ${others} to give way.`;
 }
 
 /** What a sentence about waiting needs to know of the work; it need not be submitted. */

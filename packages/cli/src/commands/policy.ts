@@ -1,6 +1,7 @@
 import type { Policy } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
+import { printable } from "../terminal.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 
 interface Options {
@@ -41,7 +42,10 @@ export const policyCommand = defineCommand<Options>({
       if (options.dryRun === true) return show(context, chosen, options);
       const answer = await client.setPolicy({ policy: chosen });
       if (options.json === true) context.print(JSON.stringify(answer, null, 2));
-      else context.print(`policy ${answer.name}`);
+      else {
+        context.print(`policy ${answer.name}`);
+        for (const { message } of answer.warnings ?? []) context.note(`warning: ${printable(message)}`);
+      }
       return exitCode.ok;
     }
     if (options.dryRun === true) throw new CliError("--dry-run goes with a preset or a file", exitCode.usage);

@@ -249,8 +249,9 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     setPolicy: async (choice) => {
       const policy = views.chosenPolicy(accepted(policyChoice.safeParse(choice)));
       if (policy === null) throw views.noPreset();
+      const odd = views.policyWarnings(world.engine.state, policy);
       run({ kind: "setPolicy", policy });
-      return { name: policy.name };
+      return { name: policy.name, ...(odd.length === 0 ? {} : { warnings: odd }) };
     },
   };
 }

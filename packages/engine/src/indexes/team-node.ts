@@ -27,6 +27,8 @@ export interface TeamNode {
   /** What any one user may hold; empty: as much as the team. */
   userLimit: readonly number[];
   guarantee: readonly number[];
+  /** Whether its guarantee names types of accelerators, and no number of any: of other types it is guaranteed none. */
+  isByTypeAlone: boolean;
   /**
    * What it may count on, by compared position: what its guarantee states, `Infinity` of what that does not name. Stated by type
    * alone, it is guaranteed as many accelerators as those are together and none of other types; stated by their number alone, as

@@ -216,17 +216,21 @@ export class TeamUse {
     return used;
   }
 
-  /** The first guarantee, from the team up, that this much more work that cannot be preempted would pass. */
+  /**
+   * The first guarantee, from the team up, that this much more work that cannot be preempted would pass; a guarantee stated by type
+   * alone is none of other types.
+   */
   guaranteePassed(team: TeamName, amount: Amount): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       if (at.guarantee.length === 0) continue;
-      const position = passes(at.fixed, at.guarantee, amount);
+      const ofType = passesOtherType(at, amount);
+      const position = ofType >= 0 ? ofType : passes(at.fixed, at.guarantee, amount);
       if (position >= 0)
         return {
           bound: "guarantee",
           team: at.name,
           resource: this.resources[position] as string,
-          limit: this.#stated(position, at.guarantee[position] as number),
+          limit: ofType >= 0 ? 0 : this.#stated(position, at.guarantee[position] as number),
           used: this.#stated(position, at.fixed[position] ?? 0),
         };
     }
@@ -306,11 +310,13 @@ export class TeamUse {
     const limit = this.#vector(team.limit, Number.POSITIVE_INFINITY);
     const userLimit = team.userLimit === undefined ? [] : this.#vector(team.userLimit, Number.POSITIVE_INFINITY);
     const guarantee = team.guarantee === undefined ? [] : this.#vector(team.guarantee, Number.POSITIVE_INFINITY);
+    const isByTypeAlone = isStatedByTypeAlone(guarantee);
     if (known !== undefined) {
       known.team = team;
       known.limit = limit;
       known.userLimit = userLimit;
       known.guarantee = guarantee;
+      known.isByTypeAlone = isByTypeAlone;
       return;
     }
     const ordinal = this.#ordinals++;
@@ -326,6 +332,7 @@ export class TeamUse {
       limit,
       userLimit,
       guarantee,
+      isByTypeAlone,
       guaranteed: [],
     });
   }
@@ -342,20 +349,23 @@ export class TeamUse {
   }
 }
 
+const isStatedByTypeAlone = (guarantee: readonly number[]): boolean =>
+  (guarantee[ACCELERATORS_AT] ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY &&
+  guarantee.some((amount, position) => position >= FIRST_TYPE_AT && Number.isFinite(amount));
+
 function setGuaranteed(node: TeamNode, positions: readonly number[]): void {
   for (const child of node.children) setGuaranteed(child, positions);
-  const { guarantee, team, children } = node;
+  const { guarantee, isByTypeAlone, team, children } = node;
   const stated = (position: number): number => guarantee[position] ?? Number.POSITIVE_INFINITY;
   const ofTypes = positions.filter((at) => at >= FIRST_TYPE_AT && Number.isFinite(stated(at)));
   const number = stated(ACCELERATORS_AT);
-  const byTypeAlone = ofTypes.length > 0 && number === Number.POSITIVE_INFINITY;
   const guaranteed: number[] = [];
   for (const position of positions) {
     let amount = stated(position);
     if (team.guarantee === undefined)
       amount = children.reduce((sum, child) => sum + (child.guaranteed[position] as number), 0);
-    else if (position === ACCELERATORS_AT && byTypeAlone) amount = ofTypes.reduce((sum, at) => sum + stated(at), 0);
-    else if (position >= FIRST_TYPE_AT && amount === Number.POSITIVE_INFINITY) amount = byTypeAlone ? 0 : number;
+    else if (position === ACCELERATORS_AT && isByTypeAlone) amount = ofTypes.reduce((sum, at) => sum + stated(at), 0);
+    else if (position >= FIRST_TYPE_AT && amount === Number.POSITIVE_INFINITY) amount = isByTypeAlone ? 0 : number;
     guaranteed[position] = amount;
   }
   node.guaranteed = guaranteed;
@@ -373,6 +383,18 @@ function passes(used: readonly number[], bound: readonly number[], amount: Amoun
   if (amount.byType !== undefined)
     return amount.byType.find(({ typeAt, acceleratorsMilli }) => over(typeAt, acceleratorsMilli))?.typeAt ?? -1;
   return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
+}
+
+/** The type of the amount that a team does not name which states its guarantee by type alone, and so is guaranteed none of; else -1. */
+function passesOtherType(
+  { guarantee, isByTypeAlone }: TeamNode,
+  { typeAt, acceleratorsMilli, byType }: Amount,
+): number {
+  if (!isByTypeAlone) return -1;
+  const isOther = (position: number, more: number): boolean =>
+    position >= 0 && more > 0 && !Number.isFinite(guarantee[position] ?? Number.POSITIVE_INFINITY);
+  if (byType === undefined) return isOther(typeAt, acceleratorsMilli) ? typeAt : -1;
+  return byType.find((each) => isOther(each.typeAt, each.acceleratorsMilli))?.typeAt ?? -1;
 }
 
 function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {

@@ -163,8 +163,8 @@ class ShareOrder<Candidate extends VictimCandidate> {
   }
 
   /**
-   * The child with the largest share, after taking out for good those that cannot give: teams that no longer borrow, but
-   * for the branch of the incoming work. A branch goes before a team of equal share; of equal teams the one whose next
+   * The child with the largest share, after taking out for good those that cannot give: who no longer borrows of what is
+   * needed, whatever else it borrows, but for the branch of the incoming work. A branch goes before a team of equal share; of equal teams the one whose next
    * candidate goes first, the own team last; of equal branches the first.
    */
   #largestChild(node: number): number {
@@ -179,8 +179,8 @@ class ShareOrder<Candidate extends VictimCandidate> {
     for (const child of open) {
       const isTeam = tree.childrenOf(child).length === 0;
       if (isTeam ? this.head(child) === undefined : !this.#open.has(child)) continue;
+      if (!this.#incomingPath.has(child) && !tree.isBeyondQuotaIn(child, incoming.needed)) continue;
       const share = this.#shareOf(child);
-      if (!share.isBorrowing && !this.#incomingPath.has(child)) continue;
       open[count++] = child;
       if (!isTeam) {
         if (branchShare !== null && compareShares(share, branchShare) <= 0) continue;

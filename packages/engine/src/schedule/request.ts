@@ -106,8 +106,16 @@ export function quotaReachedBy(
   if (!teamUse.isBounded) return null;
   const amount = amountOf();
   const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
-  if (limit !== null || found.isPreemptible || rules.teams.nonPreemptible === "limit") return limit;
-  return teamUse.guaranteePassed(found.team, amount);
+  return limit ?? guaranteeReached({ teamUse, rules }, found, amount);
+}
+
+/** The guarantee that a request would pass which is not preemptible, where such work stays within guarantees. */
+export function guaranteeReached(
+  { teamUse, rules }: Pick<World, "teamUse" | "rules">,
+  { team, isPreemptible }: PlacementClass,
+  amount: Amount,
+): QuotaReached | null {
+  return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
 }
 
 /** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */

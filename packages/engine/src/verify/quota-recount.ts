@@ -3,6 +3,7 @@
  * and what teams lend each other. Written down a second time, recursively and without any index.
  */
 import type { TeamName } from "../model/ids.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { Amounts } from "../model/team.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -46,13 +47,26 @@ export function quotaView(state: ReadonlyState): QuotaView {
       if (!line.every((at) => fits(state.teams.get(at)?.userLimit, own.get(at)))) return false;
     }
     if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
-      return line.every((at) => fits(state.teams.get(at)?.guarantee, fixed.get(at)));
+      return line.every((at) => {
+        const guarantee = state.teams.get(at)?.guarantee;
+        return fits(guarantee, fixed.get(at)) && !asksOtherTypes(guarantee, more);
+      });
     return true;
   };
   const lends = ({ team, more }: QuotaAsked): boolean =>
     rules.teams.overGuarantee === "idle" ||
     [...more].every(([resource, asked]) => asked === 0 || asked <= (available(team, resource) ?? asked));
   return { available, allows: (asked) => allows(asked) && lends(asked) };
+}
+
+const besideTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
+
+/** Whether something is asked of a type of which the team is guaranteed none, as its guarantee names others and no number of any. */
+function asksOtherTypes(guarantee: Amounts | undefined, more: TeamAmounts): boolean {
+  const named = Object.keys(guarantee ?? {});
+  const isByTypeAlone = !named.includes(ALL_ACCELERATORS) && named.some((resource) => !besideTypes.has(resource));
+  if (!isByTypeAlone) return false;
+  return [...more].some(([resource, asked]) => asked > 0 && !besideTypes.has(resource) && !named.includes(resource));
 }
 
 /** Whether the team's budget of this period is recorded as used up, and nothing may start then. */

@@ -19,6 +19,7 @@ import {
   presetsView,
   queueView,
   readHistory,
+  policyWarnings,
   refusedCursor,
   rejectionProblem,
   scheduleList,
@@ -281,8 +282,9 @@ export const handlers: Handlers = {
   setPolicy: async (plane, call) => {
     const policy = chosenPolicy(call.body);
     if (policy === null) throw noPreset();
+    const odd = await plane.driver.read(({ state }) => policyWarnings(state, policy));
     const { name } = await command(plane, call, { kind: "setPolicy", policy }, "policySet");
-    return { name };
+    return { name, ...(odd.length === 0 ? {} : { warnings: odd }) };
   },
   presets: () => presetsView(),
   size: ({ sizing }, { body }) => sizing.answer(body),

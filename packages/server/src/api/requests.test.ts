@@ -322,6 +322,19 @@ describe("commands", () => {
     await live.client.setPolicy({ preset: "default" });
   });
 
+  it("are told of guarantees that add up under a policy which lends them, and of none under others", async () => {
+    await live.client.apply({
+      teams: [
+        { name: "org", guarantee: { cores: 8000 } },
+        { name: "org/sub", parent: "org", guarantee: { cores: 4000 } },
+      ],
+    });
+    const { warnings } = await live.client.setPolicy({ preset: "kueue-classic" });
+    expect(warnings).toEqual([{ team: "org", message: expect.stringContaining("these add up to 12 cores") }]);
+    expect(await live.client.setPolicy({ preset: "default" })).toEqual({ name: "default" });
+    for (const name of ["org/sub", "org"]) await live.client.removeTeam(name);
+  });
+
   it("drain and resume nodes", async () => {
     const [node] = (await live.client.listNodes()).items;
     const id = node?.id ?? "";

@@ -1,10 +1,12 @@
-/** What a team may claim by what everybody asks for now. */
+/** What a team may claim by what everybody asks for now, and whether work that waits is within it. */
 import { worldOf } from "../../engine.ts";
-import type { TeamName } from "../../model/ids.ts";
+import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
 import type { Engine } from "../../ready.ts";
-import { claimOf, standingsOf } from "../../schedule/order/standing.ts";
-import { ACCELERATORS_AT } from "../../indexes/team-node.ts";
+import { firstBeyondClaim } from "../../schedule/evict/rights.ts";
+import type { Standing } from "../../schedule/order/standing.ts";
+import { claimOf, claimToTake, standingsOf } from "../../schedule/order/standing.ts";
+import { ACCELERATORS_AT, isUnder } from "../../indexes/team-node.ts";
 import type { World } from "../../indexes/world.ts";
 
 /**
@@ -27,6 +29,41 @@ export function teamClaims(engine: Engine, team: TeamName): ReadonlyMap<string, 
       return [world.teamUse.resources[position] as string, position >= ACCELERATORS_AT ? claim / 1000 : claim];
     }),
   );
+}
+
+export interface ClaimPassed {
+  /** The team of the work, or one above it. */
+  readonly team: TeamName;
+  readonly resource: string;
+  /** In the unit in which teams state the resource. */
+  readonly claim: number;
+  readonly held: number;
+}
+
+/**
+ * Why nobody outside a team gives way to work that waits, though somebody could: with it the team, the work's own or one above it, would
+ * hold more than it may claim. `null`: it may claim what it asks for, there is nobody, or the policy takes by other rights.
+ */
+export function claimPassed(engine: Engine, id: WorkloadId): ClaimPassed | null {
+  const world = worldOf(engine);
+  const { rules, evictable, teamUse } = world;
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || !rules.phases.includes("reclaim") || rules.eviction.search !== "cheapest") return null;
+  const standings = standingsOf(world);
+  const beyond = firstBeyondClaim(world, standings, world.queue.classOf(workload));
+  if (beyond === null) return null;
+  const { node, positions } = beyond;
+  const somebodyCould = [...evictable.keys()].some((team) => !isUnder(teamUse.node(team), node));
+  // Of a type, where it is both more of that and more in all.
+  const position = positions.at(-1);
+  if (!somebodyCould || position === undefined) return null;
+  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+  return {
+    team: node.name,
+    resource: teamUse.resources[position] as string,
+    claim: claimToTake(standings.get(node) as Standing, position) / unit,
+    held: (node.used[position] ?? 0) / unit,
+  };
 }
 
 /** Accelerators of whatever type that the team and those above it allow: no type of them can be more. */

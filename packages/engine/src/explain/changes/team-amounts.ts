@@ -57,22 +57,22 @@ export function largerGuarantees(world: World, found: PlacementClass): readonly 
 }
 
 /**
- * The resources of the request of which the team states a guarantee, and, where teams borrow, the types that any team states, for
- * each of them is borrowed by itself; accelerators of any type where there is none of these.
+ * The resources of the request of which the team states a guarantee; every type asked for where it states its guarantee by type alone, and,
+ * where teams borrow, those that any team states, for each of them is borrowed by itself; accelerators of any type where there is none of these.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,
-  { team }: TeamNode,
+  { team, isByTypeAlone }: TeamNode,
   { gang, acceleratorTypes }: PlacementClass,
 ): readonly string[] {
   const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
-  const borrowed = (gang.accelerators === 0 ? [] : asked).filter(
-    (type) => teamUse.quota?.positions.includes(teamUse.position(type)) === true,
+  const byItself = (gang.accelerators === 0 ? [] : asked).filter(
+    (type) => isByTypeAlone || teamUse.quota?.positions.includes(teamUse.position(type)) === true,
   );
   const stated = Object.keys(team.guarantee ?? {}).filter(
     (resource) => asked.includes(resource) || resource === ALL_ACCELERATORS,
   );
-  const resources = [...new Set([...stated, ...borrowed])];
+  const resources = [...new Set([...stated, ...byItself])];
   return resources.length > 0 || gang.accelerators === 0 ? resources : [ALL_ACCELERATORS];
 }
 

@@ -17,10 +17,11 @@ import { holderOf } from "../../indexes/holdings.ts";
 import { Ledger } from "../../indexes/ledger.ts";
 import type { PlacementClass } from "../../indexes/queue.ts";
 import type { QuotaIndex } from "../../indexes/quota-index.ts";
+import type { Amount } from "../../indexes/team-node.ts";
 import type { World } from "../../indexes/world.ts";
 import { placeOnType } from "../place-on-type.ts";
 import { placeGroups } from "../place-groups.ts";
-import { acceptableTypes, amountAsked, isInGroups } from "../request.ts";
+import { acceptableTypes, amountAsked, guaranteeReached, isInGroups } from "../request.ts";
 import type { Placement } from "../request.ts";
 import type { Plan, Victim } from "./plan.ts";
 import { isEvictable } from "./rights.ts";
@@ -74,7 +75,8 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
         priority: spec.priority,
         submittedAtMs: head.submittedAtMs,
         amounts,
-        needed: amounts.flatMap((more, at) => (more > quota.tree.available(leaf, at) ? [at] : [])),
+        // Of what it does not ask for nothing is available either, where more was promised or lent than there is.
+        needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
       },
       rights: world.teamUse.node(beneficiary.team).team.preemption ?? STANDARD_RIGHTS,
       candidatesOf: (team) => teams.get(team) ?? [],
@@ -153,17 +155,16 @@ function placeWithout(world: World, { beneficiary, type, victims }: Without): Pl
     ...holderOf(workload),
     amount: amountHeld(world, workload.spec.gang, attempt),
   }));
-  if (teamUse.limitReached(beneficiary, amountAsked(world, beneficiary, type), freed)) return null;
+  const isWithin = (amount: Amount): boolean =>
+    teamUse.limitReached(beneficiary, amount, freed) === null && guaranteeReached(world, beneficiary, amount) === null;
+  if (!isWithin(amountAsked(world, beneficiary, type))) return null;
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
     if (isInGroups(beneficiary)) {
       const placed = placeGroups(world, beneficiary, { layer: "coming", heedsQuotas: false });
       // Which types its groups get is known only now.
-      const isWithin =
-        placed !== null &&
-        teamUse.limitReached(beneficiary, amountHeld(world, beneficiary.gang, placed), freed) === null;
-      return isWithin ? placed : null;
+      return placed !== null && isWithin(amountHeld(world, beneficiary.gang, placed)) ? placed : null;
     }
     const found = world.capacity.type(type);
     const workers = found === undefined ? null : placeOnType(world, beneficiary, { type: found, layer: "coming" });

@@ -43,18 +43,28 @@ export interface Reach {
  * takes from a sister changes nothing of what those above both hold, so those are not asked. `null`: it may claim nothing.
  */
 export function reachOf({ world }: Batch, standings: Standings, beneficiary: PlacementClass): Reach | null {
+  const beyond = firstBeyondClaim(world, standings, beneficiary);
+  return beyond?.node.name === beneficiary.team ? null : { below: beyond?.node ?? null };
+}
+
+interface BeyondClaim {
+  readonly node: TeamNode;
+  readonly positions: readonly number[];
+}
+
+/** The first team, from the request's own up, that would hold more than it may claim with it, and of what; `null`: none. */
+export function firstBeyondClaim(world: World, standings: Standings, beneficiary: PlacementClass): BeyondClaim | null {
   const request = amountClaimed(world, beneficiary);
-  const own = world.teamUse.node(beneficiary.team);
-  for (let node = own as TeamNode | null; node !== null; node = node.parent) {
+  for (let node: TeamNode | null = world.teamUse.node(beneficiary.team); node !== null; node = node.parent) {
     const { used } = node;
     const standing = standings.get(node) as Standing;
-    const within = standing.positions.every((position) => {
+    const positions = standing.positions.filter((position) => {
       const more = amountAt(request, position);
-      return more === 0 || (used[position] ?? 0) + more <= claimToTake(standing, position);
+      return more > 0 && (used[position] ?? 0) + more > claimToTake(standing, position);
     });
-    if (!within) return node === own ? null : { below: node };
+    if (positions.length > 0) return { node, positions };
   }
-  return { below: null };
+  return null;
 }
 
 export function isWithinReach({ teamUse }: World, { below }: Reach, team: TeamName): boolean {
