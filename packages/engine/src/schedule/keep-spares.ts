@@ -8,6 +8,7 @@ import type { SpareEnd } from "../events.ts";
 import { SPARE_AHEAD_MS, takesWork } from "../model/fleet.ts";
 import type { Pool } from "../model/fleet.ts";
 import type { PoolName } from "../model/ids.ts";
+import { compareText } from "../state/canonical.ts";
 import type { NodeSlot } from "../indexes/node-slot.ts";
 import type { World } from "../indexes/world.ts";
 
@@ -21,7 +22,8 @@ export function keepSpares(batch: Batch): void {
     if (reason !== null) release(batch, slot, reason);
   }
   const byPool = Map.groupBy(capacity.spares, ({ node }) => node.pool);
-  for (const pool of state.pools.values()) keepOf(batch, pool, byPool.get(pool.name) ?? []);
+  const pools = [...state.pools.values()].sort((left, right) => compareText(left.name, right.name));
+  for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
   capacity.sparesSettledAt = capacity.freedEpoch;
 }
 

@@ -34,12 +34,17 @@ export function keepPromises(batch: Batch): void {
 /** `null`: it stands. */
 function whyWithdrawn(world: World, promise: PromisedPlace): string | null {
   if (world.rules.eviction.promises === "forgotten") return "the policy forgets promises after a round";
+  if (isHeldBack(world, promise)) return "it is held";
   if (spentBudget(world.state, workloadOf(world, promise.workloadId).spec.team) !== null)
     return "the budget of its team is used up";
   if (runsIntoWindow(world, promise)) return "it would run into a window of the calendar";
   if (!isStillThere(world, promise)) return "a node of the promised place is no longer usable";
   return isAdmitted(world, promise) ? null : "its data may not be worked on there any more";
 }
+
+/** Somebody holds it; what runs already, and only moves or grows, is not held back. */
+const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: PromisedPlace): boolean =>
+  !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
 
 /** Time has passed since the place was promised: a window may have come too near. */
 function runsIntoWindow(world: World, { workloadId, workers }: PromisedPlace): boolean {
