@@ -8,7 +8,6 @@ import type { SpareEnd } from "../events.ts";
 import { SPARE_AHEAD_MS, takesWork } from "../model/fleet.ts";
 import type { Pool } from "../model/fleet.ts";
 import type { PoolName } from "../model/ids.ts";
-import { compareText } from "../state/canonical.ts";
 import type { NodeSlot } from "../indexes/node-slot.ts";
 import type { World } from "../indexes/world.ts";
 
@@ -22,9 +21,19 @@ export function keepSpares(batch: Batch): void {
     if (reason !== null) release(batch, slot, reason);
   }
   const byPool = Map.groupBy(capacity.spares, ({ node }) => node.pool);
-  const pools = [...state.pools.values()].sort((left, right) => compareText(left.name, right.name));
+  const joined = firstJoined(batch.world);
+  // One of which no node is known keeps none; neither names nor the order of declaring decides who goes first.
+  const pools = [...state.pools.values()].filter(({ name }) => joined.has(name));
+  pools.sort((left, right) => (joined.get(left.name) as number) - (joined.get(right.name) as number));
   for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
   capacity.sparesSettledAt = capacity.freedEpoch;
+}
+
+/** The ordinal of the node of each pool that joined first. */
+function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
+  const first = new Map<PoolName, number>();
+  for (const { pool, ordinal } of state.nodes.values()) first.set(pool, Math.min(ordinal, first.get(pool) ?? ordinal));
+  return first;
 }
 
 const byOrdinal = (left: NodeSlot, right: NodeSlot): number => left.node.ordinal - right.node.ordinal;
