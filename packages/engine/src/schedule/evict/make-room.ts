@@ -16,9 +16,10 @@ import type { Candidate } from "../place-wishes.ts";
 import { evictionCost, evictionLoss } from "./eviction-cost.ts";
 import type { Plan } from "./plan.ts";
 import { replace } from "./replace.ts";
+import type { Replaced } from "./replace.ts";
 import { isEvictable } from "./rights.ts";
 import type { VictimUnit } from "./victim-order.ts";
-import { acceptsOf, apartFrom, areasFor, chooseIn } from "./where-to-clear.ts";
+import { acceptsAll, acceptsOf, apartFrom, areasFor, chooseIn } from "./where-to-clear.ts";
 import type { Area } from "./where-to-clear.ts";
 
 export const MOVES_MAX = 8;
@@ -70,17 +71,21 @@ function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Roo
   const { world } = batch;
   const { gang, workers } = beneficiary;
   const accepts = acceptsOf(world, beneficiary);
-  const roomy = type.roomy(gang.accelerators, "idle").flatMap((slot): Candidate[] => {
+  const roomy: Candidate[] = [];
+  let missing = workers;
+  for (const slot of type.roomy(gang.accelerators, "idle")) {
     const fits = slot.usable && accepts(slot) ? slot.workersThatFit(gang, workers) : 0;
-    return fits === 0 ? [] : [{ slot, fits }];
-  });
-  const missing = workers - roomy.reduce((sum, { fits }) => sum + fits, 0);
+    if (fits === 0) continue;
+    roomy.push({ slot, fits });
+    missing -= fits;
+  }
   const most = world.rules.eviction.movesMax ?? MOVES_MAX;
   // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
   if (missing > most && missing > most * widestOf(world)) return null;
-  const open = clearings(batch, gang.accelerators, { type, costOf }).filter(({ slot }) => accepts(slot));
-  for (const moved of choices(batch, beneficiary, { roomy, clearings: open })) {
-    const plan = planMoving(batch, beneficiary, moved);
+  const list = clearings(batch, gang.accelerators, { type, costOf });
+  const open = acceptsAll(accepts) ? list : list.filter(({ slot }) => accepts(slot));
+  for (const choice of choices(batch, beneficiary, { roomy, clearings: open })) {
+    const plan = planMoving(batch, beneficiary, choice);
     if (plan !== null) return plan;
   }
   return null;
@@ -91,7 +96,7 @@ interface Choice {
   readonly moved: readonly Movable[];
   readonly cost: number;
   /** Nodes that the request would lie on, and some others with room for it. */
-  readonly nodes: ReadonlySet<NodeId>;
+  readonly on: readonly { readonly slot: NodeSlot }[];
 }
 
 /** Whom to move, the cheapest first, for each part of the fleet that could hold the request; none where one has room already. */
@@ -106,8 +111,7 @@ function choices(batch: Batch, beneficiary: PlacementClass, area: Area): readonl
     if (chosen.length === 0) return [];
     const moved = [...new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move])).values()];
     const cost = moved.reduce((sum, move) => sum + move.cost, 0);
-    const nodes = new Set([...part.roomy, ...chosen].map(({ slot }) => slot.node.id));
-    if (moved.length <= most) found.push({ moved, cost, nodes });
+    if (moved.length <= most) found.push({ moved, cost, on: [...part.roomy, ...chosen] });
   }
   return found
     .toSorted((left, right) => left.cost - right.cost || left.moved.length - right.moved.length)
@@ -118,7 +122,7 @@ function choices(batch: Batch, beneficiary: PlacementClass, area: Area): readonl
  * Everybody goes where he would go by himself; where that does not do, whoever moves keeps off the nodes that are wanted. Without promises
  * nothing would keep him off.
  */
-function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, nodes }: Choice): Plan | null {
+function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, on }: Choice): Plan | null {
   const units = moved.map(({ attempt, workload }): VictimUnit => ({
     attempt,
     workload,
@@ -126,12 +130,14 @@ function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, nodes }:
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const tries = batch.world.rules.eviction.promises === "kept" ? [undefined, nodes] : [undefined];
-  for (const keptFree of tries) {
-    const found = replace({ batch, beneficiary, inLine: [], keptFree }, beneficiary.workers, units);
-    if (found !== null && found.lost.length === 0) return { beneficiary, ...found };
-  }
-  return null;
+  const search = { batch, beneficiary, inLine: [] };
+  const isWhole = (found: Replaced | null): found is Replaced => found !== null && found.lost.length === 0;
+  const found = replace(search, beneficiary.workers, units);
+  if (isWhole(found)) return { beneficiary, ...found };
+  if (batch.world.rules.eviction.promises === "forgotten") return null;
+  const keptFree = new Set(on.map(({ slot }) => slot.node.id));
+  const again = replace({ ...search, keptFree }, beneficiary.workers, units);
+  return isWhole(again) ? { beneficiary, ...again } : null;
 }
 
 /** Nodes that could be cleared, the cheapest first. */

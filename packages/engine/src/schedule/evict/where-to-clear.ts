@@ -25,6 +25,8 @@ export interface Area {
 export type Accepts = (slot: NodeSlot) => boolean;
 const EVERYWHERE: Accepts = () => true;
 
+export const acceptsAll = (accepts: Accepts): boolean => accepts === EVERYWHERE;
+
 /** Whether the request may lie on a node, by what can be said of single nodes. */
 export function acceptsOf(world: World, found: PlacementClass): Accepts {
   const { spec } = found;
