@@ -6,8 +6,9 @@ import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
 import { submissionForecast } from "./outlook.ts";
 import { schedule } from "./schedule.ts";
+import { sliceFaultsIn } from "./slices.ts";
 import { teamSpec, type TeamSpec } from "./team.ts";
-import { workloadSpec } from "./workload-spec.ts";
+import { submittedSpec } from "./workload-spec.ts";
 
 interface Fault {
   readonly index: number;
@@ -37,7 +38,7 @@ export const applyRequest = z
     sites: z.array(site).max(limits.APPLY_SITES_MAX).default([]),
     pools: z.array(pool).max(limits.APPLY_POOLS_MAX).default([]),
     teams: z.array(teamSpec).max(limits.APPLY_TEAMS_MAX).default([]),
-    workloads: z.array(workloadSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
+    workloads: z.array(submittedSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
     schedules: z.array(schedule).max(limits.APPLY_CALENDAR_MAX).optional(),
     calendar: z.array(calendarEntry).max(limits.APPLY_CALENDAR_MAX).optional(),
   })
@@ -45,6 +46,9 @@ export const applyRequest = z
     for (const { index, message } of nestingFaults(value.teams)) {
       issues.push({ code: "custom", input: value, path: ["teams", index, "parent"], message });
     }
+    for (const [index, { spec }] of (value.schedules ?? []).entries())
+      for (const { path, message } of sliceFaultsIn(spec))
+        issues.push({ code: "custom", input: value, path: ["schedules", index, "spec", ...path], message });
   })
   .meta({ id: "ApplyRequest" });
 

@@ -59,8 +59,8 @@ describe("the OpenAPI document", () => {
   it("keeps what may be left out of a request apart from what is always in an answer", () => {
     expect((schemas["GangSpecInput"] as Json)["required"]).toBeUndefined();
     expect((schemas["GangSpec"] as Json)["required"]).toEqual(["workers", "accelerators", "coresMilli", "memoryMib"]);
-    expect(references(described("submitWorkload")["requestBody"])).toEqual(["#/components/schemas/WorkloadSpecInput"]);
-    expect(references(schemas["WorkloadSpecInput"])).toEqual([
+    expect(references(described("submitWorkload")["requestBody"])).toEqual(["#/components/schemas/SubmittedSpec"]);
+    expect(references(schemas["SubmittedSpec"])).toEqual([
       "#/components/schemas/TrainSpecInput",
       "#/components/schemas/BatchSpecInput",
     ]);

@@ -32,7 +32,7 @@ import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { wasteList } from "./waste.ts";
 import { workload, workloadAccepted, workloadKinds, workloadPage, workloadPhase } from "./workload.ts";
-import { workloadSpec } from "./workload-spec.ts";
+import { submittedSpec } from "./workload-spec.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
@@ -152,7 +152,7 @@ export const operations = {
     problems: ["invalidCursor"],
   }),
   submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
-    body: workloadSpec,
+    body: submittedSpec,
     status: 201,
     problems: [...admission, ...commandProblems],
   }),
@@ -202,7 +202,7 @@ export const operations = {
     "POST /v1/workloads/explain",
     "What would become of it if it were submitted now; nothing is recorded",
     submissionForecast,
-    { body: workloadSpec, problems: [...admission, "overloaded", "tookTooLong"] },
+    { body: submittedSpec, problems: [...admission, "overloaded", "tookTooLong"] },
   ),
   logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
     params: byId,

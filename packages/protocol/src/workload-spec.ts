@@ -6,6 +6,7 @@ import { z } from "zod";
 import * as limits from "./limits.ts";
 import * as names from "./names.ts";
 import { integer } from "./limits.ts";
+import { sliceFaultsIn } from "./slices.ts";
 
 /** Three tries in all, a second apart at first: enough for a flaky node, too few to hide a broken program. */
 export const defaultRetries = { max: 2, backoffMs: 1_000, backoffMaxMs: 300_000 };
@@ -301,6 +302,15 @@ export const needsEnd = {
 };
 
 export const workloadSpec = specWithoutEnd.refine(hasEnd, needsEnd).meta({ id: "WorkloadSpec" });
+
+/** What may be submitted: answers tell of work as well that was taken before slices had to be whole. */
+export const submittedSpec = specWithoutEnd
+  .refine(hasEnd, needsEnd)
+  .check(({ value, issues }) => {
+    for (const { path, message } of sliceFaultsIn(value))
+      issues.push({ code: "custom", input: value, path: [...path], message });
+  })
+  .meta({ id: "SubmittedSpec" });
 
 /** What a schedule submits: when it must start at the latest it may say in another way. */
 export const scheduledSpec = specWithoutEnd.meta({ id: "ScheduledSpec" });

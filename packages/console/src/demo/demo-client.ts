@@ -9,7 +9,7 @@ import {
   policyChoice,
   refuse,
   sizingQuestion,
-  workloadSpec,
+  submittedSpec,
 } from "@headroom/protocol";
 import type {
   Abort,
@@ -31,7 +31,7 @@ function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], decla
 }
 
 function acceptedSpec(engine: Engine, input: WorkloadSpecInput): WorkloadSpec {
-  const spec = accepted(workloadSpec.safeParse(input));
+  const spec = accepted(submittedSpec.safeParse(input));
   checkLevels(engine, [{ pointer: "", spec }]);
   return spec;
 }

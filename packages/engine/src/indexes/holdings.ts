@@ -5,6 +5,7 @@
 import { REPLACING_EXECUTORS, RESIZING_EXECUTORS } from "../model/fleet.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
 import type { NodeId, WorkloadId } from "../model/ids.ts";
+import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Attempt, PromisedPlace, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
@@ -121,7 +122,7 @@ export function canKeepPromise({ capacity, state }: World, { workers }: Promised
   });
 }
 
-/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one, or the best step of its curve; 0 if it may have none. */
+/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one or a slice, or the best step of its curve; 0 if it may have none. */
 export function growthOf(
   { rules, state }: Pick<World, "rules" | "state">,
   { spec, stopRequested }: Workload,
@@ -135,7 +136,8 @@ export function growthOf(
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
   const lacks = minWorkersOf(spec.gang) - length;
   if (lacks > 0) return lacks;
-  return rules.elastic.by === "throughput" ? (growthSteps(spec.gang, length)[0]?.workers ?? 0) : 1;
+  const usual = growthCount(spec, attempt.workers);
+  return rules.elastic.by === "throughput" ? (growthSteps(spec, length, usual)[0]?.workers ?? 0) : usual;
 }
 
 /** Whether a gang may have workers more or less where it runs. */

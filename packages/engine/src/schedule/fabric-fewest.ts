@@ -6,7 +6,7 @@ import type { SiteFabric } from "../indexes/fabric-index.ts";
 import type { PlacementClass } from "../indexes/queue.ts";
 import type { World } from "../indexes/world.ts";
 import type { Candidate } from "./place-wishes.ts";
-import { nodeHeld } from "./request.ts";
+import { growingAttempt, nodeHeld } from "./request.ts";
 
 /** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
 export function fewestDomains(
@@ -17,7 +17,7 @@ export function fewestDomains(
   const { rules, fabric, capacity } = world;
   const byNode = new Map(candidates.map((candidate) => [candidate.slot.node.id, candidate]));
   for (const site of fabric.sites(capacity.nodesEpoch)) {
-    const request = requestIn(site, found);
+    const request = requestIn(site, found, isOfWholeSlices(world, found));
     const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
     const room: FabricRoom = { leaves: leavesFor(world, { site, found, request }), capacityOf };
     const policy = { usesRemnants: rules.fabric.leastFreeWithoutWish, balances: rules.fabric.balanced };
@@ -31,7 +31,18 @@ export function fewestDomains(
   return null;
 }
 
-function requestIn({ tree: { levels } }: SiteFabric, { spec, workers, isGrowth }: PlacementClass): FabricRequest {
+/** Further workers are whole slices as well, unless they are to make one whole of which others run already. */
+function isOfWholeSlices(world: World, found: PlacementClass): boolean {
+  const { spec, workers, isGrowth, group } = found;
+  const size = spec.fabric?.slices?.[0]?.workers ?? 1;
+  if (!isGrowth || size === 1) return true;
+  const running = growingAttempt(world, found)?.workers ?? [];
+  const own = group === null ? running : running.filter((worker) => worker.group === group);
+  return workers % size === 0 && own.length % size === 0;
+}
+
+function requestIn({ tree: { levels } }: SiteFabric, found: PlacementClass, isInSlices: boolean): FabricRequest {
+  const { spec, workers } = found;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
   // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
   const level = (name: string | undefined): number | null => {
@@ -43,8 +54,9 @@ function requestIn({ tree: { levels } }: SiteFabric, { spec, workers, isGrowth }
     workers,
     required: level(within),
     preferred: prefer !== undefined && levels.includes(prefer) ? level(prefer) : null,
-    // Further workers come one at a time; which slice they complete is not asked.
-    slices: isGrowth ? [] : slices.map((slice) => ({ level: level(slice.within) as number, workers: slice.workers })),
+    slices: !isInSlices
+      ? []
+      : slices.map((slice) => ({ level: level(slice.within) as number, workers: slice.workers })),
   };
 }
 

@@ -3,6 +3,7 @@
  * the steps of their curves.
  */
 import type { Batch } from "../batch.ts";
+import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
@@ -67,11 +68,12 @@ function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
   const { world } = batch;
   const placement = placeBesideReservations(batch, found);
   if (placement !== null) return { found, placement };
-  const has = growingAttempt(world, found)?.workers.length ?? 0;
+  const { workers = [] } = growingAttempt(world, found) ?? {};
+  const has = workers.length;
   if (world.rules.elastic.by === "order" || has < minWorkersOf(found.gang)) return null;
-  for (const { workers } of growthSteps(found.gang, has)) {
-    if (workers >= found.workers) continue;
-    const options = { rules: world.rules, growth: workers, grows: found.grows };
+  for (const { workers: more } of growthSteps(found.spec, has, growthCount(found.spec, workers))) {
+    if (more >= found.workers) continue;
+    const options = { rules: world.rules, growth: more, grows: found.grows };
     const other = new PlacementClass(found.waiting.first() as Workload, options, found.waiting);
     const place = placeBesideReservations(batch, other);
     if (place !== null) return { found: other, placement: place };

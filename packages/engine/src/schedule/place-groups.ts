@@ -6,6 +6,7 @@
  */
 import { specOfGroup } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
+import { groupsToGrow } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { amountHeld } from "../indexes/amounts.ts";
@@ -15,7 +16,7 @@ import type { PlacementClass } from "../indexes/queue.ts";
 import type { World } from "../indexes/world.ts";
 import { domainsFor } from "./group-domains.ts";
 import { placeOnType } from "./place-on-type.ts";
-import { acceptableTypes, groupsToGrow, growingAttempt, quotaReachedBy } from "./request.ts";
+import { acceptableTypes, growingAttempt, quotaReachedBy } from "./request.ts";
 import type { Placement } from "./request.ts";
 import { isPlacedByScore, placeByScore } from "./scores/place-by-score.ts";
 
@@ -86,7 +87,7 @@ function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: reado
 function placeFurther(world: World, found: PlacementClass, { layer, heedsQuotas }: GroupsWhere): Placement | null {
   const attempt = growingAttempt(world, found);
   if (attempt === null) return null;
-  const groups = found.group === null ? groupsToGrow(found.gang, attempt.workers) : [found.group];
+  const groups = found.group === null ? groupsToGrow(found.gang, attempt.workers, found.workers) : [found.group];
   const domain = domainsFor(world, found).next();
   if (domain.done === true) return null;
   const among = domain.value;

@@ -1,8 +1,9 @@
 /** What a class asks for at once, and what may stand in its way. */
 import type { NodeId, TeamName } from "../model/ids.ts";
-import { groupAt, leastParts, partsOf, typesOfGroup } from "../model/gang.ts";
+import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
-import type { Attempt, GangSpec, WorkerAllocation } from "../model/workload.ts";
+import { groupsToGrow } from "../model/slices.ts";
+import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../indexes/capacity.ts";
 import { needsPart } from "../indexes/node-slot.ts";
 import type { PlacementClass } from "../indexes/queue.ts";
@@ -44,18 +45,9 @@ export function acceptableTypes(world: World, found: PlacementClass): readonly T
 function typesToGrowOn(world: World, found: PlacementClass, attempt: Attempt): readonly TypeCapacity[] {
   if (found.spec.gang.groups === undefined && found.group === null)
     return world.capacity.acceptable([attempt.acceleratorType]);
-  const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers)[0];
+  const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers, found.workers)[0];
   const own = attempt.workers.find((worker) => worker.group === group);
   return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
-}
-
-/** Groups that may have further workers, first those that lack more of theirs, in proportion. */
-export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[]): readonly number[] {
-  const parts = partsOf(gang, workers).map((part, index) => ({ ...part, most: groupAt(gang, index).workers, index }));
-  return parts
-    .filter((part) => part.workers < part.most)
-    .toSorted((left, right) => left.workers * right.most - right.workers * left.most || left.index - right.index)
-    .map(({ index }) => index);
 }
 
 /** What is asked for at once, by kind of worker. */
@@ -66,7 +58,7 @@ export function partsAsked(world: World, found: PlacementClass): readonly GangPa
   if (counts !== null) return leastParts(gang).map((part, at) => ({ ...part, workers: counts[at] ?? 0 }));
   if (!found.isGrowth) return leastParts(gang);
   const attempt = growingAttempt(world, found);
-  const group = found.group ?? groupsToGrow(gang, attempt?.workers ?? [])[0] ?? 0;
+  const group = found.group ?? groupsToGrow(gang, attempt?.workers ?? [], workers)[0] ?? 0;
   return [{ shape: groupAt(gang, group), workers, group }];
 }
 

@@ -5,7 +5,8 @@
 import type { Event } from "../events.ts";
 import type { Effect } from "../effects.ts";
 import type { AttemptId } from "../model/ids.ts";
-import type { Workload, WorkerAllocation } from "../model/workload.ts";
+import { wholeSlices } from "../model/slices.ts";
+import type { Workload, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -124,6 +125,10 @@ function movesAlike(state: ReadonlyState, event: Event): boolean {
   return state.attempts.get(event.promise.afterAttempt)?.acceleratorType === event.promise.acceleratorType;
 }
 
+/** Not of what lost some of a slice when it grew, nor of what was taken with slices that are never whole. */
+const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): boolean =>
+  spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
+
 /** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */
 function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, workload, workers, kind }: Given): void {
   const { spec } = workload;
@@ -135,10 +140,11 @@ function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, work
       const node = state.nodes.get(id);
       return node === undefined ? [] : [{ node, workers: 1 }];
     });
-  const broken = brokenWishes(state, spec, sharesOf(all), spec.gang.minWorkers === undefined);
+  const broken = brokenWishes(state, spec, sharesOf(all), isInSlices(spec, all));
   for (const [index, { fabric, minWorkers }] of (spec.gang.groups ?? []).entries()) {
-    const own = sharesOf(all.filter(({ group }) => group === index));
-    broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, own, minWorkers === undefined));
+    const own = all.filter(({ group }) => group === index);
+    const isWhole = minWorkers === undefined || isInSlices(spec, own);
+    broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, sharesOf(own), isWhole));
   }
   for (const { node } of sharesOf(workers))
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);

@@ -1,7 +1,7 @@
 /** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { shapeOf } from "../model/gang.ts";
-import type { Attempt, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
+import type { Attempt, GangGroup, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { countedMilli } from "./part-checks.ts";
@@ -79,7 +79,7 @@ const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved
 /** Whether a plan took from the attempt all that it holds. */
 const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
 
-/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one. */
+/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one, or what makes a slice whole. */
 export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const workload = state.workloads.get(attempt.workloadId);
   if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
@@ -90,19 +90,40 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
     attempt.stop !== null ||
     attempt.leaving !== undefined ||
     state.promises.has(attempt.id);
-  const { gang } = workload.spec;
+  const { gang, fabric } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
   const { length } = attempt.workers;
   const least = gang.minWorkers ?? gang.workers;
   if (length < least) return least - length;
-  const { by } = rulesOf(state.policy).elastic;
-  return by === "throughput" && gang.throughputMilli !== undefined ? bestStep(gang.throughputMilli, length) : 1;
+  const isByCurve = rulesOf(state.policy).elastic.by === "throughput" && gang.throughputMilli !== undefined;
+  const slice = fabric?.slices?.[0]?.workers ?? 1;
+  if (gang.groups !== undefined) return stepOfGroups(gang.groups, attempt.workers);
+  return isByCurve ? bestStep(gang.throughputMilli ?? [], length, slice) : stepWithin(slice, length, gang.workers);
+}
+
+/** Up to the next size in whole slices; 0: there is none. */
+function stepWithin(slice: number, has: number, most: number): number {
+  const next = slice * (Math.floor(has / slice) + 1);
+  return next <= most ? next - has : 0;
+}
+
+/** Of the group that has least of what it may have. */
+function stepOfGroups(groups: readonly GangGroup[], workers: readonly WorkerAllocation[]): number {
+  let [part, step] = [Number.POSITIVE_INFINITY, 0];
+  for (const [index, { workers: most, fabric }] of groups.entries()) {
+    const has = workers.filter(({ group }) => group === index).length;
+    const own = stepWithin(fabric?.slices?.[0]?.workers ?? 1, has, most);
+    if (own > 0 && has / most < part) [part, step] = [has / most, own];
+  }
+  return step;
 }
 
 /** The number of further workers that brings most for each of them, the smallest of equals; 0: none brings anything. */
-function bestStep(curve: readonly number[], length: number): number {
+function bestStep(curve: readonly number[], length: number, slice: number): number {
   const now = curve[length - 1] ?? 0;
-  const eachOf = curve.slice(length).map((milli, index) => (milli - now) / (index + 1));
+  const eachOf = curve
+    .slice(length)
+    .map((milli, index) => ((length + index + 1) % slice === 0 ? (milli - now) / (index + 1) : 0));
   const best = Math.max(0, ...eachOf);
   return best > 0 ? eachOf.indexOf(best) + 1 : 0;
 }

@@ -89,10 +89,12 @@ function withoutLeaving({ leaving: _leaving, ...attempt }: Attempt): Attempt {
   return attempt;
 }
 
-/** A gang that was asked to shrink keeps one worker more; one that was evicted keeps its least where it could have shrunk. */
+/** A gang that was asked to shrink keeps one worker more, or one slice; one that was evicted keeps its least where it could have shrunk. */
 function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
   const staying = withoutLeaving(attempt);
-  if (keeps > 0) return { ...staying, workers: [...attempt.workers, ...(attempt.leaving ?? []).slice(0, 1)] };
+  const { fabric } = specOf(state, attempt) ?? {};
+  const together = fabric?.slices?.[0]?.workers ?? 1;
+  if (keeps > 0) return { ...staying, workers: [...attempt.workers, ...(attempt.leaving ?? []).slice(0, together)] };
   const workers = couldShrink(state, attempt)
     ? attempt.workers.slice(0, specOf(state, attempt)?.gang.minWorkers)
     : attempt.workers;

@@ -1,5 +1,6 @@
 /** Checks a plan against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
 import type { EvictionReason } from "../model/workload.ts";
+import { wholeSlices } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Plan } from "../schedule/evict/plan.ts";
@@ -20,6 +21,10 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
     invariant(
       keeps === 0 || (keeps >= minWorkersOf(spec.gang) && keeps < attempt.workers.length),
       `${attempt.id} is to keep ${keeps} of ${attempt.workers.length} workers`,
+    );
+    invariant(
+      wholeSlices(spec, attempt.workers, keeps) === keeps,
+      `${attempt.id} is to keep ${keeps} workers, which are no whole slices`,
     );
   }
   // With the victims gone the beneficiary has its whole place: that is what makes the plan complete.

@@ -55,7 +55,7 @@ function byDomain(state: ReadonlyState, shares: readonly Share[], level: string)
   return [...domains].flatMap(([domain, inside]) => (domain === null ? [] : [inside]));
 }
 
-/** What of its wishes a gang was not given; `slices` are asked of gangs that start whole and never change their size. */
+/** What of its wishes a gang was not given; `isWhole`: it is to be in slices. */
 export function brokenWishes(
   state: ReadonlyState,
   wishes: Wishes,

@@ -35,11 +35,13 @@ export function gangWishes(fields: Fields): Partial<GangSpec> {
   };
 }
 
-/** `decode:2-4x8+500@H200|H100~leaf`: at least 2 and at most 4 workers of 8 accelerators and half a core, on these types, within a leaf. */
+/** `decode:2-4x8+500@H200|H100~leaf`: at least 2 and at most 4 workers of 8 accelerators and half a core, on these types, within a leaf; `~2ofleaf`: two at a time. */
 function groupOf(text: string): GangGroup {
-  const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(\w+))?$/.exec(text);
+  const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(?:(\d+)of)?(\w+))?$/.exec(
+    text,
+  );
   if (match === null) throw new Error(`"${text}" is no group`);
-  const [, name = "", least, most, accelerators, share, cores, types, within] = match;
+  const [, name = "", least, most, accelerators, share, cores, types, slice, within] = match;
   return {
     name,
     workers: Number(most),
@@ -49,9 +51,11 @@ function groupOf(text: string): GangGroup {
     ...(share === undefined ? {} : { shareMilli: Number(share) }),
     ...(least === undefined ? {} : { minWorkers: Number(least) }),
     ...(types === undefined ? {} : { acceleratorTypes: types === "none" ? [""] : types.split("|") }),
-    ...(within === undefined ? {} : { fabric: { within } }),
+    ...(within === undefined ? {} : { fabric: slice === undefined ? { within } : slicedIn(within, Number(slice)) }),
   };
 }
+
+const slicedIn = (within: string, workers: number): FabricSpec => ({ slices: [{ workers, within }] });
 
 export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
   const fabric = fabricOf(fields);

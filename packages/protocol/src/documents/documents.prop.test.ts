@@ -136,6 +136,20 @@ function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: 
   };
 }
 
+/** The same in slices of which there are so many whole ones. */
+function inWholeSlices({ fabric, ...spec }: WorkloadSpec): WorkloadSpec {
+  if (fabric?.slices === undefined) return fabric === undefined ? spec : { ...spec, fabric };
+  let whole = commonDivisor(spec.gang.workers, spec.gang.minWorkers ?? spec.gang.workers);
+  const slices = fabric.slices.map((slice) => {
+    whole = commonDivisor(whole, slice.workers);
+    return { ...slice, workers: whole };
+  });
+  return { ...spec, fabric: { ...fabric, slices } };
+}
+
+const commonDivisor = (left: number, right: number): number =>
+  right === 0 ? left : commonDivisor(right, left % right);
+
 const anySpec: fc.Arbitrary<WorkloadSpec> = fc
   .tuple(
     fc.oneof(
@@ -160,7 +174,7 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
   )
   .map(([spec, least, isShared, groups, apart]) => {
     const made = groups === null ? anyGang(spec, least, isShared) : inGroups(spec, groups);
-    return apart === null ? made : { ...made, gang: { ...made.gang, apart } };
+    return inWholeSlices(apart === null ? made : { ...made, gang: { ...made.gang, apart } });
   });
 
 describe("properties", () => {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import { sliceFaults } from "../slices.ts";
 import { gangOfGroups, type GangGroup, type WorkloadSpec } from "../workload-spec.ts";
 import { fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
 import {
@@ -199,6 +200,13 @@ export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Writt
       say([...path, "name"], `${group.name} is the name of another group of the gang`);
     if (group.min !== null && group.workers !== null && group.min > group.workers)
       say([...path, "min"], `must be at most workers, ${group.workers}, got ${group.min}`);
+    const { workers, minWorkers = workers } = groupOf(group);
+    const counts = [
+      { field: group.workers === null && group.min !== null ? "min" : "workers", workers },
+      { field: "min", workers: minWorkers },
+    ];
+    for (const { path: at, message } of sliceFaults(group.fabric?.slices ?? [], counts))
+      say([...path, "fabric", "slices", ...at], message);
     if (group.share !== null && (group.accelerators ?? 1) !== 1)
       say([...path, "share"], `is the part of one accelerator: leave accelerators out or make it 1`);
     if (group.profile !== null && (group.accelerators ?? 1) !== 1)

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import { sliceFaults } from "../slices.ts";
 import type { WorkloadSpec } from "../workload-spec.ts";
 import { entries, fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
 import { readThousandths } from "./quantities.ts";
@@ -149,6 +150,7 @@ export const placementShape = {
 
 export interface Placement {
   readonly gang: {
+    readonly groups?: unknown;
     readonly workers: number | null;
     readonly accelerators: number | null;
     readonly share: number | null;
@@ -219,9 +221,24 @@ export function placementProblems({ gang, elastic, fabric }: Placement): FieldPr
     );
   if (gang.profile !== null && gang.share !== null)
     say(["gang", "profile"], "leaves no room for a share: give one of them");
+  if (gang.groups === undefined)
+    for (const { path, message } of sliceFaults(fabric?.slices ?? [], countsOf({ gang, elastic })))
+      problems.push({ path: ["fabric", "slices", ...path], message });
   if (fabric !== undefined && fabric.within === null && fabric.prefer === null && fabric.slices === undefined)
     say(["fabric"], "needs within, prefer or slices");
   return problems;
+}
+
+/** The most workers and the least, by the fields that say them. */
+function countsOf({ gang, elastic }: Pick<Placement, "gang" | "elastic">): Parameters<typeof sliceFaults>[1] {
+  const { workers, minWorkers = workers } = gangSizeOf({ gang, elastic, selector: {} });
+  const isLeast = elastic?.max == null && gang.workers === null && elastic?.min != null;
+  const most = isLeast ? "elastic.min" : elastic?.max == null ? "gang.workers" : "elastic.max";
+  const least = elastic?.min == null ? "gang.workers" : "elastic.min";
+  return [
+    { field: most, workers },
+    { field: minWorkers === workers ? most : least, workers: minWorkers },
+  ];
 }
 
 export const fabricOf = ({ within, prefer, slices }: z.output<typeof fabricFields>) => ({

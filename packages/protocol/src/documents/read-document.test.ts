@@ -170,7 +170,7 @@ describe("between documents", () => {
   });
 
   it("tells levels of the fabric that neither the fleet nor a document has", () => {
-    const workload = documentIn(train({ fabric: { within: "leef", slices: [{ workers: 2, within: "rail" }] } }));
+    const workload = documentIn(train({ fabric: { within: "leef", slices: [{ workers: 1, within: "rail" }] } }));
     const fleet = documentIn({
       kind: "fleet",
       sites: [{ name: "dc1", fabric: ["spine", "leaf", "node"], pools: [{ name: "p" }] }],

@@ -90,6 +90,15 @@ describe("workloads", () => {
       "gang.groups[0].min: must be at most workers, 2, got 3",
     ],
     [
+      "slices that do not make a group",
+      {
+        gang: {
+          groups: [{ name: "a", workers: 4, min: 3, fabric: { slices: [{ workers: 2, within: "leaf" }] } }],
+        },
+      },
+      "gang.groups[0].fabric.slices[0].workers: must divide min, which is 3, got 2",
+    ],
+    [
       "slices of a gang of groups",
       { gang: { groups: [{ name: "a" }] }, fabric: { slices: [{ workers: 1, within: "leaf" }] } },
       "fabric.slices: are said group by group, in its fabric, where gang.groups is given",
@@ -170,6 +179,34 @@ describe("workloads", () => {
       "gang.share: is the part of one accelerator: leave gang.accelerators out or make it 1, got 2",
     ],
     [{ fabric: {} }, "fabric: needs within, prefer or slices"],
+    [
+      { gang: { workers: 5 }, fabric: { slices: [{ workers: 2, within: "leaf" }] } },
+      "fabric.slices[0].workers: must divide gang.workers, which is 5, got 2",
+    ],
+    [
+      { elastic: { min: 1, max: 8 }, fabric: { slices: [{ workers: 2, within: "leaf" }] } },
+      "fabric.slices[0].workers: must divide elastic.min, which is 1, got 2",
+    ],
+    [
+      { elastic: { min: 2, max: 7 }, fabric: { slices: [{ workers: 2, within: "leaf" }] } },
+      "fabric.slices[0].workers: must divide elastic.max, which is 7, got 2",
+    ],
+    [
+      { elastic: { max: 8 }, fabric: { slices: [{ workers: 2, within: "leaf" }] } },
+      "fabric.slices[0].workers: must divide gang.workers, which is 1, got 2",
+    ],
+    [
+      {
+        gang: { workers: 12 },
+        fabric: {
+          slices: [
+            { workers: 6, within: "spine" },
+            { workers: 4, within: "leaf" },
+          ],
+        },
+      },
+      "fabric.slices[1].workers: must divide the workers of the slice around it, which is 6, got 4",
+    ],
     [{ selector: { rack: 7 } }, "selector.rack: must be a name, got 7 (put it in quotes)"],
     [{ preemptible: "yes" }, 'preemptible: must be true, false or a mapping like { minRuntime: 30m }, got "yes"'],
     [

@@ -1,5 +1,5 @@
 /** The submission form's fields as a specification, and what is wrong with them field by field. */
-import { workloadSpec } from "@headroom/protocol";
+import { submittedSpec } from "@headroom/protocol";
 import type { WorkloadSpecInput } from "@headroom/protocol";
 import { DURATION_VARIABLE } from "../../demo/demo-variable.ts";
 
@@ -58,7 +58,7 @@ export function submissionOf(fields: SubmitFields, isDemo: boolean): Submission 
   const errors: Partial<Record<FieldName, string>> = {};
   const isDurationWrong = isDemo && !(wholeNumber(fields.duration) >= 1 && wholeNumber(fields.duration) <= 100_000);
   if (isDurationWrong) errors.duration = "must be a whole number of minutes between 1 and 100000";
-  for (const { path, message } of workloadSpec.safeParse(candidate).error?.issues ?? []) {
+  for (const { path, message } of submittedSpec.safeParse(candidate).error?.issues ?? []) {
     const field = fieldOfPath[path.join(".")] ?? fieldOfPath[String(path[0])] ?? "name";
     errors[field] ??= field === "walltime" ? "must be a whole number of minutes, or empty" : message;
   }

@@ -7,6 +7,7 @@ import type { Batch } from "../../batch.ts";
 import type { AttemptId } from "../../model/ids.ts";
 import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
+import { wholeSlices } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { isGuaranteedLoan } from "../../policy/guaranteed.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -199,10 +200,11 @@ function loans(batch: Batch, beneficiary: PlacementClass): Attempt[] {
 
 /** How many workers, from the first on, the attempt may keep: all before the first in the way, if that is enough for it. */
 function keptBeside(world: World, attempt: Attempt, { workers }: Placement): number {
-  const { gang } = workloadOf(world, attempt.workloadId).spec;
+  const { spec } = workloadOf(world, attempt.workloadId);
   const first = attempt.workers.findIndex((held) => workers.some((wanted) => meets(held, wanted)));
   if (first < 0) return attempt.workers.length;
-  return first >= minWorkersOf(gang) ? first : 0;
+  const whole = wholeSlices(spec, attempt.workers, first);
+  return whole >= minWorkersOf(spec.gang) ? whole : 0;
 }
 
 type Worker = Placement["workers"][number];

@@ -1,6 +1,7 @@
 /** Nodes that could be cleared: for another worker of a request each, who would have to leave or to move, the cheapest first. */
 import type { Batch } from "../../batch.ts";
 import type { NodeId } from "../../model/ids.ts";
+import { wholeSlices } from "../../model/slices.ts";
 import type { Attempt } from "../../model/workload.ts";
 import type { NodeSlot } from "../../indexes/node-slot.ts";
 import type { PlacementClass } from "../../indexes/queue.ts";
@@ -48,7 +49,7 @@ function onNodes({ world }: Batch, found: PlacementClass, units: readonly Leaver
   const types = acceptableTypes(world, found).map(({ type }) => type);
   const nodes = new Map<NodeId, OnNode>();
   for (const unit of units) {
-    const { attempt, upTo } = unit;
+    const { attempt, workload, upTo } = unit;
     const firstOn = new Map<NodeId, number>();
     for (const [index, { node }] of attempt.workers.entries()) if (!firstOn.has(node)) firstOn.set(node, index);
     for (const [id, index] of firstOn) {
@@ -57,7 +58,7 @@ function onNodes({ world }: Batch, found: PlacementClass, units: readonly Leaver
       if (!slot.usable || typeRank < 0) continue;
       const known = nodes.get(id) ?? { slot, typeRank, units: [] };
       // Workers beyond its core leave the last first, so those behind it leave with it.
-      const keeps = index < upTo ? 0 : index;
+      const keeps = index < upTo ? 0 : wholeSlices(workload.spec, attempt.workers, index);
       known.units.push({ ...unit, keeps, upTo: attempt.workers.length, cost: keeps === 0 ? unit.cost : 0 });
       nodes.set(id, known);
     }

@@ -3,8 +3,9 @@ import type { Batch } from "../../batch.ts";
 import type { Event } from "../../events.ts";
 import type { AttemptId, NodeId, TeamName } from "../../model/ids.ts";
 import { throughputMilli } from "../../model/throughput.ts";
+import { withoutLast } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
-import type { Attempt, EvictionReason, WorkerAllocation, Workload } from "../../model/workload.ts";
+import type { Attempt, EvictionReason, GangSpec, WorkerAllocation, Workload } from "../../model/workload.ts";
 import { activeAttempt, workloadOf } from "../../state/entities.ts";
 import { canResize } from "../../indexes/holdings.ts";
 import type { PlacementClass } from "../../indexes/queue.ts";
@@ -188,21 +189,30 @@ function spareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: Vic
   const { gang } = workload.spec;
   const leavers: Leaver[] = [];
   let slowerMilli = 0;
-  for (let keeps = upTo - 1; keeps >= core; keeps--) {
+  for (let last = upTo; last > core;) {
+    const keeps = Math.max(core, withoutLast(workload.spec, attempt.workers, last));
     if (world.rules.elastic.by === "throughput")
-      slowerMilli = Math.max(slowerMilli, throughputMilli(gang, keeps + 1) - throughputMilli(gang, keeps));
-    leavers.push({ attempt, workload, promise: null, keeps, upTo: keeps + 1, cost: 0, slowerMilli });
+      slowerMilli = Math.max(slowerMilli, Math.floor(lossOf(gang, keeps, last) / (last - keeps)));
+    leavers.push({ attempt, workload, promise: null, keeps, upTo: last, cost: 0, slowerMilli });
+    last = keeps;
   }
   return leavers;
 }
+
+const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
+  throughputMilli(gang, last) - throughputMilli(gang, keeps);
 
 /** What a unit gives, worker by worker as far as its gang could give them so, the last first; then the rest together. */
 export function piecesOf(batch: Batch, unit: Leaver): readonly Leaver[] {
   const core = coreOf(batch, unit.workload, unit.attempt);
   if (core >= unit.upTo) return [unit];
   const pieces: Leaver[] = [];
-  for (let keeps = unit.upTo - 1; keeps >= Math.max(core, unit.keeps); keeps--)
-    pieces.push({ ...unit, keeps, upTo: keeps + 1 });
+  const least = Math.max(core, unit.keeps);
+  for (let upTo = unit.upTo; upTo > least;) {
+    const keeps = Math.max(least, withoutLast(unit.workload.spec, unit.attempt.workers, upTo));
+    pieces.push({ ...unit, keeps, upTo });
+    upTo = keeps;
+  }
   return unit.keeps < core ? [...pieces, { ...unit, upTo: core }] : pieces;
 }
 

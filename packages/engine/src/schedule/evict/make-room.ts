@@ -12,14 +12,20 @@ import type { NodeSlot } from "../../indexes/node-slot.ts";
 import type { PlacementClass } from "../../indexes/queue.ts";
 import type { World } from "../../indexes/world.ts";
 import { acceptableTypes, quotaReached, wholeNeeded } from "../request.ts";
+import type { Candidate } from "../place-wishes.ts";
 import { evictionCost, evictionLoss } from "./eviction-cost.ts";
 import type { Plan } from "./plan.ts";
 import { replace } from "./replace.ts";
+import type { Replaced } from "./replace.ts";
 import { isEvictable } from "./rights.ts";
 import type { VictimUnit } from "./victim-order.ts";
+import { acceptsAll, acceptsOf, apartFrom, areasFor, chooseIn } from "./where-to-clear.ts";
+import type { Area } from "./where-to-clear.ts";
 
 export const MOVES_MAX = 8;
 const MOVE_LOSS_MS_MAX = 600_000;
+/** Each try places everybody who would move: of many domains that are as good as each other a few tell whether any will do. */
+const AREAS_TRIED_MAX = 8;
 
 interface Movable {
   readonly attempt: Attempt;
@@ -29,7 +35,7 @@ interface Movable {
 }
 
 /** A node with what would have to move for one more worker. */
-interface Clearing {
+export interface Clearing {
   readonly slot: NodeSlot;
   readonly moves: readonly Movable[];
   readonly cost: number;
@@ -62,25 +68,76 @@ interface Room {
 }
 
 function planOn(batch: Batch, beneficiary: PlacementClass, { type, costOf }: Room): Plan | null {
+  const { world } = batch;
   const { gang, workers } = beneficiary;
-  const fitting = type
-    .roomy(gang.accelerators, "idle")
-    .reduce((sum, slot) => sum + (slot.usable ? slot.workersThatFit(gang, workers) : 0), 0);
-  const most = batch.world.rules.eviction.movesMax ?? MOVES_MAX;
+  const accepts = acceptsOf(world, beneficiary);
+  const roomy: Candidate[] = [];
+  let missing = workers;
+  for (const slot of type.roomy(gang.accelerators, "idle")) {
+    const fits = slot.usable && accepts(slot) ? slot.workersThatFit(gang, workers) : 0;
+    if (fits === 0) continue;
+    roomy.push({ slot, fits });
+    missing -= fits;
+  }
+  const most = world.rules.eviction.movesMax ?? MOVES_MAX;
   // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
-  if (workers - fitting > most && workers - fitting > most * widestOf(batch.world)) return null;
-  const chosen = clearings(batch, gang.accelerators, { type, costOf }).slice(0, Math.max(0, workers - fitting));
-  const moved = new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move]));
-  if (chosen.length < workers - fitting || moved.size === 0 || moved.size > most) return null;
-  const units = [...moved.values()].map(({ attempt, workload }): VictimUnit => ({
+  if (missing > most && missing > most * widestOf(world)) return null;
+  const list = clearings(batch, gang.accelerators, { type, costOf });
+  const open = acceptsAll(accepts) ? list : list.filter(({ slot }) => accepts(slot));
+  for (const choice of choices(batch, beneficiary, { roomy, clearings: open })) {
+    const plan = planMoving(batch, beneficiary, choice);
+    if (plan !== null) return plan;
+  }
+  return null;
+}
+
+/** What would have to come about in one part of the fleet. */
+interface Choice {
+  readonly moved: readonly Movable[];
+  readonly cost: number;
+  /** Nodes that the request would lie on, and some others with room for it. */
+  readonly on: readonly { readonly slot: NodeSlot }[];
+}
+
+/** Whom to move, the cheapest first, for each part of the fleet that could hold the request; none where one has room already. */
+function choices(batch: Batch, beneficiary: PlacementClass, area: Area): readonly Choice[] {
+  const { world } = batch;
+  const most = world.rules.eviction.movesMax ?? MOVES_MAX;
+  const found: Choice[] = [];
+  for (const part of areasFor(world, beneficiary, apartFrom(world, beneficiary, area))) {
+    const chosen = chooseIn(world, beneficiary, part);
+    if (chosen === null) continue;
+    // It is not for want of room that it does not start there.
+    if (chosen.length === 0) return [];
+    const moved = [...new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move])).values()];
+    const cost = moved.reduce((sum, move) => sum + move.cost, 0);
+    if (moved.length <= most) found.push({ moved, cost, on: [...part.roomy, ...chosen] });
+  }
+  return found
+    .toSorted((left, right) => left.cost - right.cost || left.moved.length - right.moved.length)
+    .slice(0, AREAS_TRIED_MAX);
+}
+
+/**
+ * Everybody goes where he would go by himself; where that does not do, whoever moves keeps off the nodes that are wanted. Without promises
+ * nothing would keep him off.
+ */
+function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, on }: Choice): Plan | null {
+  const units = moved.map(({ attempt, workload }): VictimUnit => ({
     attempt,
     workload,
     promise: null,
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const found = replace({ batch, beneficiary, inLine: [] }, workers, units);
-  return found === null || found.lost.length > 0 ? null : { beneficiary, ...found };
+  const search = { batch, beneficiary, inLine: [] };
+  const isWhole = (found: Replaced | null): found is Replaced => found !== null && found.lost.length === 0;
+  const found = replace(search, beneficiary.workers, units);
+  if (isWhole(found)) return { beneficiary, ...found };
+  if (batch.world.rules.eviction.promises === "forgotten") return null;
+  const keptFree = new Set(on.map(({ slot }) => slot.node.id));
+  const again = replace({ ...search, keptFree }, beneficiary.workers, units);
+  return isWhole(again) ? { beneficiary, ...again } : null;
 }
 
 /** Nodes that could be cleared, the cheapest first. */

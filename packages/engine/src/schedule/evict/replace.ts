@@ -3,6 +3,7 @@
  * on what is idle and what is coming. Everything is taken back before the answer.
  */
 import { gangOfGroup, partsOf, shapeOf } from "../../model/gang.ts";
+import type { NodeId } from "../../model/ids.ts";
 import type { Attempt, GangSpec, PromisedPlace, WorkerAllocation } from "../../model/workload.ts";
 import { isOpen } from "../../model/mig.ts";
 import { minWorkersOf } from "../../model/workload.ts";
@@ -40,16 +41,18 @@ export interface Returning {
   placement: Placement | null;
 }
 
-export function replace(
-  search: Pick<GrowingSearch, "batch" | "beneficiary" | "inLine">,
-  workers: number,
-  units: readonly VictimUnit[],
-): Replaced | null {
+interface Replacing extends Pick<GrowingSearch, "batch" | "beneficiary" | "inLine"> {
+  /** Nodes that the listed work keeps off; absent: none. */
+  readonly keptFree?: ReadonlySet<NodeId> | undefined;
+}
+
+export function replace(search: Replacing, workers: number, units: readonly VictimUnit[]): Replaced | null {
   const { world } = search.batch;
   const ledger = new Ledger(world);
   try {
     for (const unit of units) vacate(ledger, unit);
-    const returning = units.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
+    const again = (unit: VictimUnit): PlacementClass => offNodes(world, requestOf(world, unit), search.keptFree);
+    const returning = units.map((unit): Returning => ({ unit, found: again(unit), placement: null }));
     const beneficiary =
       workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
     const placement = placeAll(world, { ledger, beneficiary, returning, inLine: search.inLine });
@@ -58,6 +61,15 @@ export function replace(
   } finally {
     ledger.rollback();
   }
+}
+
+/** The same request on any other nodes. */
+function offNodes(world: World, found: PlacementClass, nodes: ReadonlySet<NodeId> | undefined): PlacementClass {
+  if (nodes === undefined) return found;
+  const ids = world.capacity
+    .acceptable(found.acceleratorTypes)
+    .flatMap(({ slots }) => slots.map(({ node }) => node.id));
+  return Object.assign(found, { among: new Set(ids.filter((id) => !nodes.has(id))) });
 }
 
 /** Who runs is asked to leave; who was only promised a place is promised nothing. */

@@ -6,6 +6,7 @@
 import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { GangPart } from "../../model/gang.ts";
+import { withoutLast } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { comparisons } from "../../policy/order.ts";
 import { workloadOf } from "../../state/entities.ts";
@@ -114,7 +115,9 @@ export class VictimOrder {
     const last = branch.held.reduce((found, held) => (compareHeld(this.#world, held, found) > 0 ? held : found));
     const { attempt, promise, workload, left } = last;
     const { gang } = workload.spec;
-    const keeps = promise === null && left > minWorkersOf(gang) ? left - 1 : 0;
+    const least = minWorkersOf(gang);
+    const isAbove = promise === null && left > least;
+    const keeps = isAbove ? Math.max(least, withoutLast(workload.spec, attempt.workers, left)) : 0;
     const unit: VictimUnit = { attempt, promise, workload, keeps, upTo: left };
     const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (let at: Branch | null = branch; at !== null; at = at.parent) {

@@ -1,0 +1,51 @@
+/** Workers in slices come and go so many at a time: a gang that runs is made of whole slices of the widest kind, as runs of ranks. */
+import { groupAt, partsOf } from "./gang.ts";
+import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
+
+type Sliced = Pick<WorkloadSpec, "gang" | "fabric">;
+
+/** Workers of the widest slice, of the gang or of one of its groups; 1: it is in none. */
+export function sliceSize({ gang, fabric }: Sliced, group: number | undefined): number {
+  const wished = group === undefined ? fabric : groupAt(gang, group).fabric;
+  return wished?.slices?.[0]?.workers ?? 1;
+}
+
+/** How many of its first workers, at most so many, are whole slices. */
+export function wholeSlices(spec: Sliced, workers: readonly WorkerAllocation[], most: number): number {
+  const group = workers[most - 1]?.group;
+  const size = sliceSize(spec, group);
+  if (size === 1 || most === 0) return most;
+  const own = group === undefined ? most : workers.slice(0, most).filter((worker) => worker.group === group).length;
+  return most - (own % size);
+}
+
+/** How many it has when one slice of the first so many has left, or one worker where it is in none. */
+export const withoutLast = (spec: Sliced, workers: readonly WorkerAllocation[], count: number): number =>
+  wholeSlices(spec, workers, count - 1);
+
+/** By how many workers at once it grows, so that its slices are whole; 0: it has no room for them. */
+export function growthCount(spec: Sliced, workers: readonly WorkerAllocation[]): number {
+  if (spec.gang.groups === undefined) return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
+  const [group] = groupsToGrow(spec.gang, workers);
+  if (group === undefined) return 0;
+  const has = partsOf(spec.gang, workers)[group]?.workers ?? 0;
+  return upToWhole(sliceSize(spec, group), has, groupAt(spec.gang, group).workers);
+}
+
+/** Groups that may have further workers, so many where it is said, first those that lack more of theirs, in proportion. */
+export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[], count = 0): readonly number[] {
+  return partsOf(gang, workers)
+    .map((part, index) => {
+      const most = groupAt(gang, index).workers;
+      return { ...part, most, index, step: upToWhole(sliceSize({ gang }, index), part.workers, most) };
+    })
+    .filter(({ step, workers: has, most }) => step > 0 && count % step === 0 && has + count <= most)
+    .toSorted((left, right) => left.workers * right.most - right.workers * left.most || left.index - right.index)
+    .map(({ index }) => index);
+}
+
+/** The workers up to the next whole slice; 0: they would be too many. */
+function upToWhole(size: number, has: number, most: number): number {
+  const more = size - (has % size);
+  return has + more > most ? 0 : more;
+}

@@ -1,0 +1,145 @@
+/**
+ * Where nodes would have to be cleared so that work has room as it wishes: only nodes that it accepts count, within one domain of
+ * the level that it requires, over as many values as it has to be spread over, for whole slices. What is chosen is a proposal by
+ * counts: whether it leads to a place is found by placing everybody (`replace.ts`).
+ */
+import type { NodeId } from "../../model/ids.ts";
+import type { NodeSlot } from "../../indexes/node-slot.ts";
+import type { PlacementClass } from "../../indexes/queue.ts";
+import type { SiteFabric } from "../../indexes/fabric-index.ts";
+import type { World } from "../../indexes/world.ts";
+import { keepsApart, looksAround } from "../apart.ts";
+import { isClosedBy, windowsInTheWay } from "../calendar/closed-nodes.ts";
+import { dataPlaces } from "../data-places.ts";
+import { domainOf } from "../fabric-choice.ts";
+import { domainBudget, isOpenTo } from "../place-wishes.ts";
+import type { Candidate, DomainBudget } from "../place-wishes.ts";
+import type { Clearing } from "./make-room.ts";
+
+/** Nodes with room, and nodes that could be cleared for another worker each, the cheapest first. */
+export interface Area {
+  readonly roomy: readonly Candidate[];
+  readonly clearings: readonly Clearing[];
+}
+
+export type Accepts = (slot: NodeSlot) => boolean;
+const EVERYWHERE: Accepts = () => true;
+
+export const acceptsAll = (accepts: Accepts): boolean => accepts === EVERYWHERE;
+
+/** Whether the request may lie on a node, by what can be said of single nodes. */
+export function acceptsOf(world: World, found: PlacementClass): Accepts {
+  const { spec } = found;
+  const windows = windowsInTheWay(world, found);
+  if (spec.nodeSelector === undefined && spec.data === undefined && windows.length === 0) return EVERYWHERE;
+  const data = dataPlaces(world, spec);
+  return (slot) => isOpenTo(spec, slot, data) && !isClosedBy(windows, slot.node.id);
+}
+
+/** Nodes that somebody there keeps it away from have no room; they are cleared where no others can be: he may be who moves. */
+export function apartFrom(world: World, found: PlacementClass, { roomy, clearings }: Area): Area {
+  if (!looksAround(world, found)) return { roomy, clearings };
+  const mayLie = keepsApart(world, found, "idle");
+  const isOpen = ({ slot }: Clearing): number => Number(!mayLie(slot));
+  return {
+    roomy: roomy.filter(({ slot }) => mayLie(slot)),
+    clearings: clearings.toSorted((left, right) => isOpen(left) - isOpen(right)),
+  };
+}
+
+/** The parts of the fleet of which each could hold all of the request: those that it requires to lie in, else one. */
+export function areasFor(world: World, { spec: { fabric } }: PlacementClass, area: Area): readonly Area[] {
+  const level = fabric?.within;
+  return level === undefined ? [area] : byDomain(world, level, area);
+}
+
+/** The domains of a level in which there is anything, site by site; nodes of a site that has no such level are left out. */
+function byDomain(world: World, name: string, area: Area): readonly Area[] {
+  return world.fabric.sites(world.capacity.nodesEpoch).flatMap((site) => {
+    const level = site.tree.levels.indexOf(name);
+    if (level < 0) return [];
+    const domain = ({ slot }: { readonly slot: NodeSlot }): number => domainAt(site, level, slot.node.id);
+    const roomy = Map.groupBy(area.roomy, domain);
+    const clearings = Map.groupBy(area.clearings, domain);
+    return [...new Set([...roomy.keys(), ...clearings.keys()])]
+      .filter((at) => at >= 0)
+      .toSorted((left, right) => left - right)
+      .map((at) => ({ roomy: roomy.get(at) ?? [], clearings: clearings.get(at) ?? [] }));
+  });
+}
+
+const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
+  const leaf = site.leafOf.get(node);
+  return leaf === undefined ? -1 : domainOf(site, level, leaf);
+};
+
+/**
+ * The cheapest nodes of an area to clear until it holds the request by counts; empty: it does already, and it is not room that
+ * keeps the request from there; `null`: it never would.
+ */
+export function chooseIn(world: World, found: PlacementClass, area: Area): readonly Clearing[] | null {
+  const [widest] = found.spec.fabric?.slices ?? [];
+  return widest === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice: widest });
+}
+
+function oneByOne(world: World, found: PlacementClass, { roomy, clearings }: Area): readonly Clearing[] | null {
+  const budget = domainBudget(world, found);
+  let missing = found.workers - workersOn(roomy, budget);
+  const chosen: Clearing[] = [];
+  for (const clearing of clearings) {
+    if (missing <= 0) break;
+    if (budget.left(clearing.slot) === 0) continue;
+    budget.take(clearing.slot, 1);
+    chosen.push(clearing);
+    missing--;
+  }
+  return missing <= 0 ? chosen : null;
+}
+
+function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
+  let count = 0;
+  for (const { slot, fits } of roomy) {
+    const more = Math.min(fits, budget.left(slot));
+    budget.take(slot, more);
+    count += more;
+  }
+  return count;
+}
+
+interface Sliced {
+  readonly area: Area;
+  readonly slice: { readonly workers: number; readonly within: string };
+}
+
+/** Nodes to clear for one slice more in a domain. */
+interface SliceMore {
+  readonly clearings: readonly Clearing[];
+  readonly cost: number;
+}
+
+/** Slice by slice, the cheapest first, in each domain of their level in turn. */
+function bySlices(world: World, found: PlacementClass, { area, slice }: Sliced): readonly Clearing[] | null {
+  let missing = found.workers / slice.workers;
+  const more: SliceMore[] = [];
+  for (const { roomy, clearings } of byDomain(world, slice.within, area)) {
+    const fits = roomy.reduce((sum, candidate) => sum + candidate.fits, 0);
+    missing -= Math.floor(fits / slice.workers);
+    let cost = 0;
+    for (let at = 0, next = slice.workers - (fits % slice.workers); at + next <= clearings.length;) {
+      const chosen = clearings.slice(at, at + next);
+      // The next slice of a domain is not had before this one, so it counts as no cheaper.
+      cost = Math.max(cost, costOf(chosen));
+      more.push({ clearings: chosen, cost });
+      at += next;
+      next = slice.workers;
+    }
+  }
+  const count = Math.max(0, missing);
+  if (more.length < count) return null;
+  return more
+    .toSorted((left, right) => left.cost - right.cost)
+    .slice(0, count)
+    .flatMap(({ clearings }) => clearings);
+}
+
+const costOf = (clearings: readonly Clearing[]): number => clearings.reduce((sum, { cost }) => sum + cost, 0);

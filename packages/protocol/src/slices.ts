@@ -1,0 +1,45 @@
+/** Slices are whole: a gang, and what it runs with at least, is made of so many of them, and a wider slice of narrower ones. */
+import type { WorkloadSpec } from "./workload-spec.ts";
+
+interface Counted {
+  /** The field that says how many workers there are. */
+  readonly field: string;
+  readonly workers: number;
+}
+
+export interface SliceFault {
+  /** From the list of slices on. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+type Slices = readonly { readonly workers: number }[];
+
+export function sliceFaults(slices: Slices, counts: readonly Counted[]): SliceFault[] {
+  return slices.flatMap(({ workers }, at): SliceFault[] => {
+    const wider = slices[at - 1];
+    const wholes =
+      wider === undefined ? counts : [{ field: "the workers of the slice around it", workers: wider.workers }];
+    const odd = wholes.find((whole) => whole.workers % workers !== 0);
+    if (odd === undefined) return [];
+    return [{ path: [at, "workers"], message: `must divide ${odd.field}, which is ${odd.workers}, got ${workers}` }];
+  });
+}
+
+/** The same of work as the API takes it; paths from the spec on. */
+export function sliceFaultsIn({ gang, fabric }: Pick<WorkloadSpec, "gang" | "fabric">): SliceFault[] {
+  const under = (path: SliceFault["path"], faults: readonly SliceFault[]): SliceFault[] =>
+    faults.map((fault) => ({ ...fault, path: [...path, "fabric", "slices", ...fault.path] }));
+  if (gang.groups === undefined) return under([], sliceFaults(fabric?.slices ?? [], countsOf(gang, "gang.")));
+  return gang.groups.flatMap((group, index) =>
+    under(["gang", "groups", index], sliceFaults(group.fabric?.slices ?? [], countsOf(group, ""))),
+  );
+}
+
+const countsOf = (
+  { workers, minWorkers }: { readonly workers: number; readonly minWorkers?: number | undefined },
+  prefix: string,
+): readonly Counted[] => [
+  { field: `${prefix}workers`, workers },
+  { field: `${prefix}minWorkers`, workers: minWorkers ?? workers },
+];
