@@ -12,7 +12,7 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
   expect(termsOf({ gang: { workers: 4, accelerators: 8 } })).toEqual([]);
   expect(
     termsOf({
-      elastic: { min: 1, max: 4 },
+      elastic: { min: 2, max: 4 },
       gang: { share: 0.25 },
       fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
       selector: { zone: "a" },
@@ -24,7 +24,7 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
       restartCost: "90s",
     }),
   ).toEqual([
-    "Elastic: runs with 1 worker, grows to 4",
+    "Elastic: runs with 2 workers, grows to 4",
     "Share: 0.25 of an accelerator for each worker",
     "Fabric: all in one spine, if it can be had in one leaf, 2 at a time in one node",
     "Nodes: only with zone=a",
