@@ -52,6 +52,10 @@ export const schedule = z
     path: ["fromDue", "latestStartMs"],
     message: "must be left out of work that does not wait for cheap or clean power",
   })
+  .refine(({ fromDue: { notBeforeMs = -1, deadlineMs = Number.MAX_SAFE_INTEGER } = {} }) => deadlineMs > notBeforeMs, {
+    path: ["fromDue", "deadlineMs"],
+    message: "must be more than notBeforeMs",
+  })
   .refine(
     ({ spec, fromDue: from = {} }) => {
       const { notBeforeMs, deadlineMs, offPeak } = spec;

@@ -119,13 +119,20 @@ export function placeOf(fields: Fields): { readonly data?: DataPlace } {
 }
 
 /** `within=leaf`, `prefer=leaf`, `slices=2:leaf`. */
+/** `within=spine prefer=leaf slices=4:leaf,2:node`, the widest slices first. */
 function fabricOf(fields: Fields): FabricSpec | null {
-  const [within, prefer, slices] = [fields.get("within"), fields.get("prefer"), fields.get("slices")?.split(":")];
+  const [within, prefer] = [fields.get("within"), fields.get("prefer")];
+  const slices = fields
+    .get("slices")
+    ?.split(",")
+    .map((each) => each.split(":"));
   if (within === undefined && prefer === undefined && slices === undefined) return null;
   return {
     ...(within === undefined ? {} : { within }),
     ...(prefer === undefined ? {} : { prefer }),
-    ...(slices === undefined ? {} : { slices: [{ workers: Number(slices[0]), within: slices[1] ?? "" }] }),
+    ...(slices === undefined
+      ? {}
+      : { slices: slices.map(([workers, level = ""]) => ({ workers: Number(workers), within: level })) }),
   };
 }
 

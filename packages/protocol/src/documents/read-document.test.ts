@@ -265,6 +265,7 @@ describe("schedules", () => {
     expect(told({ deadline: "2027-03-02T08:00:00Z" }, { deadlineMs: 1 })).toEqual([
       "fromDue: must not say again what the work says itself",
     ]);
+    expect(told({}, { notBeforeMs: 2, deadlineMs: 1 })).toEqual(["fromDue.deadlineMs: must be more than notBeforeMs"]);
     expect(told({}, { latestStartMs: 1 })).toEqual([
       "fromDue.latestStartMs: must be left out of work that does not wait for cheap or clean power",
     ]);

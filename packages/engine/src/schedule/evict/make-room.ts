@@ -123,6 +123,19 @@ function choices(batch: Batch, beneficiary: PlacementClass, area: Area): readonl
  * nothing would keep him off.
  */
 function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, on }: Choice): Plan | null {
+  const search: MoveSearch = { batch, beneficiary, inLine: [] };
+  const found = moving(search, moved);
+  if (found !== null) return { beneficiary, ...(fewerMoving(search, moved, found) ?? found) };
+  if (batch.world.rules.eviction.promises === "forgotten") return null;
+  const keptFree = new Set(on.map(({ slot }) => slot.node.id));
+  const again = moving({ ...search, keptFree }, moved);
+  return again === null ? null : { beneficiary, ...again };
+}
+
+type MoveSearch = Parameters<typeof replace>[0];
+
+/** Everybody finds another place, or there is no plan. */
+function moving(search: MoveSearch, moved: readonly Movable[]): Replaced | null {
   const units = moved.map(({ attempt, workload }): VictimUnit => ({
     attempt,
     workload,
@@ -130,14 +143,15 @@ function planMoving(batch: Batch, beneficiary: PlacementClass, { moved, on }: Ch
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const search = { batch, beneficiary, inLine: [] };
-  const isWhole = (found: Replaced | null): found is Replaced => found !== null && found.lost.length === 0;
-  const found = replace(search, beneficiary.workers, units);
-  if (isWhole(found)) return { beneficiary, ...found };
-  if (batch.world.rules.eviction.promises === "forgotten") return null;
-  const keptFree = new Set(on.map(({ slot }) => slot.node.id));
-  const again = replace({ ...search, keptFree }, beneficiary.workers, units);
-  return isWhole(again) ? { beneficiary, ...again } : null;
+  const found = replace(search, search.beneficiary.workers, units);
+  return found !== null && found.lost.length === 0 ? found : null;
+}
+
+/** A node that was cleared may hold more workers than one: whoever leaves none of those that are taken need not move. */
+function fewerMoving(search: MoveSearch, moved: readonly Movable[], { placement }: Replaced): Replaced | null {
+  const taken = new Set(placement.workers.map(({ node }) => node));
+  const needed = moved.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
+  return needed.length === 0 || needed.length === moved.length ? null : moving(search, needed);
 }
 
 /** Nodes that could be cleared, the cheapest first. */

@@ -4,6 +4,7 @@
  * counts: whether it leads to a place is found by placing everybody (`replace.ts`).
  */
 import type { NodeId } from "../../model/ids.ts";
+import type { FabricSpec } from "../../model/workload.ts";
 import type { NodeSlot } from "../../indexes/node-slot.ts";
 import type { PlacementClass } from "../../indexes/queue.ts";
 import type { SiteFabric } from "../../indexes/fabric-index.ts";
@@ -78,8 +79,8 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
  * keeps the request from there; `null`: it never would.
  */
 export function chooseIn(world: World, found: PlacementClass, area: Area): readonly Clearing[] | null {
-  const [widest] = found.spec.fabric?.slices ?? [];
-  return widest === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice: widest });
+  const [slice, ...inside] = found.spec.fabric?.slices ?? [];
+  return slice === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice, inside });
 }
 
 function oneByOne(world: World, found: PlacementClass, { roomy, clearings }: Area): readonly Clearing[] | null {
@@ -106,9 +107,22 @@ function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
   return count;
 }
 
+type Slice = NonNullable<FabricSpec["slices"]>[number];
+
 interface Sliced {
   readonly area: Area;
-  readonly slice: { readonly workers: number; readonly within: string };
+  readonly slice: Slice;
+  /** Slices inside the slices, the wider first. */
+  readonly inside: readonly Slice[];
+}
+
+/** Workers that fit on the nodes in whole slices of each kind. */
+function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly Slice[]): number {
+  if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
+  return byDomain(world, next.within, { roomy, clearings: [] }).reduce((sum, part) => {
+    const fits = fitsInSlices(world, part.roomy, rest);
+    return sum + fits - (fits % next.workers);
+  }, 0);
 }
 
 /** Nodes to clear for one slice more in a domain. */
@@ -117,12 +131,12 @@ interface SliceMore {
   readonly cost: number;
 }
 
-/** Slice by slice, the cheapest first, in each domain of their level in turn. */
-function bySlices(world: World, found: PlacementClass, { area, slice }: Sliced): readonly Clearing[] | null {
+/** Slice by slice, the cheapest first, in each domain of their level in turn. Nodes to clear are counted without the slices inside. */
+function bySlices(world: World, found: PlacementClass, { area, slice, inside }: Sliced): readonly Clearing[] | null {
   let missing = found.workers / slice.workers;
   const more: SliceMore[] = [];
   for (const { roomy, clearings } of byDomain(world, slice.within, area)) {
-    const fits = roomy.reduce((sum, candidate) => sum + candidate.fits, 0);
+    const fits = fitsInSlices(world, roomy, inside);
     missing -= Math.floor(fits / slice.workers);
     let cost = 0;
     for (let at = 0, next = slice.workers - (fits % slice.workers); at + next <= clearings.length;) {

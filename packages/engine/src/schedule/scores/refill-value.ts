@@ -11,6 +11,9 @@ import type { FreeProfile } from "./free-profile.ts";
 /** A thousandth of an accelerator, in the units of `value`. */
 export const VALUE_PER_MILLI: number = SAMPLE_QUEUES;
 
+/** A queue is gone through so often at most: parts of a hundredth would fill a node by the thousand. */
+const PASSES_MAX = 16;
+
 export class RefillValue {
   readonly #cores: Float64Array;
   readonly #memory: Float64Array;
@@ -84,7 +87,7 @@ export class RefillValue {
     this.#parts.set(profile.parts);
     let used = 0;
     // Until a whole queue has passed of which nothing fitted.
-    for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH; index++) {
+    for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH && index < PASSES_MAX * SAMPLE_LENGTH; index++) {
       const kind = this.#order[start + (index % SAMPLE_LENGTH)] as number;
       if (this.#fits[kind] === 0) continue;
       if ((this.#cores[kind] as number) > cores || (this.#memory[kind] as number) > memory) continue;
