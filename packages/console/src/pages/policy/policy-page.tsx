@@ -25,7 +25,8 @@ export function PolicyPage(): ReactElement {
   useLiveQuery({ queryKey: ["policy"], matters: changesPolicy });
   const set = useMutation({
     mutationFn: (preset: string) => client.setPolicy({ preset }),
-    onSuccess: ({ name }) => announcer.say(`Policy ${name} is in force.`),
+    onSuccess: ({ name, warnings = [] }) =>
+      announcer.say([`Policy ${name} is in force.`, ...warnings.map(({ message }) => message)].join(" ")),
     onError: (error) => announcer.fail(error),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["policy"] }),
   });

@@ -66,8 +66,7 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
     const amounts = quota.amounts(amount);
     const leaf = quota.leaf(beneficiary.team);
     let placement: Placement | null = null;
-    const order = (left: Candidate, right: Candidate): number => compareCandidates(world, left, right);
-    const teams = candidatesByTeam(batch, quota, order);
+    const teams = candidatesByTeam(batch, quota, compareCandidates);
     const search: VictimSearch<Candidate> = {
       tree: quota.tree,
       incoming: {
@@ -80,7 +79,7 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
       },
       rights: world.teamUse.node(beneficiary.team).team.preemption ?? STANDARD_RIGHTS,
       candidatesOf: (team) => teams.get(team) ?? [],
-      order,
+      order: compareCandidates,
       fits: (victims) => {
         placement = placeWithout(world, { beneficiary, type, victims });
         return placement !== null;
@@ -129,7 +128,7 @@ function candidatesByTeam(
 }
 
 /** Lower priority first, then who was placed later, then by name. */
-function compareCandidates(_world: World, left: Candidate, right: Candidate): number {
+function compareCandidates(left: Candidate, right: Candidate): number {
   return (
     left.priority - right.priority ||
     right.attempt.placedAtMs - left.attempt.placedAtMs ||
