@@ -82,8 +82,11 @@ async function closeGently(app: FastifyInstance, streams: Streams): Promise<void
   clearTimeout(cut);
 }
 
-/** Paths that answer to everybody who reaches them: they tell nothing that is not in the sources. */
-const openPaths: ReadonlySet<string> = new Set(["/v1/openapi.json", "/healthz", "/login"]);
+/**
+ * The routes that answer without authentication, as the router matched them. They disclose nothing that is not in the sources.
+ * Every other route needs it, and so does an address that no route matches.
+ */
+const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -100,10 +103,10 @@ declare module "fastify" {
 function addGate(app: FastifyInstance, { gate }: ControlPlane): void {
   app.decorateRequest("actor", "");
   app.addHook("onRequest", (request, _reply, done) => {
-    const { headers, url } = request.raw;
-    const misdirected = gate.misdirected(headers);
+    const { headers, url = "" } = request.raw;
+    const misdirected = gate.misdirected(headers, url);
     if (misdirected !== null) return done(misdirected);
-    if (url === undefined || !url.startsWith("/v1/") || openPaths.has(request.routeOptions.url ?? "")) return done();
+    if (openRoutes.has(request.routeOptions.url ?? "")) return done();
     const actor = gate.actor(headers);
     if (actor === null) return done(unauthorized(headers.authorization !== undefined));
     request.actor = actor;

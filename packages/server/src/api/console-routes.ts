@@ -24,9 +24,10 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
     }
     void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
   });
+  // More specific than the pages below, so that nothing under /v1 is open that is not an open route of its own.
+  for (const url of ["/v1", "/v1/*"]) app.all(url, (_request, reply) => reply.callNotFound());
   app.get("/*", { config: { operation: "console" } }, (request, reply) => {
     const [urlPath = "/"] = request.url.split("?", 1);
-    if (urlPath.startsWith("/v1")) return reply.callNotFound();
     if (files.size === 0) {
       return reply
         .headers({ ...pageHeaders, "cache-control": "no-store" })

@@ -45,9 +45,13 @@ export class Gate {
     this.#nowMs = nowMs;
   }
 
-  /** What is wrong with where a request says it goes and comes from; `null`: nothing. */
-  misdirected(headers: IncomingHttpHeaders): ProblemError | null {
-    const { host, origin } = headers;
+  /**
+   * The refusal of a request that names another host or comes from a page of another origin; `null`: neither.
+   * In absolute form (`GET http://host/path`) the target names the host, and the header `Host` does not count (RFC 9112 §3.2.2).
+   */
+  misdirected(headers: IncomingHttpHeaders, target: string): ProblemError | null {
+    const { origin } = headers;
+    const host = target.startsWith("/") ? headers.host : authorityOf(target);
     const name = hostName(host);
     // DNS rebinding needs a name of the attacker's in `Host`; a plain address cannot be rebound.
     if (name === null || (isIP(name) === 0 && !this.#hostNames.has(name))) {
@@ -139,6 +143,11 @@ function declaredUser(headers: IncomingHttpHeaders): string | null {
 /** Looked up by digest: comparing digests of guesses tells nothing about the code, however long it takes. */
 function digestOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
+}
+
+/** The authority of a request target in absolute form; `undefined` for any other form. */
+function authorityOf(target: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
 /** The name in a `Host` header without its port, lower case; `null` where there is none. */

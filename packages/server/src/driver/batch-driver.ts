@@ -112,7 +112,9 @@ export class BatchDriver implements Driver {
 
   command(command: CommandRequest): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      if (this.#phase !== "running") reject(this.#refusal());
+      // Every event has a proven actor: a command that reaches this point without one passed no authentication.
+      if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
+      else if (this.#phase !== "running") reject(this.#refusal());
       else if (this.#inbox.addCommand(command, { resolve, reject })) this.#wake();
     });
   }
