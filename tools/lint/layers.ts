@@ -28,6 +28,7 @@ function shell(
 
 export const layers: Readonly<Record<string, Layer>> = {
   engine: pure("deterministic", []),
+  routing: pure("deterministic", []),
   sim: pure("deterministic", ["engine"]),
   perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),

@@ -1,0 +1,230 @@
+/**
+ * The contract of the router: replicas and requests in, decisions with their numbers out, feedback back in.
+ *
+ * A router is synchronous and deterministic. Time comes in as `nowMs`, randomness as `RouterOptions.draw`. The gateway and
+ * the serving simulator run the same router. Every table is bounded; the bounds are options.
+ *
+ * Units: milliseconds, tokens. "Work" is milliseconds of accelerator time.
+ */
+
+/**
+ * Cost of serving on one replica, as data: `perf` supplies the values, the router corrects them by what it measures.
+ *
+ * One engine step that decodes B sequences with K resident tokens and prefills P tokens takes
+ * `stepMs + stepMsPerSequence * B + stepMsPerKvToken * K + prefillMsPerToken * P`, plus
+ * `prefillMsPerTokenSquared * P * (tokens before them)` for attention.
+ */
+export interface LatencyCoefficients {
+  readonly stepMs: number;
+  readonly stepMsPerSequence: number;
+  readonly stepMsPerKvToken: number;
+  readonly prefillMsPerToken: number;
+  readonly prefillMsPerTokenSquared?: number | undefined;
+  /** Fixed cost of a request before its first step: tokenisation, scheduling. */
+  readonly requestMs: number;
+}
+
+/** Limits of the engine's batch. vLLM: `max_num_seqs`, `max_num_batched_tokens`, GPU blocks times block size, `max_loras`. */
+export interface BatchLimits {
+  readonly maxSequences: number;
+  readonly maxBatchedTokens: number;
+  readonly kvCapacityTokens: number;
+  readonly maxAdapters: number;
+}
+
+export interface ReplicaSpec {
+  /** Unique. Session affinity hashes it: every gateway process must use the same id for the same replica. */
+  readonly id: string;
+  readonly zone?: string | undefined;
+  readonly region?: string | undefined;
+  /** Relative capacity; 1 by default. Affinity policies spread by it. */
+  readonly weight?: number | undefined;
+  readonly latency?: LatencyCoefficients | undefined;
+  readonly limits?: Partial<BatchLimits> | undefined;
+  /** Network round trip from this router to the replica. Absent: by zone and region (`RouterOptions.roundTripMs`). */
+  readonly roundTripMs?: number | undefined;
+}
+
+/** `ready` receives requests; `draining` finishes the ones it has; the others receive none. */
+export type ReplicaHealth = "ready" | "starting" | "draining" | "unhealthy";
+
+/** State that a replica reports about itself (vLLM's metrics, the Gateway API's model-server protocol). */
+export interface ReplicaMetrics {
+  readonly runningRequests?: number | undefined;
+  readonly waitingRequests?: number | undefined;
+  /** 0 to 1. */
+  readonly kvUsage?: number | undefined;
+  /** Names of the LoRA adapters that are loaded. */
+  readonly adapters?: readonly string[] | undefined;
+}
+
+/**
+ * Hashes of a prompt's prefixes, shortest first: `hashes[i]` covers the prompt's first `endTokens[i]` tokens. Integers
+ * below 2^53. `count` entries are valid, so that a caller can reuse its arrays. `PrefixHasher` makes them from bytes.
+ */
+export interface PrefixBlocks {
+  readonly hashes: Float64Array;
+  readonly endTokens: Float64Array;
+  readonly count: number;
+}
+
+export interface Slo {
+  /** Time to the first token, network round trip included. */
+  readonly ttftMs?: number | undefined;
+  /** Mean time per output token after the first. */
+  readonly tpotMs?: number | undefined;
+}
+
+export interface RoutingRequest {
+  readonly promptTokens: number;
+  /** Absent: the running mean of the requests that ended. */
+  readonly expectedOutputTokens?: number | undefined;
+  readonly prefix?: PrefixBlocks | undefined;
+  /** `hashText` of the session, conversation or user. */
+  readonly sessionHash?: number | undefined;
+  readonly adapter?: string | undefined;
+  /** Zone and region of the client. */
+  readonly zone?: string | undefined;
+  readonly region?: string | undefined;
+  /** Regions that may process the request (data residency). Absent: all. */
+  readonly allowedRegions?: readonly string[] | undefined;
+  readonly slo?: Slo | undefined;
+  /** Ids of replicas that have already failed this request. */
+  readonly excluded?: readonly string[] | undefined;
+}
+
+export const routingPolicies = [
+  "round-robin",
+  "least-requests",
+  "least-work",
+  "power-of-two",
+  "prefix",
+  "session",
+  "predicted-latency",
+] as const;
+export type RoutingPolicy = (typeof routingPolicies)[number];
+
+export interface RouterOptions {
+  readonly policy: RoutingPolicy;
+  /** The next pseudo-random 32-bit unsigned integer. */
+  readonly draw: () => number;
+  /** Affinity applies to replicas whose load is at most this multiple of the mean. Default 1.25; Infinity: always. */
+  readonly loadBound?: number | undefined;
+  /** Round trips by distance between the client and a replica, where `ReplicaSpec.roundTripMs` is absent. */
+  readonly roundTripMs?: RoundTrips | undefined;
+  /** Clients stay in their zone (region) while its load per weight is at most this multiple of all replicas'. Default 1.5. */
+  readonly localityBound?: number | undefined;
+  /** Time to load an adapter that a replica does not hold. Default 500. */
+  readonly adapterLoadMs?: number | undefined;
+  /** Entries of the prefix index over all replicas; at about 40 bytes each. Default 262,144. */
+  readonly maxPrefixEntries?: number | undefined;
+  /** Replicas known at once. Default 256. */
+  readonly maxReplicas?: number | undefined;
+}
+
+export interface RoundTrips {
+  readonly sameZone: number;
+  readonly sameRegion: number;
+  readonly otherRegion: number;
+}
+
+/** The rule that selected the replica. */
+export type DecisionGround =
+  | "only candidate"
+  | "round robin"
+  | "least load"
+  | "lesser of two"
+  | "prefix"
+  | "session"
+  | "adapter"
+  | "meets SLO"
+  | "least latency";
+
+/** A replica and the numbers that selected it. */
+export interface Chosen {
+  readonly kind: "chosen";
+  readonly replicaId: string;
+  readonly ground: DecisionGround;
+  /** Replicas that could take the request, and those that were known. */
+  readonly candidateCount: number;
+  readonly replicaCount: number;
+  /** Load of the replica before this request and mean over the candidates, in the unit that the policy compares. */
+  readonly load: number;
+  readonly meanLoad: number;
+  /** Candidates with better affinity that were passed over because of the load bound. */
+  readonly overBoundCount: number;
+  /** Tokens of the prompt that the router expects in the replica's cache. */
+  readonly cachedTokens: number;
+  readonly predictedTtftMs: number | undefined;
+  readonly predictedTpotMs: number | undefined;
+  /** Candidates whose prediction meets the request's SLO; undefined without one. */
+  readonly sloCandidateCount: number | undefined;
+  readonly roundTripMs: number;
+  /** Identifies the replica to `start`. */
+  readonly slot: number;
+}
+
+/** No replica can take the request: how many replicas each reason excludes. */
+export interface Unavailable {
+  readonly kind: "unavailable";
+  readonly replicaCount: number;
+  readonly excluded: {
+    readonly starting: number;
+    readonly draining: number;
+    readonly unhealthy: number;
+    readonly region: number;
+    readonly alreadyTried: number;
+  };
+}
+
+export type Decision = Chosen | Unavailable;
+
+/** A request that the router counts on a replica. Opaque to callers. */
+export interface Ticket {
+  readonly replicaId: string;
+}
+
+/** One candidate of an explanation. */
+export interface CandidateReport {
+  readonly replicaId: string;
+  readonly runningRequests: number;
+  readonly waitingRequests: number;
+  readonly pendingPrefillTokens: number;
+  readonly residentTokens: number;
+  readonly workMs: number;
+  readonly cachedTokens: number;
+  readonly roundTripMs: number;
+  readonly hasAdapter: boolean;
+  readonly predictedTtftMs: number;
+  readonly predictedTpotMs: number;
+}
+
+export interface Router {
+  /** Adds a replica as `ready`, or replaces the specification of a known id and keeps its state. */
+  addReplica(spec: ReplicaSpec): void;
+  /** Forgets a replica. Its tickets stay valid and count for nothing. */
+  removeReplica(id: string): void;
+  setHealth(id: string, health: ReplicaHealth): void;
+  /** Forgets which prefixes and adapters a replica holds, because its process restarted. */
+  forgetCache(id: string): void;
+  /** Metrics that the replica reported at `nowMs`. Counts above the router's own are other routers' requests. */
+  observe(id: string, metrics: ReplicaMetrics, nowMs: number): void;
+  /** Measured network round trip to the replica. */
+  observeRoundTrip(id: string, roundTripMs: number): void;
+
+  /** Selects a replica. Changes no load; call `start` when the request is sent. */
+  choose(request: RoutingRequest, nowMs: number): Decision;
+  /** All candidates with their numbers, for traces and for "why this replica". */
+  explain(request: RoutingRequest, nowMs: number): readonly CandidateReport[];
+
+  start(decision: Chosen, request: RoutingRequest, nowMs: number): Ticket;
+  firstToken(ticket: Ticket, nowMs: number): void;
+  /** `count` more output tokens arrived; the first token counts here too. */
+  tokens(ticket: Ticket, count: number, nowMs: number): void;
+  /** Ends a request in any phase; ending twice changes nothing. `failed`: the replica's answer says nothing about its speed. */
+  end(ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void;
+
+  /** Coefficients of a replica as corrected by measurements. Undefined for an unknown id. */
+  coefficients(id: string): LatencyCoefficients | undefined;
+  readonly replicaCount: number;
+}

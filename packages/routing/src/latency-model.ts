@@ -1,0 +1,88 @@
+/**
+ * Time to the first token and per output token on one replica: a closed form over the engine's batch, with the coefficients
+ * of `LatencyCoefficients` as corrected by `Calibration`.
+ *
+ * The engine runs steps. Each step decodes every running sequence and spends the rest of `maxBatchedTokens` on prefill
+ * (chunked prefill, https://docs.vllm.ai/en/latest/configuration/optimization.html).
+ */
+import type { ReplicaState } from "./replica-state.ts";
+
+/** Prefill may take at most this share of the steps in a prediction: beyond, the queue grows without limit. */
+const MAX_PREFILL_SHARE = 0.9;
+
+export interface Prediction {
+  ttftMs: number;
+  tpotMs: number;
+  /** Time in the queue before the first step of the request; part of `ttftMs`. */
+  queueMs: number;
+}
+
+/** Tokens of one request on one replica. */
+export interface Demand {
+  uncachedTokens: number;
+  promptTokens: number;
+  outputTokens: number;
+  /** Time before the engine can begin: round trip, loading of an adapter. */
+  delayMs: number;
+}
+
+/** Duration of a step that decodes `sequences` with `residentTokens` in the cache, without prefill. */
+function stepMs(replica: ReplicaState, sequences: number, residentTokens: number): number {
+  const { calibration } = replica;
+  return calibration.stepMs + calibration.stepMsPerSequence * sequences + calibration.stepMsPerKvToken * residentTokens;
+}
+
+/** Writes the prediction for one more request on the replica into `out`. */
+export function predict(replica: ReplicaState, demand: Demand, out: Prediction): void {
+  const { calibration } = replica;
+  const sequences = replica.sequences;
+  const waiting = replica.waiting;
+  const resident = replica.residentTokens;
+  const step = stepMs(replica, sequences, resident);
+  const prefillTokens = replica.pendingPrefillTokens + demand.uncachedTokens;
+  const chunk = Math.max(replica.maxBatchedTokens - sequences, 1);
+  const steps = Math.max(1, prefillTokens / chunk);
+  const attentionMs =
+    calibration.prefillMsPerTokenSquared * demand.uncachedTokens * (demand.promptTokens - demand.uncachedTokens / 2);
+  out.queueMs = slotWaitMs(replica, demand, step) + (sequences > 0 ? step / 2 : 0);
+  out.ttftMs =
+    demand.delayMs +
+    calibration.requestMs +
+    out.queueMs +
+    steps * step +
+    prefillTokens * calibration.prefillMsPerToken +
+    attentionMs;
+  const after = Math.min(sequences + waiting + 1, replica.maxSequences);
+  const tokensAfter = Math.min(
+    resident + replica.waitingPromptTokens + demand.promptTokens + demand.outputTokens / 2,
+    replica.kvCapacityTokens,
+  );
+  const prefillShare = Math.min(replica.prefillTokensPerMs * calibration.prefillMsPerToken, MAX_PREFILL_SHARE);
+  out.tpotMs = stepMs(replica, after, tokensAfter) / (1 - prefillShare);
+}
+
+/** Time until enough running sequences have ended for this request's sequence slot and cache space. */
+function slotWaitMs(replica: ReplicaState, demand: Demand, step: number): number {
+  const sequences = replica.sequences;
+  if (sequences === 0) return 0;
+  const ahead = replica.waiting + 1;
+  const missingSlots = sequences + ahead - replica.maxSequences;
+  const missingTokens =
+    replica.residentTokens + replica.waitingPromptTokens + demand.promptTokens - replica.kvCapacityTokens;
+  if (missingSlots <= 0 && missingTokens <= 0) return 0;
+  // Sequences that decode end at an even rate over the time that the mean remaining output takes.
+  const meanRemainingMs = (replica.remainingOutputTokens / sequences) * step;
+  const slotShare = Math.max(missingSlots, 0) / sequences;
+  const tokenShare = Math.max(missingTokens, 0) / Math.max(replica.residentTokens, 1);
+  return meanRemainingMs * Math.max(slotShare, tokenShare);
+}
+
+/** Milliseconds of the replica's time that its requests still need: prefill ahead, and decode shared by the batch. */
+export function workMs(replica: ReplicaState): number {
+  const { calibration } = replica;
+  const batch = Math.max(1, Math.min(replica.sequences + replica.waiting, replica.maxSequences));
+  const step = stepMs(replica, batch, replica.residentTokens);
+  return (
+    replica.pendingPrefillTokens * calibration.prefillMsPerToken + (replica.outstandingOutputTokens / batch) * step
+  );
+}

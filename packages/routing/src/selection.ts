@@ -1,0 +1,337 @@
+import type { ReplicaTable } from "./candidates.ts";
+import type { Chosen, DecisionGround, RoutingRequest } from "./contract.ts";
+import { predict, workMs, type Demand, type Prediction } from "./latency-model.ts";
+import type { PrefixIndex } from "./prefix-index.ts";
+import { rendezvousDistance } from "./rendezvous.ts";
+import type { MeanLengths, ReplicaState } from "./replica-state.ts";
+import type { Settings } from "./settings.ts";
+
+type Pool = readonly ReplicaState[];
+/** Load of a replica in the unit that a policy compares. */
+type LoadOf = (replica: ReplicaState) => number;
+
+/** Below this many requests a replica counts as within every load bound: a mean near zero bounds nothing useful. */
+const FREE_REQUESTS = 4;
+/** Bound for adapters where the load bound is infinite. */
+const DEFAULT_BOUND = 1.25;
+
+const requestLoad: LoadOf = (replica) => replica.requests / replica.weight;
+const workLoad: LoadOf = (replica) => workMs(replica) / (replica.spec.latency === undefined ? replica.weight : 1);
+
+/** Selects among candidates by the policy of the settings. Reuses its scratch: one decision at a time. */
+export class Selection {
+  readonly #settings: Settings;
+  readonly #replicas: ReplicaTable;
+  readonly #prefixes: PrefixIndex;
+  readonly #mean: MeanLengths;
+  readonly #matched: Float64Array;
+  readonly #demand: Demand = { uncachedTokens: 0, promptTokens: 0, outputTokens: 0, delayMs: 0 };
+  readonly #prediction: Prediction = { ttftMs: 0, tpotMs: 0, queueMs: 0 };
+  readonly #local: ReplicaState[] = [];
+  readonly #holders: ReplicaState[] = [];
+  #hasMatches = false;
+  #request: RoutingRequest = { promptTokens: 0 };
+  #zone = 0;
+  #region = 0;
+  #next = 0;
+  // Results of the policy besides the replica.
+  #overBoundCount = 0;
+  #meanLoad = 0;
+  #load = 0;
+  #ground: DecisionGround = "least load";
+  #sloCandidateCount: number | undefined;
+
+  constructor(settings: Settings, replicas: ReplicaTable, prefixes: PrefixIndex, mean: MeanLengths) {
+    this.#settings = settings;
+    this.#replicas = replicas;
+    this.#prefixes = prefixes;
+    this.#mean = mean;
+    this.#matched = new Float64Array(settings.maxReplicas);
+  }
+
+  /** Makes `request` the one that `cachedTokens`, `roundTripMs` and `demandOn` are about. */
+  prepare(request: RoutingRequest): void {
+    this.#request = request;
+    this.#zone = this.#replicas.knownNameId(request.zone);
+    this.#region = this.#replicas.knownNameId(request.region);
+    const { prefix } = request;
+    this.#hasMatches = prefix !== undefined && this.#prefixes.match(prefix, this.#matched);
+    this.#overBoundCount = 0;
+    this.#sloCandidateCount = undefined;
+    this.#meanLoad = 0;
+    this.#load = 0;
+  }
+
+  choose(request: RoutingRequest, candidates: Pool, nowMs: number): Chosen {
+    this.prepare(request);
+    const isPredicting = this.#settings.policy === "predicted-latency";
+    const pool = isPredicting ? candidates : this.#narrowByAdapter(this.#narrowByLocality(candidates));
+    const replica = this.#select(pool, nowMs);
+    if (isPredicting || replica.spec.latency !== undefined) {
+      replica.advance(nowMs);
+      predict(replica, this.demandOn(replica), this.#prediction);
+    }
+    const isPredicted = isPredicting || replica.spec.latency !== undefined;
+    return {
+      kind: "chosen",
+      replicaId: replica.id,
+      ground: pool.length === 1 && this.#ground !== "adapter" ? "only candidate" : this.#ground,
+      candidateCount: candidates.length,
+      replicaCount: this.#replicas.size,
+      load: this.#load,
+      meanLoad: this.#meanLoad,
+      overBoundCount: this.#overBoundCount,
+      cachedTokens: this.cachedTokens(replica),
+      predictedTtftMs: isPredicted ? this.#prediction.ttftMs : undefined,
+      predictedTpotMs: isPredicted ? this.#prediction.tpotMs : undefined,
+      sloCandidateCount: this.#sloCandidateCount,
+      roundTripMs: this.roundTripMs(replica),
+      slot: replica.slot,
+    };
+  }
+
+  cachedTokens(replica: ReplicaState): number {
+    if (!this.#hasMatches) return 0;
+    return Math.min(this.#matched[replica.slot] as number, Math.max(this.#request.promptTokens - 1, 0));
+  }
+
+  roundTripMs(replica: ReplicaState): number {
+    if (replica.roundTripMs >= 0) return replica.roundTripMs;
+    const { sameZone, sameRegion, otherRegion } = this.#settings.roundTripMs;
+    if (this.#zone !== 0 && replica.zone === this.#zone) return sameZone;
+    if (this.#region !== 0 && replica.region !== 0) return replica.region === this.#region ? sameRegion : otherRegion;
+    return sameZone;
+  }
+
+  /** The request as it would be on this replica. Valid until the next call. */
+  demandOn(replica: ReplicaState): Demand {
+    const request = this.#request;
+    const demand = this.#demand;
+    demand.promptTokens = request.promptTokens;
+    demand.uncachedTokens = Math.max(request.promptTokens - this.cachedTokens(replica), 1);
+    demand.outputTokens = request.expectedOutputTokens ?? this.#mean.outputTokens;
+    const isLoaded = request.adapter === undefined || replica.adapters.has(request.adapter);
+    demand.delayMs = this.roundTripMs(replica) + (isLoaded ? 0 : this.#settings.adapterLoadMs);
+    return demand;
+  }
+
+  /** Accelerator time that one request takes: its prefill, and its share of the steps that decode it. */
+  requestWorkMs(replica: ReplicaState, uncachedTokens: number, outputTokens: number): number {
+    const { calibration } = replica;
+    const batch = Math.max(1, Math.min(replica.requests, replica.maxSequences));
+    const step = calibration.stepMs + calibration.stepMsPerSequence * batch;
+    return uncachedTokens * calibration.prefillMsPerToken + (outputTokens / batch) * step;
+  }
+
+  #select(pool: Pool, nowMs: number): ReplicaState {
+    switch (this.#settings.policy) {
+      case "round-robin":
+        return this.#roundRobin(pool);
+      case "least-requests":
+        return this.#leastLoad(pool, requestLoad);
+      case "least-work":
+        return this.#leastLoad(pool, workLoad);
+      case "power-of-two":
+        return this.#lesserOfTwo(pool);
+      case "prefix":
+        return this.#byPrefix(pool, nowMs);
+      case "session":
+        return this.#bySession(pool);
+      case "predicted-latency":
+        return this.#byPrediction(pool, nowMs);
+    }
+  }
+
+  #roundRobin(pool: Pool): ReplicaState {
+    this.#ground = "round robin";
+    this.#next = (this.#next + 1) % pool.length;
+    return pool[this.#next] as ReplicaState;
+  }
+
+  /** Ties go to the first from a drawn position on. */
+  #leastLoad(pool: Pool, loadOf: LoadOf): ReplicaState {
+    const from = this.#settings.draw() % pool.length;
+    let best = pool[from] as ReplicaState;
+    let bestLoad = loadOf(best);
+    let total = bestLoad;
+    for (let step = 1; step < pool.length; step += 1) {
+      const replica = pool[(from + step) % pool.length] as ReplicaState;
+      const load = loadOf(replica);
+      total += load;
+      if (load < bestLoad) {
+        best = replica;
+        bestLoad = load;
+      }
+    }
+    this.#ground = "least load";
+    this.#load = bestLoad;
+    this.#meanLoad = total / pool.length;
+    return best;
+  }
+
+  /** Mitzenmacher, "The power of two choices in randomized load balancing", 2001. Looks at two replicas only. */
+  #lesserOfTwo(pool: Pool): ReplicaState {
+    const firstAt = this.#settings.draw() % pool.length;
+    const first = pool[firstAt] as ReplicaState;
+    this.#ground = "lesser of two";
+    if (pool.length === 1) return first;
+    const second = pool[(firstAt + 1 + (this.#settings.draw() % (pool.length - 1))) % pool.length] as ReplicaState;
+    const firstLoad = workLoad(first);
+    const secondLoad = workLoad(second);
+    this.#load = Math.min(firstLoad, secondLoad);
+    this.#meanLoad = (firstLoad + secondLoad) / 2;
+    return secondLoad < firstLoad ? second : first;
+  }
+
+  /** Rendezvous order; replicas over the load bound are passed over (consistent hashing with bounded loads, 2016). */
+  #bySession(pool: Pool): ReplicaState {
+    const { sessionHash } = this.#request;
+    if (sessionHash === undefined) return this.#leastLoad(pool, workLoad);
+    const bound = this.#settings.loadBound;
+    const share = bound === Infinity ? Infinity : this.#boundPerWeight(pool, bound);
+    let best: ReplicaState | undefined;
+    let bestDistance = Infinity;
+    let nearest = Infinity;
+    for (const replica of pool) {
+      const distance = rendezvousDistance(sessionHash, replica.idHash, replica.weight);
+      nearest = Math.min(nearest, distance);
+      if (distance >= bestDistance || replica.requests + 1 > Math.max(FREE_REQUESTS, share * replica.weight)) continue;
+      best = replica;
+      bestDistance = distance;
+    }
+    if (best === undefined) return this.#leastLoad(pool, requestLoad);
+    this.#ground = "session";
+    this.#overBoundCount = bestDistance > nearest ? 1 : 0;
+    this.#load = requestLoad(best);
+    return best;
+  }
+
+  /** Requests per weight that the bound allows after this request. */
+  #boundPerWeight(pool: Pool, bound: number): number {
+    let requests = 1;
+    let weight = 0;
+    for (const replica of pool) {
+      requests += replica.requests;
+      weight += replica.weight;
+    }
+    this.#meanLoad = requests / weight;
+    return Math.ceil((bound * requests) / weight);
+  }
+
+  /** The least outstanding work plus the prefill that this request adds there, among replicas within the load bound. */
+  #byPrefix(pool: Pool, nowMs: number): ReplicaState {
+    let recent = 0;
+    for (const replica of pool) {
+      replica.advance(nowMs);
+      recent += replica.recentWorkMs;
+    }
+    const { loadBound } = this.#settings;
+    const from = this.#settings.draw() % pool.length;
+    let best = pool[from] as ReplicaState;
+    let bestCost = Infinity;
+    let bestCached = 0;
+    let most = 0;
+    let total = 0;
+    this.#overBoundCount = 0;
+    for (let step = 0; step < pool.length; step += 1) {
+      const replica = pool[(from + step) % pool.length] as ReplicaState;
+      const cached = this.cachedTokens(replica);
+      const load = workLoad(replica);
+      total += load;
+      const added = (this.#request.promptTokens - cached) * replica.calibration.prefillMsPerToken;
+      const bound = (loadBound * (recent + added)) / pool.length;
+      const isOver = cached > 0 && replica.recentWorkMs + added > bound && replica.requests >= FREE_REQUESTS;
+      if (isOver) this.#overBoundCount += 1;
+      const cost = load + added + (isOver ? replica.recentWorkMs : 0);
+      most = Math.max(most, cached);
+      if (cost > bestCost || (cost === bestCost && cached <= bestCached)) continue;
+      best = replica;
+      bestCost = cost;
+      bestCached = cached;
+    }
+    this.#ground = bestCached > 0 ? "prefix" : "least load";
+    this.#load = workLoad(best);
+    this.#meanLoad = total / pool.length;
+    return best;
+  }
+
+  /** With an SLO: the largest margin in the tighter of its times. Without: the shortest time to the last token. */
+  #byPrediction(pool: Pool, nowMs: number): ReplicaState {
+    const { ttftMs = Infinity, tpotMs = Infinity } = this.#request.slo ?? {};
+    const hasSlo = ttftMs !== Infinity || tpotMs !== Infinity;
+    const prediction = this.#prediction;
+    const from = this.#settings.draw() % pool.length;
+    let best = pool[from] as ReplicaState;
+    let bestScore = Infinity;
+    let total = 0;
+    let meeting = 0;
+    for (let step = 0; step < pool.length; step += 1) {
+      const replica = pool[(from + step) % pool.length] as ReplicaState;
+      replica.advance(nowMs);
+      const demand = this.demandOn(replica);
+      predict(replica, demand, prediction);
+      const latency = prediction.ttftMs + demand.outputTokens * prediction.tpotMs;
+      total += latency;
+      const ratio = Math.max(prediction.ttftMs / ttftMs, prediction.tpotMs / tpotMs);
+      if (hasSlo && ratio <= 1) meeting += 1;
+      const score = hasSlo ? ratio : latency;
+      if (score >= bestScore) continue;
+      best = replica;
+      bestScore = score;
+      this.#load = latency;
+    }
+    this.#sloCandidateCount = hasSlo ? meeting : undefined;
+    this.#ground = hasSlo && bestScore <= 1 ? "meets SLO" : "least latency";
+    this.#meanLoad = total / pool.length;
+    return best;
+  }
+
+  /** The client's zone, then its region, as long as it is not much busier than everything together. */
+  #narrowByLocality(pool: Pool): Pool {
+    if (this.#zone === 0 && this.#region === 0) return pool;
+    const zone = this.#zone > 0 ? this.#nearBy(pool, (replica) => replica.zone === this.#zone) : undefined;
+    if (zone !== undefined) return zone;
+    const region = this.#region > 0 ? this.#nearBy(pool, (replica) => replica.region === this.#region) : undefined;
+    return region ?? pool;
+  }
+
+  #nearBy(pool: Pool, isNear: (replica: ReplicaState) => boolean): Pool | undefined {
+    const local = this.#local;
+    local.length = 0;
+    let localRequests = 0;
+    let localWeight = 0;
+    let requests = 0;
+    let weight = 0;
+    for (const replica of pool) {
+      requests += replica.requests;
+      weight += replica.weight;
+      if (!isNear(replica)) continue;
+      local.push(replica);
+      localRequests += replica.requests;
+      localWeight += replica.weight;
+    }
+    if (local.length === 0) return undefined;
+    const bound = this.#settings.localityBound * ((requests + 1) / weight) + 1;
+    return localRequests / localWeight <= bound ? local : undefined;
+  }
+
+  /** Replicas that hold the adapter and are within the load bound; else those with a free adapter slot; else all. */
+  #narrowByAdapter(pool: Pool): Pool {
+    const { adapter } = this.#request;
+    if (adapter === undefined) return pool;
+    const bound = this.#settings.loadBound === Infinity ? DEFAULT_BOUND : this.#settings.loadBound;
+    const share = this.#boundPerWeight(pool, bound);
+    const holders = this.#holders;
+    holders.length = 0;
+    for (const replica of pool) {
+      if (!replica.adapters.has(adapter)) continue;
+      if (replica.requests + 1 <= Math.max(FREE_REQUESTS, share * replica.weight)) holders.push(replica);
+      else this.#overBoundCount += 1;
+    }
+    if (holders.length > 0) return holders;
+    for (const replica of pool) {
+      if (!replica.adapters.has(adapter) && replica.adapters.size < replica.maxAdapters) holders.push(replica);
+    }
+    return holders.length > 0 ? holders : pool;
+  }
+}
