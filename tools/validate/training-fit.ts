@@ -7,6 +7,7 @@ import {
   estimateMemory,
   estimateStep,
   memoryConstants,
+  memoryConstantValues,
   trainingConstants,
   type MemoryConstants,
   type TrainingConstantName,
@@ -163,27 +164,25 @@ function eliminate(rows: number[][], column: number): void {
   }
 }
 
-/** Mean absolute error of the peaks of first stages, plus half the median: what the two constants of memory are fitted to. */
+/** Mean absolute error of the peaks, plus half the median: the one constant of memory that peaks alone determine. */
 function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): number {
   const errors = rows
-    .map(({ job, plan, memoryGib = 1 }) => estimateMemory(job, plan, constants).first.bytes / 2 ** 30 / memoryGib - 1)
+    .map(({ job, plan, memoryGib = 1 }) => estimateMemory(job, plan, constants).peakBytes / 2 ** 30 / memoryGib - 1)
     .map(Math.abs)
     .toSorted((a, b) => a - b);
   const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
   return mean + (errors[Math.floor(errors.length / 2)] ?? 0) / 2;
 }
 
-/** The memory constants on a grid of 41 by 41 points over their ranges. */
-export function fitMemory(rows: readonly TrainingRow[]): MemoryConstants | undefined {
+/** The workspace of the memory model on a grid of 41 points over its range. */
+export function fitMemory(rows: readonly TrainingRow[]): Pick<MemoryConstants, "runtimeGib"> | undefined {
   if (rows.length === 0) return undefined;
-  const grid = ({ range: [low, high] }: { readonly range: readonly [number, number] }): readonly number[] =>
-    Array.from({ length: 41 }, (_, index) => low + ((high - low) * index) / 40);
-  let best: { readonly loss: number; readonly constants: MemoryConstants } | undefined;
-  for (const allocatorFactor of grid(memoryConstants.allocatorFactor)) {
-    for (const runtimeGib of grid(memoryConstants.runtimeGib)) {
-      const loss = memoryLoss(rows, { allocatorFactor, runtimeGib });
-      if (best === undefined || loss < best.loss) best = { loss, constants: { allocatorFactor, runtimeGib } };
-    }
+  const [low, high] = memoryConstants.runtimeGib.range;
+  const grid = Array.from({ length: 41 }, (_, index) => low + ((high - low) * index) / 40);
+  let best: { readonly loss: number; readonly runtimeGib: number } | undefined;
+  for (const runtimeGib of grid) {
+    const loss = memoryLoss(rows, { ...memoryConstantValues(), runtimeGib });
+    if (best === undefined || loss < best.loss) best = { loss, runtimeGib };
   }
-  return best?.constants;
+  return best === undefined ? undefined : { runtimeGib: best.runtimeGib };
 }

@@ -6,6 +6,8 @@ import {
   findAccelerator,
   mixedPrecision,
   nonBlockingFabric,
+  ordinaryPlan,
+  planChoices,
   type Accelerator,
   type Attention,
   type ModelArchitecture,
@@ -13,6 +15,7 @@ import {
   type ParallelPlan,
   type Recomputation,
   type SoftwareStack,
+  type StatedPlan,
   type TrainingJob,
   type TrainingSystem,
 } from "@headroom/perf";
@@ -31,6 +34,10 @@ export interface TrainingRow {
   readonly memoryJudgement: MemoryJudgement;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
+  /** Choices that the row does not state and that the search made, as for a user who leaves them open. */
+  readonly chosen: readonly (keyof ParallelPlan)[];
+  /** Why the plan is what it is, where that is not what the row states. */
+  readonly note: string;
   readonly system: TrainingSystem;
   readonly stepSeconds: number | undefined;
   readonly memoryGib: number | undefined;
@@ -92,16 +99,22 @@ export function readTrainingRow(fields: Fields): Reading {
   if (precision === undefined) return refuse(`precision ${fields["precision"] ?? ""} is unknown`);
   const widths = numberOr(fields, "tp", 1) * numberOr(fields, "pp", 1) * numberOr(fields, "cp", 1);
   if (count % widths !== 0) return refuse(`tp × pp × cp of ${widths} does not divide ${count} accelerators`);
-  const plan = readPlan(fields, count, globalBatch);
-  const stack = readStack(fields, accelerator, plan);
+  const written = readPlan(fields, count, globalBatch);
+  const stack = readStack(fields, accelerator, written, precision);
   const job: TrainingJob = {
     model,
     sequenceLength,
     globalBatch,
     method: fields["kind"] === "lora" ? { kind: "lora", rank: 16 } : { kind: "full" },
-    precision: mixedPrecision(precision),
-    software: { stack, attention: fields["flash_attn"] === "0" ? "unfused" : "flash" },
+    precision: { ...mixedPrecision(precision), ...(isNarrowReduction(fields) ? { gradientBytes: 2 } : {}) },
+    software: {
+      stack,
+      attention: fields["flash_attn"] === "0" ? "unfused" : "flash",
+      ...(isDeepSpeed(fields) ? { library: "deepspeed" } : {}),
+    },
   };
+  const system: TrainingSystem = { cluster: readCluster(fields, withMemory(accelerator, fields), count) };
+  const { plan, chosen, note } = completed({ job, system, written }, fields, count);
   const row: TrainingRow = {
     id,
     group,
@@ -112,12 +125,19 @@ export function readTrainingRow(fields: Fields): Reading {
     memoryJudgement: memoryJudgement(fields["recompute"] ?? "", stack),
     job,
     plan,
-    system: { cluster: readCluster(fields, withMemory(accelerator, fields), count) },
+    chosen,
+    note,
+    system,
     stepSeconds: numberIn(fields, "step_time_s"),
     memoryGib: numberIn(fields, "mem_gib_measured"),
   };
   return { kind: "row", row };
 }
+
+/** NeMo's and Megatron-Bridge's performance recipes accumulate and reduce gradients in 16 bits (grad_reduce_in_fp32=False); DeepSpeed does by default. */
+const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|deepspeed/i.test(fields["framework"] ?? "");
+
+const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["framework"] ?? "");
 
 function memoryJudgement(recompute: string, stack: SoftwareStack): MemoryJudgement {
   const isUnsure = recompute === "" || recompute.endsWith("?");
@@ -197,6 +217,56 @@ function readRecomputation(text: string): Recomputation {
   return /^(?:custom|save|partial)/.test(text) ? "partial" : "none";
 }
 
+interface Written {
+  readonly job: TrainingJob;
+  readonly system: TrainingSystem;
+  /** The plan with the usual default for every empty cell. */
+  readonly written: ParallelPlan;
+}
+
+/**
+ * Cells that state a choice. Layouts are published as a whole: where tensor and pipeline ranks are given, an empty context or
+ * expert cell means one. A recomputation with a question mark is the reader's guess, not the source's statement.
+ */
+function statedChoices(fields: Fields, { job, written }: Written): StatedPlan {
+  const has = (name: string): boolean => (fields[name]?.trim() ?? "") !== "";
+  const isLaidOut = has("tp") && has("pp");
+  const isDense = job.model.experts === undefined;
+  const isMicroBatchStated = has("micro_batch") || has("grad_accum");
+  const isShardingStated = has("zero_stage") && (isLaidOut || written.zeroStage === 3);
+  const { tensor, pipeline, context, data, expert, virtualStages, schedule, microBatch } = written;
+  // A micro-batch per accelerator that makes up the batch leaves no accelerators for other ranks.
+  const isWhole = has("micro_batch") && !has("tp") && microBatch * data === job.globalBatch && tensor === 1;
+  const { zeroStage, shardCount, recomputation, sequenceParallel } = written;
+  return {
+    ...(has("tp") || isWhole ? { tensor } : {}),
+    ...(has("pp") ? { pipeline } : {}),
+    ...(has("cp") || isLaidOut || isWhole ? { context } : {}),
+    ...(isLaidOut ? { data } : {}),
+    ...(has("ep") || isLaidOut || isDense ? { expert } : {}),
+    ...(has("vpp") || pipeline === 1 ? { virtualStages, schedule } : {}),
+    ...(isMicroBatchStated ? { microBatch } : {}),
+    ...(isShardingStated ? { zeroStage } : {}),
+    ...(isLaidOut && isShardingStated ? { shardCount } : {}),
+    ...(has("recompute") && !(fields["recompute"] ?? "").endsWith("?") ? { recomputation } : {}),
+    ...(has("sequence_parallel") ? { sequenceParallel } : {}),
+  };
+}
+
+/** The plan that a row states, completed by the search that `headroom size` uses. */
+function completed(row: Written, fields: Fields, count: number): Pick<TrainingRow, "plan" | "chosen" | "note"> {
+  const { job, system, written } = row;
+  const given = statedChoices(fields, row);
+  const open = planChoices.filter((name) => given[name] === undefined);
+  if (open.length === 0) return { plan: written, chosen: [], note: "" };
+  const result = ordinaryPlan(job, system, count, given);
+  if (result.kind === "found") return { plan: result.plan, chosen: open, note: "" };
+  const least = result.kind === "nothingFits" ? result.least : undefined;
+  if (least !== undefined)
+    return { plan: least.plan, chosen: open, note: "no plan is known to fit: the most frugal one" };
+  return { plan: written, chosen: open, note: "no plan of the search divides the batch: defaults" };
+}
+
 function readPlan(fields: Fields, count: number, globalBatch: number): ParallelPlan {
   const tensor = numberOr(fields, "tp", 1);
   const pipeline = numberOr(fields, "pp", 1);
@@ -220,7 +290,8 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
     // Some published global batches are not multiples of the micro-batch: the number of steps is kept.
     microBatch: globalBatch / (data * steps),
     sequenceParallel: (fields["sequence_parallel"] ?? "") === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
-    zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : 0,
+    // DeepSpeed's examples shard the optimizer: a row that says nothing of ZeRO beyond Megatron's own flags means that.
+    zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : isDeepSpeed(fields) ? 1 : 0,
     shardCount: readShards(fields, data),
     recomputation: readRecomputation(fields["recompute"] ?? ""),
   };
@@ -239,12 +310,19 @@ function readShards(fields: Fields, data: number): number {
   return count > 1 && data % count === 0 ? count : data;
 }
 
-function readStack(fields: Fields, accelerator: Accelerator, plan: ParallelPlan): SoftwareStack {
+function readStack(
+  fields: Fields,
+  accelerator: Accelerator,
+  plan: ParallelPlan,
+  precision: NumberFormat,
+): SoftwareStack {
   const framework = fields["framework"] ?? "";
   if (accelerator.vendor === "Google" || /maxtext|pax|jax/i.test(framework)) return "compiled";
   if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
   if (/nemo|megatron|bridge|transformer.?engine/i.test(framework)) return "fused";
-  return plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";
+  // On GPUs 8 and 4 bits are the business of fused kernels (Transformer Engine), whatever calls them.
+  const isNarrow = precision !== "bf16" && precision !== "fp16";
+  return isNarrow || plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";
 }
 
 function readCluster(fields: Fields, accelerator: Accelerator, count: number): TrainingSystem["cluster"] {

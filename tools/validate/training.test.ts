@@ -95,7 +95,8 @@ describe("a row of measurements", () => {
     expect([rate("1600Gbps RoCE per node"), rate("400Gbps/node"), rate("8x200Gb HDR"), rate("")]).toEqual([
       200, 50, 200, 400,
     ]);
-    const stack = (framework: string): string => rowOf({ framework, tp: "1", pp: "1", cp: "1" }).job.software.stack;
+    const stack = (framework: string): string =>
+      rowOf({ framework, tp: "1", pp: "1", cp: "1", precision: "bf16" }).job.software.stack;
     expect(["llm-foundry FSDP", "Megatron-Bridge 26", "MaxText", ""].map(stack)).toEqual([
       "eager",
       "fused",
@@ -103,6 +104,19 @@ describe("a row of measurements", () => {
       "eager",
     ]);
     expect(rowOf({ tp: "1", pp: "1", cp: "1", zero_stage: "3", fsdp: "HSDP" }).plan.shardCount).toBe(8);
+  });
+
+  it("runs 8-bit products in fused kernels whatever calls them", () => {
+    expect(rowOf({ framework: "PyTorch", tp: "1", pp: "1", cp: "1" }).job.software.stack).toBe("fused");
+  });
+
+  it("leaves what it does not state to the search, within memory", () => {
+    const open = rowOf({ micro_batch: "", recompute: "", model: "Llama-8B" });
+    expect(open.chosen).toEqual(["microBatch", "recomputation"]);
+    expect(open.plan).toMatchObject({ tensor: 2, pipeline: 4, context: 2, virtualStages: 4, recomputation: "none" });
+    const large = rowOf({ micro_batch: "", recompute: "", vpp: "", pp: "1", cp: "1", tp: "1", seq_len: "32768" });
+    expect(large.plan.recomputation).not.toBe("none");
+    expect(rowOf({}).chosen).toEqual([]);
   });
 
   it("is passed over with the reason where it cannot be read", () => {

@@ -1,5 +1,5 @@
 /**
- * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--json]`: the training model against measurements.
+ * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]`: the training model against measurements.
  * Rows with `score` 1 are scored for time (all rows where the file has no such column). `--leave-out` fits the constants
  * again without each source group and scores the group with them; `--refit` prints the constants fitted to all rows.
  * A row with a measured peak is compared with the first pipeline stage, whose rank writes the logs.
@@ -15,6 +15,7 @@ import {
   trainingConstantValues,
   type TrainingConstants,
 } from "@headroom/perf";
+import { parseArgs } from "node:util";
 import { measurementRows } from "./measurement-file.ts";
 import { fitConstants, fitMemory } from "./training-fit.ts";
 import {
@@ -27,10 +28,35 @@ import {
   type MemoryScore,
   type Scored,
 } from "./training-report.ts";
+import { writeRows } from "./training-rows-file.ts";
 import { readTrainingRow, type Reading, type TrainingRow } from "./training-rows.ts";
 
-const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
-const files = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const usage = "usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]\n";
+
+interface Arguments {
+  readonly files: readonly string[];
+  readonly flags: ReadonlySet<string>;
+  readonly rowsFile: string | undefined;
+}
+
+function readArguments(): Arguments | undefined {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        "leave-out": { type: "boolean" },
+        refit: { type: "boolean" },
+        json: { type: "boolean" },
+        rows: { type: "string" },
+      },
+    });
+    const { rows, ...switches } = values;
+    if (positionals.length === 0) return undefined;
+    return { files: positionals, flags: new Set(Object.keys(switches)), rowsFile: rows };
+  } catch {
+    return undefined;
+  }
+}
 
 function readRows(file: string): readonly Reading[] {
   return measurementRows(file).map(readTrainingRow);
@@ -73,18 +99,21 @@ function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
 }
 
 function main(): void {
-  if (files.length === 0) {
-    process.stderr.write("usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--json]\n");
+  const asked = readArguments();
+  if (asked === undefined) {
+    process.stderr.write(usage);
     process.exitCode = 2;
     return;
   }
+  const { files, flags, rowsFile } = asked;
   const readings = files.flatMap(readRows);
+  if (rowsFile !== undefined) writeRows(rowsFile, readings, trainingConstantValues());
   const rows = readings.flatMap((reading) => (reading.kind === "row" ? [reading.row] : []));
   const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
   const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
   const onGpus = timed.filter((row) => !row.isTpu);
   const sections = [sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues()))];
-  if (flags.has("--leave-out")) {
+  if (flags.has("leave-out")) {
     const scored = leftOut(timed);
     const isTpu = ({ row }: Scored): boolean => row.isTpu;
     sections.push(sectionOf("Left out: constants fitted without the group, all rows", scored));
@@ -99,9 +128,9 @@ function main(): void {
   }
   const memory = memoryScore(rows);
   const measured = rows.filter((row) => row.memoryGib !== undefined && row.job.software.stack === "eager");
-  const constants = flags.has("--refit") ? { ...fitConstants(timed), ...fitMemory(measured) } : undefined;
+  const constants = flags.has("refit") ? { ...fitConstants(timed), ...fitMemory(measured) } : undefined;
   const abstained = reasonCounts(unreadable);
-  if (flags.has("--json")) {
+  if (flags.has("json")) {
     process.stdout.write(
       `${JSON.stringify({ sections, memory, abstained, ...(constants ? { constants } : {}) }, null, 2)}\n`,
     );

@@ -1,5 +1,5 @@
 /**
- * A number that was fitted to measurements. Training and inference together have at most 40 of them; everything else comes
+ * A number that was fitted to measurements. Training and inference together have at most 45 of them; everything else comes
  * from datasheets, architectures and formulas. None belongs to a source of measurements or to one accelerator.
  */
 export interface FittedConstant {
@@ -163,31 +163,47 @@ export function trainingConstantValues(): TrainingConstants {
   return fittedValues;
 }
 
-/** Constants of the memory model, fitted to peaks that the allocator of PyTorch reports. */
-export type MemoryConstantName = "allocatorFactor" | "runtimeGib";
+/** Constants of the memory model, fitted to peaks that allocators report and to runs that did or did not fit. */
+export type MemoryConstantName = "runtimeGib" | "reservedFactor" | "contextGib" | "memorySpread";
 
 export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant>> = {
-  allocatorFactor: {
-    value: 1.12,
-    prior: 1.1,
-    range: [1, 1.3],
-    unit: "times the tensors",
-    meaning: "Fragmentation, transient buffers, and 16-bit gradients on their way to the fp32 ones.",
-  },
   runtimeGib: {
-    value: 0.35,
+    value: 0.37,
     prior: 0.5,
     range: [0, 4],
     unit: "GiB",
-    meaning: "Workspaces and communication buffers inside the allocator; the CUDA context comes on top.",
+    meaning: "Workspaces of matrix products and small tensors inside the allocator.",
+  },
+  reservedFactor: {
+    value: 1.03,
+    prior: 1.05,
+    range: [1, 1.3],
+    unit: "times the tensors",
+    meaning: "Memory that an allocator holds beyond its peak of tensors: fragmentation.",
+  },
+  contextGib: {
+    value: 1,
+    prior: 1.5,
+    range: [0, 6],
+    unit: "GiB",
+    meaning: "Driver context and communicators outside the allocator.",
+  },
+  memorySpread: {
+    value: 0.08,
+    prior: 0.1,
+    range: [0.02, 0.3],
+    unit: "σ, log",
+    meaning: "Error of the estimate that decides how sharply the probability of running out of memory turns.",
   },
 };
 
 export type MemoryConstants = Readonly<Record<MemoryConstantName, number>>;
 
 const fittedMemory: MemoryConstants = {
-  allocatorFactor: memoryConstants.allocatorFactor.value,
   runtimeGib: memoryConstants.runtimeGib.value,
+  reservedFactor: memoryConstants.reservedFactor.value,
+  contextGib: memoryConstants.contextGib.value,
+  memorySpread: memoryConstants.memorySpread.value,
 };
 
 export function memoryConstantValues(): MemoryConstants {

@@ -23,6 +23,7 @@ export * from "./training/memory.ts";
 export * from "./training/scaling.ts";
 export * from "./training/search/best.ts";
 export * from "./training/search/nearest.ts";
+export * from "./training/search/ordinary.ts";
 export * from "./training/search/pareto.ts";
 export * from "./training/search/space.ts";
 export * from "./training/step.ts";

@@ -1,24 +1,55 @@
 import { acceleratorCountOf, type ParallelPlan } from "../training/job.ts";
-import { searchBestPlan, type MemoryNeed } from "../training/search/best.ts";
+import { planProblems } from "../training/feasibility.ts";
+import type { MemoryNeed } from "../training/search/best.ts";
 import { advise, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
-import { wholeSpace } from "../training/search/space.ts";
+import { ordinaryPlan, planChoices } from "../training/search/ordinary.ts";
 import { describePlan, problemText } from "./plan-text.ts";
-import { impossible, stated, type Impossible } from "./resolve.ts";
+import { impossible, isImpossible, stated, type Impossible } from "./resolve.ts";
 import type { TrainingSetting } from "./training-setting.ts";
 
-/** The plan as given, completed; or the fastest of all that fit. */
-export function chosenPlan(setting: TrainingSetting): ParallelPlan | Impossible {
+/** A plan, and which of its choices the question left open. */
+export interface PlanChoice {
+  readonly plan: ParallelPlan;
+  readonly chosen: readonly (keyof ParallelPlan)[];
+}
+
+/** The plan that users of the stack would run: what the question states is kept, the rest is the fastest that fits. */
+export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
   const { question, job, system } = setting;
-  if (question.plan !== undefined) return givenPlan(setting, stated(question.plan));
-  const result = searchBestPlan(job, system, wholeSpace(job, system, question.acceleratorCount));
+  const given = question.plan === undefined ? {} : stated(question.plan);
+  const { tensor, pipeline, context, data } = given;
+  // Widths that cannot be are answered as such, before any search.
+  if ([tensor, pipeline, context, data].every((width) => width !== undefined)) {
+    const whole = givenPlan(setting, given);
+    if (isImpossible(whole)) return whole;
+  }
+  const result = ordinaryPlan(job, system, question.acceleratorCount, given);
   switch (result.kind) {
     case "found":
-      return result.best.plan;
+      return isRunnable(setting, result.plan) ? result : givenChoice(setting, given);
     case "refused":
       return impossible(result.problems.map(problemText).join("; "), "whole numbers from 1");
     case "nothingFits":
-      return nothingFits(setting, result.least);
+      return question.plan === undefined
+        ? nothingFits(setting, result.least)
+        : givenChoice(setting, given, result.least);
   }
+}
+
+function isRunnable({ job, system, question }: TrainingSetting, plan: ParallelPlan): boolean {
+  return planProblems(job, plan, system).length === 0 && acceleratorCountOf(plan) === question.acceleratorCount;
+}
+
+/** A plan that is so tight that only trying tells, or what is wrong with what was stated. */
+function givenChoice(
+  setting: TrainingSetting,
+  given: Partial<ParallelPlan>,
+  least?: MemoryNeed,
+): PlanChoice | Impossible {
+  const chosen = planChoices.filter((name) => given[name] === undefined);
+  if (least !== undefined && isRunnable(setting, least.plan)) return { plan: least.plan, chosen };
+  const plan = givenPlan(setting, given);
+  return isImpossible(plan) ? plan : { plan, chosen };
 }
 
 function givenPlan(

@@ -24,6 +24,8 @@ export interface TrainingReport {
   readonly nodeCount: number;
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
+  /** Choices of the plan that the question did not state. */
+  readonly chosen: readonly (keyof ParallelPlan)[];
   readonly isCalibrated: boolean;
   /** The step, and where it lies with a probability of 80%. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
@@ -71,8 +73,9 @@ export interface RunReport {
 export function sizeTraining(question: TrainingSizing): TrainingReport | Impossible {
   const setting = settingOf(question);
   if ("kind" in setting) return setting;
-  const plan = chosenPlan(setting);
-  if (isImpossible(plan)) return plan;
+  const choice = chosenPlan(setting);
+  if (isImpossible(choice)) return choice;
+  const { plan, chosen } = choice;
   const { job, system, model } = setting;
   const { node } = system.cluster;
   const step = estimateStep(job, plan, system);
@@ -91,6 +94,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     nodeCount: system.cluster.nodeCount,
     plan,
     isPlanGiven: question.plan !== undefined,
+    chosen,
     isCalibrated: system.calibration !== undefined,
     step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step) },
     tokensPerS,

@@ -45,6 +45,8 @@ export interface TrainingSoftware {
   readonly stack: SoftwareStack;
   /** `unfused` materialises the attention matrix; `flash` never does (arXiv 2205.14135). */
   readonly attention: "flash" | "unfused";
+  /** A library around the modules that keeps buffers of its own. */
+  readonly library?: "deepspeed";
 }
 
 /**

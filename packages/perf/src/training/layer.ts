@@ -259,13 +259,16 @@ export function headTime(work: LayerWork): LayerTime {
 }
 
 /** What recomputation adds to the backward pass of a layer. */
-export function recomputedTime(layer: LayerTime, plan: ParallelPlan): ComputeTime {
+export function recomputedTime(layer: LayerTime, plan: ParallelPlan, attention: "flash" | "unfused"): ComputeTime {
   const { forward } = layer;
   switch (plan.recomputation) {
     case "none":
       return scaled(forward, 0);
     case "selective":
-      return { ...scaled(forward, 0), attention: forward.attention };
+      // Fused attention recomputes its scores anyway: there it is norms and activations that are computed again.
+      return attention === "flash"
+        ? { ...scaled(forward, 0), elements: forward.elements }
+        : { ...scaled(forward, 0), attention: forward.attention };
     case "partial":
       return scaled(forward, 0.5);
     case "full":

@@ -1,4 +1,5 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
+import { bytesPerElement } from "../catalogue/number-format.ts";
 import {
   attentionParameters,
   denseLayerParameters,
@@ -38,20 +39,61 @@ export interface MemoryEstimate {
 
 /** Layers whose weights are whole at a time under ZeRO-3 and FSDP: the one at work and the one that is prefetched. */
 const gatheredLayers = 2;
-/** fp32 logits and their gradients. */
-const logitBytes = 8;
+/**
+ * What modules keep beside the layers' activations. Fused and compiled losses hold fp32 logits, write gradients over them and
+ * keep a 16-bit copy; losses under FSDP write over the 16-bit logits; a loss that is sharded by plain modules holds 16-bit
+ * logits, their fp32 copy, its softmax and its gradient. `workingLayers`: layers whose activations and gradients exist for the
+ * moment; `aroundLayers`: what each micro-batch in flight keeps around its layers, in layers.
+ */
+const moduleKinds = {
+  fused: { logitBytes: 8, workingLayers: 1, aroundLayers: 0 },
+  sharded: { logitBytes: 6, workingLayers: 1, aroundLayers: 0 },
+  plain: { logitBytes: 14, workingLayers: 2, aroundLayers: 1 },
+} as const;
+
+function moduleKind(job: TrainingJob, plan: ParallelPlan): (typeof moduleKinds)[keyof typeof moduleKinds] {
+  if (job.software.stack !== "eager") return moduleKinds.fused;
+  return plan.zeroStage === 3 ? moduleKinds.sharded : moduleKinds.plain;
+}
 /** Softmax, dropout mask and dropped-out scores of unfused attention (arXiv 2205.05198, eq. 1). */
 const scoreBytes = 5;
-
-/** How far a peak lies from the estimate in most runs; closer to the limit than this nobody can tell without trying. */
-const doubt = 1.1;
+/**
+ * DeepSpeed keeps flat buckets of 5e8 elements for reduced gradients, several of them in flight when communication overlaps:
+ * 4.5 buckets of 16 bits (deepspeed.ai/docs/config-json, `overlap_comm`).
+ */
+const deepSpeedBucketBytes = 4.5 * 5e8 * 2;
 
 export type FitVerdict = "fits" | "tight" | "does not fit";
 
+/** Above this probability of running out of memory only trying tells, and users step back to a leaner plan. */
+const tightProbability = 0.2;
+
+/**
+ * Probability that a run needs more than the accelerator has. The allocator holds more than the tensors need at their peak, the
+ * driver and communicators more still; the estimate's own error is normal in the logarithm.
+ */
+export function outOfMemoryProbability(
+  memory: MemoryEstimate,
+  accelerator: Accelerator,
+  constants: MemoryConstants = memoryConstantValues(),
+): number {
+  const available = (accelerator.memoryGib - constants.contextGib) * 2 ** 30;
+  return normalShare(Math.log((memory.peakBytes * constants.reservedFactor) / available) / constants.memorySpread);
+}
+
+/** The normal distribution function by Abramowitz and Stegun 26.2.17; off by 7.5e-8 at most. */
+function normalShare(value: number): number {
+  const t = 1 / (1 + 0.231_641_9 * Math.abs(value));
+  const [a, b, c, d, e] = [0.319_381_53, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
+  const tail =
+    (Math.exp((-value * value) / 2) / Math.sqrt(2 * Math.PI)) * t * (a + t * (b + t * (c + t * (d + t * e))));
+  return value < 0 ? tail : 1 - tail;
+}
+
 export function fitVerdict(memory: MemoryEstimate, accelerator: Accelerator): FitVerdict {
-  const available = accelerator.memoryGib * 2 ** 30;
-  if (memory.peakBytes > available * doubt) return "does not fit";
-  return memory.peakBytes * doubt > available ? "tight" : "fits";
+  const probability = outOfMemoryProbability(memory, accelerator);
+  if (probability >= 0.5) return "does not fit";
+  return probability >= tightProbability ? "tight" : "fits";
 }
 
 export function estimateMemory(
@@ -76,10 +118,17 @@ function stageMemory(
   const whole = plan.zeroStage === 3 ? shards : 1;
   const isLast = stage === "last" || plan.pipeline === 1;
   const activations = activationBytes(job, plan, stage);
-  const logits = isLast ? (logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor : 0;
-  const gradients = (gradientBytes * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1);
+  const { stack } = job.software;
+  const logits = isLast
+    ? (moduleKind(job, plan).logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor
+    : 0;
+  // PyTorch's gradients appear in the weights' format and are added to wider buffers; Megatron's kernels add in place.
+  const arriving = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3 ? weightBytes : 0;
+  const gradients = ((gradientBytes + arriving) * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1);
+  // Fully sharded modules keep their weights in the optimizer's precision alone and cast what they gather.
+  const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
   const parts = {
-    weights: (weightBytes * parameters.total) / whole,
+    weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
     gradients: areGradientsKept(job, plan) ? gradients : Math.max(0, gradients - activations - logits),
     optimizer: optimizerOf(plan, parameters, optimizerBytes),
     gathered: plan.zeroStage === 3 ? gatheredBytes(job, plan) : 0,
@@ -88,8 +137,14 @@ function stageMemory(
   };
   let sum = 0;
   for (const part of Object.values(parts)) sum += part;
-  const overhead = sum * (constants.allocatorFactor - 1) + constants.runtimeGib * 2 ** 30;
+  const buckets = job.software.library === "deepspeed" ? deepSpeedBucketBytes : 0;
+  const overhead = constants.runtimeGib * 2 ** 30 + buckets;
   return { bytes: sum + overhead, breakdown: { ...parts, overhead } };
+}
+
+/** Weights that no optimizer keeps a master copy of (LoRA's frozen ones), sharded over the replicas. */
+function frozenBytes(job: TrainingJob, parameters: RankParameters, shards: number): number {
+  return (job.precision.weightBytes * (parameters.total - parameters.trained)) / shards;
 }
 
 /**
@@ -126,7 +181,11 @@ function gatheredBytes(job: TrainingJob, plan: ParallelPlan): number {
 export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number {
   const { model } = job;
   const { tensor } = plan;
-  const stream = (8 * model.hidden) / (plan.sequenceParallel ? tensor : 1);
+  // Modules that are recomputed selectively: normalised inputs, activated products, up-projections of latent attention.
+  const isLean = job.software.attention === "flash" && plan.recomputation === "selective";
+  const inputBytes = keptInputBytes(job);
+  const normed = isLean ? 0 : 2 * inputBytes * model.hidden;
+  const stream = (4 * model.hidden + normed) / (plan.sequenceParallel ? tensor : 1);
   const scores =
     job.software.attention === "unfused" && plan.recomputation !== "selective"
       ? (scoreBytes * model.attention.headCount * job.sequenceLength) / tensor
@@ -134,8 +193,15 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
   const isPlain = job.software.stack === "eager" && model.isFfnGated;
   const plain = isPlain ? plainModuleBytes(model, plan) : 0;
   const expertShare = expertLayerCount(model) / model.layerCount;
-  const ffn = (1 - expertShare) * model.ffnHidden * ffnTensors(model) + expertShare * expertTensors(model);
-  return stream + scores + plain + (2 * (attentionElements(model) + ffn)) / tensor;
+  const wide = { hidden: (model.isFfnGated ? 4 : 2) + (isLean ? 0 : inputBytes), input: inputBytes };
+  const ffn = (1 - expertShare) * model.ffnHidden * wide.hidden + expertShare * expertBytes(model, wide);
+  return stream + scores + plain + (attentionBytes(model, isLean, inputBytes) + ffn) / tensor;
+}
+
+/** Inputs of linear layers are kept as they were multiplied: quantised where fused kernels multiply 8 or 4 bits. */
+function keptInputBytes(job: TrainingJob): number {
+  const isQuantised = job.software.stack === "fused" && bytesPerElement(job.precision.linear) < 2;
+  return isQuantised ? 1 : 2;
 }
 
 /**
@@ -144,40 +210,51 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
  */
 function plainModuleBytes(model: ModelArchitecture, plan: ParallelPlan): number {
   const norms = (8 * model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
-  const rotated = attentionElements(model) / 2;
+  const rotated = attentionBytes(model, false, 2) / 4;
   const activated = model.experts === undefined ? model.ffnHidden : model.experts.perToken * model.experts.ffnHidden;
   return norms + (2 * (rotated + activated)) / plan.tensor;
 }
 
-const ffnTensors = (model: ModelArchitecture): number => (model.isFfnGated ? 3 : 2);
-
-/** Dispatched input, feed-forward tensors and output of every routed copy of a token, and the shared expert. */
-function expertTensors(model: ModelArchitecture): number {
+/** Dispatched input and feed-forward tensors of every routed copy of a token, and the shared expert. */
+function expertBytes(model: ModelArchitecture, wide: { readonly hidden: number; readonly input: number }): number {
   const { experts } = model;
   if (experts === undefined) return 0;
-  const routed = experts.perToken * (2 * model.hidden + ffnTensors(model) * experts.ffnHidden);
-  return routed + ffnTensors(model) * experts.sharedFfnHidden;
+  return (
+    experts.perToken * (wide.input * model.hidden + wide.hidden * experts.ffnHidden) +
+    wide.hidden * experts.sharedFfnHidden
+  );
 }
 
-function attentionElements(model: ModelArchitecture): number {
+/** Queries, keys, values and the output of attention; of latent attention that is projected up again only the ranks. */
+function attentionBytes(model: ModelArchitecture, isLean: boolean, inputBytes: number): number {
   const { attention } = model;
   if (attention.kind === "latent") {
+    const ranks = attention.queryRank + attention.kvRank + attention.ropeHeadDim;
     const queries = attention.headCount * (attention.nopeHeadDim + attention.ropeHeadDim);
     const values = attention.headCount * attention.valueHeadDim;
-    return 2 * queries + 2 * values + attention.queryRank + attention.kvRank + attention.ropeHeadDim;
+    return 2 * ranks + inputBytes * values + (isLean ? 0 : 4 * queries + 2 * values);
   }
-  return 2 * attention.headDim * (attention.headCount + attention.kvHeadCount);
+  const out = attention.headDim * attention.headCount;
+  return inputBytes * out + 2 * attention.headDim * (attention.headCount + 2 * attention.kvHeadCount);
 }
 
 function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+  const { workingLayers, aroundLayers } = moduleKind(job, plan);
   const kept = keptBytesPerToken(job, plan);
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
   const perLayer = plan.recomputation === "full" ? input : plan.recomputation === "partial" ? (kept + input) / 2 : kept;
   const layers = Math.ceil(job.model.layerCount / plan.pipeline);
-  // Where layers are recomputed one of them is whole at a time; each micro-batch also keeps what lies around its layers,
-  // the embedding's output and the stage's boundary, which measurements put at one layer.
-  const whole = plan.recomputation === "full" || plan.recomputation === "partial" ? kept : 0;
-  return tokensPerRank(job, plan) * (inFlight(job, plan, stage) * (layers + 1) * perLayer + whole);
+  // Plain modules keep what lies around the layers, the embedding's output and the stage's boundary, for each micro-batch in
+  // flight; measurements put it at one layer. Megatron frees a stage's output once it is sent.
+  const whole = inputsGathered(job, plan) + workingLayers * kept;
+  return tokensPerRank(job, plan) * (inFlight(job, plan, stage) * (layers + aroundLayers) * perLayer + whole);
+}
+
+/** Inputs that sequence-parallel modules gather for their two products and keep for the backward pass, bytes per token. */
+function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
+  const isKept = job.software.stack === "eager" && plan.sequenceParallel && plan.pipeline === 1;
+  if (!isKept || plan.recomputation === "full") return 0;
+  return 4 * job.model.hidden * (1 - 1 / plan.tensor) * job.model.layerCount;
 }
 
 /** Micro-batches whose activations a stage holds, in units of the whole stage (SC21 §2.2; arXiv 2205.05198 for chunks). */

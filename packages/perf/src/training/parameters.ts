@@ -17,23 +17,36 @@ export interface RankParameters {
   readonly trained: number;
 }
 
-/** The fullest stage for the traffic and the optimizer of a step: the one with an embedding table. */
+/** The fullest stage for the traffic and the optimizer of a step: one of those with an embedding table. */
 export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankParameters {
-  return parametersOfStage(job, plan, "first");
+  const first = parametersOfStage(job, plan, "first");
+  if (plan.pipeline === 1) return first;
+  const last = parametersOfStage(job, plan, "last");
+  return last.total > first.total ? last : first;
 }
 
 export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): RankParameters {
   const { model } = job;
-  const shares = plan.tensor * plan.pipeline;
-  const expertLayers = expertLayerCount(model);
+  const { expertLayers, denseLayers } = layersOfStage(model, plan, stage);
   const perExpertLayer = expertLayerParameters(model);
   const layers =
-    (model.layerCount - expertLayers) * denseLayerParameters(model) +
-    expertLayers * (perExpertLayer.total - perExpertLayer.expertsTotal);
-  const experts = (expertLayers * perExpertLayer.expertsTotal) / (plan.expert * plan.pipeline);
-  const dense = layers / shares + endParameters(model, plan, stage) / plan.tensor;
+    denseLayers * denseLayerParameters(model) + expertLayers * (perExpertLayer.total - perExpertLayer.expertsTotal);
+  const experts = (expertLayers * perExpertLayer.expertsTotal) / plan.expert;
+  const dense = (layers + endParameters(model, plan, stage)) / plan.tensor;
   const total = dense + experts;
   return { total, dense, experts, trained: job.method.kind === "lora" ? adapterParameters(job, plan) : total };
+}
+
+/** Dense layers of a mixed model come first: the first stage has them, the last one has experts in every layer. */
+function layersOfStage(
+  model: ModelArchitecture,
+  plan: ParallelPlan,
+  stage: "first" | "last",
+): { readonly expertLayers: number; readonly denseLayers: number } {
+  const perStage = model.layerCount / plan.pipeline;
+  const dense = model.layerCount - expertLayerCount(model);
+  const denseLayers = stage === "first" ? Math.min(dense, perStage) : Math.max(0, dense - model.layerCount + perStage);
+  return { denseLayers, expertLayers: perStage - denseLayers };
 }
 
 /** Embedding and head: on one rank without a pipeline, on different ends with one (a tied table is kept at both). */

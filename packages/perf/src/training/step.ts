@@ -177,7 +177,11 @@ function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTim
   const waits = contextSeconds(work, bare);
   const layer = withLaunches(bare, waits, work);
   // Keys and values are not passed round again, so that nothing but its own kernels covers what is launched again.
-  const again = recomputedTime(withLaunches(bare, { forward: 0, backward: 0 }, work), plan);
+  const again = recomputedTime(
+    withLaunches(bare, { forward: 0, backward: 0 }, work),
+    plan,
+    work.job.software.attention,
+  );
   const forward = secondsOf(layer.forward);
   const recomputation = secondsOf(again);
   const backward = secondsOf(layer.backward) + recomputation;

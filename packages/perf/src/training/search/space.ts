@@ -12,7 +12,12 @@ export interface SearchSpace {
   readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
   /** From the fastest to the most frugal: each costs time and saves memory against the one before. */
   readonly recomputations: readonly Recomputation[];
+  /** Choices that are stated and kept; every plan of the space has these values. */
+  readonly stated?: StatedPlan;
 }
+
+/** The choices of a plan that a user states; everything else is searched. */
+export type StatedPlan = Partial<ParallelPlan>;
 
 /** Tokens per context rank below which ring attention's blocks are too small to hide its transfers. */
 const contextTokensMin = 1024;
@@ -49,8 +54,7 @@ export function wholeSpace(job: TrainingJob, system: TrainingSystem, accelerator
     microBatchMax: job.globalBatch,
     schedules: ["1f1b", "interleaved", "zero-bubble"],
     zeroStages: [1, 2, 3],
-    recomputations:
-      job.software.attention === "flash" ? ["none", "partial", "full"] : ["none", "selective", "partial", "full"],
+    recomputations: ["none", "selective", "partial", "full"],
     ...(system.cluster.node.accelerator.scaleUp.kind === "torus" ? { schedules: ["1f1b"] } : {}),
   };
 }
@@ -64,7 +68,11 @@ export interface LayerChoice {
 }
 
 export function layerChoices(job: TrainingJob, space: SearchSpace): readonly LayerChoice[] {
-  const batches = divisorsOf(job.globalBatch).filter((batch) => batch <= space.microBatchMax);
+  const { microBatch } = space.stated ?? {};
+  const batches =
+    microBatch === undefined
+      ? divisorsOf(job.globalBatch).filter((batch) => batch <= space.microBatchMax)
+      : [microBatch];
   return space.tensors.flatMap((tensor) =>
     space.contexts
       .filter((context) => space.acceleratorCount % (tensor * context) === 0)
@@ -88,7 +96,8 @@ export function stageChoices(job: TrainingJob, space: SearchSpace, choice: Layer
   return space.pipelines.flatMap((pipeline) => {
     if (rest % pipeline !== 0) return [];
     const data = rest / pipeline;
-    const microBatchCount = job.globalBatch / (data * choice.microBatch);
+    if (space.stated?.data !== undefined && space.stated.data !== data) return [];
+    const microBatchCount = wholeNear(job.globalBatch / (data * choice.microBatch));
     const isWhole = Number.isSafeInteger(microBatchCount);
     const ranks = choice.tensor * choice.context * data;
     if (!isWhole || ranks % choice.expert !== 0) return [];
@@ -101,6 +110,12 @@ export function stageChoices(job: TrainingJob, space: SearchSpace, choice: Layer
   });
 }
 
+/** Published micro-batches that do not divide their batch are kept as fractions: rounding must not lose their count. */
+function wholeNear(count: number): number {
+  const whole = Math.round(count);
+  return Math.abs(count - whole) < 1e-9 * count ? whole : count;
+}
+
 function schedulesOf(
   job: TrainingJob,
   space: SearchSpace,
@@ -108,6 +123,10 @@ function schedulesOf(
   microBatchCount: number,
 ): readonly { readonly virtualStages: number; readonly schedule: PipelineSchedule }[] {
   if (pipeline === 1) return [{ virtualStages: 1, schedule: "1f1b" }];
+  const { virtualStages: chunks, schedule } = space.stated ?? {};
+  if (chunks !== undefined) {
+    return [{ virtualStages: chunks, schedule: schedule ?? (chunks > 1 ? "interleaved" : "1f1b") }];
+  }
   const chunked = space.schedules.includes("interleaved") && microBatchCount % pipeline === 0;
   const perStage = Math.ceil(job.model.layerCount / pipeline);
   const chunkCounts = chunked
@@ -128,10 +147,12 @@ export function shardChoices(
   stage: StageChoice,
   perNode: number,
 ): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
+  const { shardCount } = space.stated ?? {};
   return space.zeroStages.flatMap((zeroStage) => {
     // Context ranks hold the same weights: they share optimizer and gradients, while weights are sharded over replicas.
     const ranks = zeroStage === 3 ? stage.data : stage.data * choice.context;
     if (zeroStage >= 2 && (stage.pipeline > 1 || ranks === 1)) return [];
+    if (shardCount !== undefined) return stage.data % shardCount === 0 ? [{ zeroStage, shardCount }] : [];
     const whole = { zeroStage, shardCount: stage.data };
     const isHybrid = zeroStage === 3 && stage.data > perNode && stage.data % perNode === 0;
     return isHybrid ? [whole, { zeroStage, shardCount: perNode }] : [whole];

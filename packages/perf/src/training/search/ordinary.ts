@@ -1,0 +1,102 @@
+import { acceleratorOf, type ParallelPlan, type SoftwareStack, type TrainingJob, type TrainingSystem } from "../job.ts";
+import { searchBestPlan, type PlannedStep, type SearchResult } from "./best.ts";
+import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
+
+/**
+ * The choices that users of a stack make where nothing is stated. Megatron's users set tensor ranks inside a node, stages and
+ * its distributed optimizer (ZeRO-1); users of FSDP and of JAX shard the state over all replicas and raise the micro-batch.
+ * Each stack has the next entry to fall back to where none of its plans fits or divides the batch.
+ */
+const usualTensorMax = 8;
+
+/** How a plan came about. */
+export interface OrdinaryPlan extends PlannedStep {
+  /** Choices that were not stated and that the search made. */
+  readonly chosen: readonly (keyof ParallelPlan)[];
+}
+
+type NothingFits = Extract<SearchResult, { readonly kind: "nothingFits" }>;
+
+export type OrdinaryResult =
+  | ({ readonly kind: "found" } & OrdinaryPlan)
+  | Exclude<SearchResult, { readonly kind: "found" }>;
+
+/** Fields that describe a plan on their own; shard count, schedule and sequence parallelism follow from the others. */
+export const planChoices = [
+  "tensor",
+  "pipeline",
+  "context",
+  "data",
+  "expert",
+  "virtualStages",
+  "microBatch",
+  "zeroStage",
+  "recomputation",
+] as const;
+
+/**
+ * The plan that users of the job's stack would run on `acceleratorCount` accelerators: what is stated is kept, the rest is the
+ * fastest of the stack's usual choices that fits. Refused or without a fitting plan like the search that it uses.
+ */
+export function ordinaryPlan(
+  job: TrainingJob,
+  system: TrainingSystem,
+  acceleratorCount: number,
+  stated: StatedPlan = {},
+): OrdinaryResult {
+  const chosen = planChoices.filter((name) => stated[name] === undefined);
+  let nearest: NothingFits | undefined;
+  for (const space of usualSpaces(job, system, acceleratorCount, stated)) {
+    const result = searchBestPlan(job, system, space);
+    if (result.kind === "refused") return result;
+    if (result.kind === "found") return { kind: "found", ...result.best, chosen };
+    nearest = lessNeedy(nearest, result);
+  }
+  return nearest ?? { kind: "nothingFits", least: undefined, effort: { evaluatedCount: 0, excludedCount: 0 } };
+}
+
+function lessNeedy(one: NothingFits | undefined, other: NothingFits): NothingFits {
+  if (one?.least === undefined) return other;
+  if (other.least === undefined) return one;
+  return other.least.neededGib < one.least.neededGib ? other : one;
+}
+
+/** From the usual choices of the stack to everything that its software can do. */
+function usualSpaces(
+  job: TrainingJob,
+  system: TrainingSystem,
+  acceleratorCount: number,
+  stated: StatedPlan,
+): readonly SearchSpace[] {
+  const whole = wholeSpace(job, system, acceleratorCount);
+  const widest: SearchSpace = { ...whole, schedules: ["1f1b", "interleaved"], zeroStages: [1, 3] };
+  const narrow = usualSpace(job.software.stack, widest, system);
+  return [narrow, widest].map((space) => withStated(space, stated));
+}
+
+function usualSpace(stack: SoftwareStack, whole: SearchSpace, system: TrainingSystem): SearchSpace {
+  const near = Math.min(usualTensorMax, Math.max(1, acceleratorOf(system).scaleUp.domainCount));
+  const tensors = whole.tensors.filter((tensor) => tensor <= near);
+  switch (stack) {
+    case "fused":
+      return { ...whole, tensors, zeroStages: [1] };
+    case "eager":
+      return { ...whole, tensors: [1], pipelines: [1], contexts: [1], experts: [1], zeroStages: [3] };
+    case "compiled":
+      return { ...whole, tensors, pipelines: [1], zeroStages: [3] };
+  }
+}
+
+function withStated(space: SearchSpace, stated: StatedPlan): SearchSpace {
+  const { tensor, pipeline, context, expert, zeroStage, recomputation } = stated;
+  return {
+    ...space,
+    ...(tensor === undefined ? {} : { tensors: [tensor] }),
+    ...(pipeline === undefined ? {} : { pipelines: [pipeline] }),
+    ...(context === undefined ? {} : { contexts: [context] }),
+    ...(expert === undefined ? {} : { experts: [expert] }),
+    ...(zeroStage === undefined ? {} : { zeroStages: [zeroStage] }),
+    ...(recomputation === undefined ? {} : { recomputations: [recomputation] }),
+    stated,
+  };
+}

@@ -1,0 +1,99 @@
+/** `--rows FILE`: every row with its prediction, its parts, the plan that was taken and the reason where there is no answer. */
+import { writeFileSync } from "node:fs";
+import {
+  describePlan,
+  estimateMemory,
+  estimateStep,
+  predictionInterval,
+  type StepBreakdown,
+  type TrainingConstants,
+} from "@headroom/perf";
+import type { Reading, TrainingRow } from "./training-rows.ts";
+
+const gib = 2 ** 30;
+
+const parts: readonly (keyof StepBreakdown)[] = [
+  "matmul",
+  "attention",
+  "elements",
+  "routing",
+  "launch",
+  "recomputation",
+  "tensorExchange",
+  "contextExchange",
+  "expertExchange",
+  "stageTransfer",
+  "bubble",
+  "stateExchange",
+  "optimizer",
+  "jitter",
+];
+
+const header = [
+  "id",
+  "source_group",
+  "setting",
+  "scored",
+  "status",
+  "measured_s",
+  "predicted_s",
+  "error_pct",
+  "low_s",
+  "high_s",
+  "measured_gib",
+  "predicted_gib",
+  ...parts.map((part) => `${part}_s`),
+  "weights_gib",
+  "gradients_gib",
+  "optimizer_gib",
+  "gathered_gib",
+  "activations_gib",
+  "logits_gib",
+  "overhead_gib",
+  "plan",
+  "chosen",
+  "reason",
+];
+
+const cell = (value: string | number | undefined): string => {
+  if (value === undefined) return "";
+  const text = typeof value === "number" ? String(Number(value.toPrecision(6))) : value;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (string | number | undefined)[] {
+  const { job, plan, system, stepSeconds, memoryGib } = row;
+  const step = estimateStep(job, plan, system, constants);
+  const { lowSeconds, highSeconds } = predictionInterval(step);
+  const { first, peakBytes } = estimateMemory(job, plan);
+  const { weights, gradients, optimizer, gathered, activations, logits, overhead } = first.breakdown;
+  return [
+    row.id,
+    row.group,
+    row.label,
+    row.isScored ? 1 : 0,
+    row.status,
+    stepSeconds,
+    step.seconds,
+    stepSeconds === undefined ? undefined : 100 * (step.seconds / stepSeconds - 1),
+    lowSeconds,
+    highSeconds,
+    memoryGib,
+    (memoryGib === undefined ? peakBytes : first.bytes) / gib,
+    ...parts.map((part) => step.breakdown[part]),
+    ...[weights, gradients, optimizer, gathered, activations, logits, overhead].map((bytes) => bytes / gib),
+    describePlan(plan),
+    row.chosen.join(" "),
+    row.note,
+  ];
+}
+
+export function writeRows(file: string, readings: readonly Reading[], constants: TrainingConstants): void {
+  const lines = readings.map((reading) => {
+    if (reading.kind === "row") return rowCells(reading.row, constants).map(cell).join(",");
+    const { id, group, isScored, reason } = reading;
+    const empty = header.slice(4, -1).map(() => "");
+    return [id, group, "", isScored ? 1 : 0, ...empty, reason].map(cell).join(",");
+  });
+  writeFileSync(file, `${[header.join(","), ...lines].join("\n")}\n`);
+}
