@@ -29,6 +29,7 @@ export * from "./training/search/space.ts";
 export * from "./training/step.ts";
 export * from "./constants-inference.ts";
 export * from "./inference/index.ts";
+export * from "./batching/index.ts";
 export { deriveCalibration, type Calibration, type ServingCalibration } from "./calibration/derive.ts";
 export { acceleratorOfDevice } from "./calibration/device-names.ts";
 export { readProfile, type CalibrationProfile, type ProfileReading } from "./calibration/profile.ts";

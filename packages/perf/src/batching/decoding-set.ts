@@ -1,0 +1,111 @@
+import { noSlot } from "./requests.ts";
+import type { RequestTable } from "./requests.ts";
+
+/**
+ * Sequences that decode, all one token a tick. Sums stand for the sequences: a tick costs as much as the sequences that
+ * enter or leave, however many go on.
+ */
+export class DecodingSet {
+  /** Ticks so far: every decoding sequence has moved on by one token at each. */
+  tick: number = 0;
+  count: number = 0;
+  /** Tokens in the cache, summed over the sequences. */
+  contextTokens: number = 0;
+  readonly #table: RequestTable;
+  readonly #blockTokens: number;
+  /** Sequences by the tick, modulo the tokens of a block, at which they begin a block. */
+  readonly #beginning: Int32Array;
+  /** The first sequence of those that end at a tick, by the tick modulo the length: a timing wheel. */
+  #ending = new Int32Array(1024).fill(noSlot);
+
+  constructor(table: RequestTable, blockTokens: number) {
+    this.#table = table;
+    this.#blockTokens = blockTokens;
+    this.#beginning = new Int32Array(blockTokens);
+  }
+
+  /** Blocks that the next tick begins. */
+  get blocksNeeded(): number {
+    return this.#beginning[this.tick % this.#blockTokens] ?? 0;
+  }
+
+  /** Tokens of a decoding sequence that lie in the cache. */
+  tokensOf(slot: number): number {
+    return (this.#table.tokenBase[slot] ?? 0) + this.tick;
+  }
+
+  /** `tokens` lie in the cache; `steps` more, at least one, are to be decoded, one at each of the next ticks. */
+  enter(slot: number, tokens: number, steps: number): void {
+    const base = tokens - this.tick;
+    this.#table.tokenBase[slot] = base;
+    const phase = this.#phaseOf(base);
+    this.#beginning[phase] = (this.#beginning[phase] ?? 0) + 1;
+    this.count += 1;
+    this.contextTokens += tokens;
+    if (steps >= this.#ending.length) this.#widen(steps);
+    this.#link(slot, this.tick + steps - 1);
+  }
+
+  /** Takes a sequence out before its end. */
+  leave(slot: number): void {
+    this.#unlink(slot);
+    this.#forget(slot);
+  }
+
+  /** Moves every sequence on by a token; those that end are out afterwards and appended to `ended`. */
+  advance(ended: number[]): void {
+    const place = this.tick & (this.#ending.length - 1);
+    this.tick += 1;
+    this.contextTokens += this.count;
+    let slot = this.#ending[place] ?? noSlot;
+    this.#ending[place] = noSlot;
+    while (slot !== noSlot) {
+      const next = this.#table.endsAfter[slot] ?? noSlot;
+      this.#forget(slot);
+      ended.push(slot);
+      slot = next;
+    }
+  }
+
+  #phaseOf(base: number): number {
+    const rest = base % this.#blockTokens;
+    return rest > 0 ? this.#blockTokens - rest : Math.abs(rest);
+  }
+
+  #forget(slot: number): void {
+    const base = this.#table.tokenBase[slot] ?? 0;
+    const phase = this.#phaseOf(base);
+    this.#beginning[phase] = (this.#beginning[phase] ?? 0) - 1;
+    this.count -= 1;
+    this.contextTokens -= base + this.tick;
+  }
+
+  #link(slot: number, tick: number): void {
+    const { endsAt, endsBefore, endsAfter } = this.#table;
+    const place = tick & (this.#ending.length - 1);
+    const first = this.#ending[place] ?? noSlot;
+    endsAt[slot] = tick;
+    endsBefore[slot] = noSlot;
+    endsAfter[slot] = first;
+    if (first !== noSlot) endsBefore[first] = slot;
+    this.#ending[place] = slot;
+  }
+
+  #unlink(slot: number): void {
+    const { endsAt, endsBefore, endsAfter } = this.#table;
+    const before = endsBefore[slot] ?? noSlot;
+    const after = endsAfter[slot] ?? noSlot;
+    if (before === noSlot) this.#ending[(endsAt[slot] ?? 0) & (this.#ending.length - 1)] = after;
+    else endsAfter[before] = after;
+    if (after !== noSlot) endsBefore[after] = before;
+  }
+
+  #widen(steps: number): void {
+    const slots: number[] = [];
+    for (const first of this.#ending) {
+      for (let slot = first; slot !== noSlot; slot = this.#table.endsAfter[slot] ?? noSlot) slots.push(slot);
+    }
+    this.#ending = new Int32Array(2 ** Math.ceil(Math.log2(steps + 1))).fill(noSlot);
+    for (const slot of slots) this.#link(slot, this.#table.endsAt[slot] ?? 0);
+  }
+}

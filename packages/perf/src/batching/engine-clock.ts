@@ -1,0 +1,96 @@
+import { BatchingKernel } from "./kernel.ts";
+import type { Step } from "./kernel.ts";
+import type { BatchingLimits } from "./limits.ts";
+import type { BatchedRequest } from "./requests.ts";
+import { stepMs } from "./step-costs.ts";
+import type { StepCosts } from "./step-costs.ts";
+
+/** Hears of requests as an engine moves on. Times are ms on the engine's clock and never go back. */
+export interface BatchingObserver {
+  /** The first step with tokens of the request was scheduled. */
+  started(id: number, atMs: number): void;
+  firstToken(id: number, atMs: number): void;
+  finished(id: number, atMs: number): void;
+}
+
+export interface TimedEngineOptions {
+  readonly limits: BatchingLimits;
+  readonly costs: StepCosts;
+  /** Tokens of the pages that requests name; without it, those of a block. */
+  readonly pageTokens?: number;
+  /** The next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler. */
+  readonly isScheduledAhead: boolean;
+}
+
+/** A batching kernel with a clock: steps take what `costs` say and follow one another while there is work. */
+export class TimedEngine {
+  readonly kernel: BatchingKernel;
+  readonly #costs: StepCosts;
+  readonly #isScheduledAhead: boolean;
+  #running: Step | undefined;
+  #ahead: Step | undefined;
+  /** The end of the running step, or the moment from which an idle engine has work. */
+  #atMs = 0;
+  #busyMs = 0;
+
+  constructor(options: TimedEngineOptions) {
+    this.kernel = new BatchingKernel(options.limits, options.pageTokens);
+    this.#costs = options.costs;
+    this.#isScheduledAhead = options.isScheduledAhead;
+  }
+
+  /** Time in steps so far, ms; a step counts from its start. */
+  get busyMs(): number {
+    return this.#busyMs;
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined && this.kernel.isIdle;
+  }
+
+  /** When the engine next has something to do, ms; infinite where it is idle. */
+  get nextMs(): number {
+    return this.isIdle ? Infinity : this.#atMs;
+  }
+
+  /** Queues a request at a time up to which the engine has been advanced. Throws RangeError where it can never run. */
+  add(request: BatchedRequest, nowMs: number): void {
+    if (this.isIdle) this.#atMs = Math.max(this.#atMs, nowMs);
+    this.kernel.add(request);
+  }
+
+  /** Runs all that happens before `untilMs`. What happens at that very moment waits for what arrives at it. */
+  advanceTo(untilMs: number, observer: BatchingObserver): void {
+    while (this.#atMs < untilMs && !this.isIdle) this.advance(observer);
+  }
+
+  /** Runs what happens next: the end of a step and the start of the one after it. The engine is not idle. */
+  advance(observer: BatchingObserver): void {
+    if (this.#running === undefined) this.#begin(this.#schedule(observer), observer);
+    else this.#end(this.#running, observer);
+  }
+
+  #schedule(observer: BatchingObserver): Step | undefined {
+    const step = this.kernel.schedule();
+    if (step !== undefined) for (const id of step.started) observer.started(id, this.#atMs);
+    return step;
+  }
+
+  #begin(step: Step | undefined, observer: BatchingObserver): void {
+    this.#running = step;
+    if (step === undefined) return;
+    if (this.#isScheduledAhead) this.#ahead = this.#schedule(observer);
+    const takesMs = stepMs(this.#costs, step.load);
+    this.#atMs += takesMs;
+    this.#busyMs += takesMs;
+  }
+
+  #end(step: Step, observer: BatchingObserver): void {
+    for (const id of step.firsts) observer.firstToken(id, this.#atMs);
+    for (const id of step.finished) observer.finished(id, this.#atMs);
+    this.kernel.complete(step);
+    const next = this.#ahead;
+    this.#ahead = undefined;
+    this.#begin(next ?? this.#schedule(observer), observer);
+  }
+}

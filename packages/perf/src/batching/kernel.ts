@@ -1,0 +1,447 @@
+import { DecodingSet } from "./decoding-set.ts";
+import { KvBlocks } from "./kv-blocks.ts";
+import { limitProblem } from "./limits.ts";
+import type { BatchingLimits } from "./limits.ts";
+import { LevelLists, noSlot, RequestTable } from "./requests.ts";
+import type { BatchedRequest } from "./requests.ts";
+import type { StepLoad } from "./step-costs.ts";
+
+/** One step: its work, and the requests for which it matters. Valid until the fourth step after it is scheduled. */
+export interface Step {
+  readonly load: StepLoad;
+  /** Requests that leave the queue for the first time with this step. */
+  readonly started: number[];
+  /** Requests whose first output token the step yields. */
+  readonly firsts: number[];
+  /** Requests whose last output token the step yields. */
+  readonly finished: number[];
+}
+
+interface OwnStep extends Step {
+  readonly endingSlots: number[];
+}
+
+/** Counts since the engine began. */
+export interface BatchingTotals {
+  readonly steps: number;
+  readonly preemptions: number;
+  /** Pages that requests named when they first started, and those of them that were found. */
+  readonly pagesAsked: number;
+  readonly pagesHit: number;
+  /** Prompt tokens of requests that started, and those of them that were not computed. */
+  readonly promptTokens: number;
+  readonly promptTokensHit: number;
+  readonly outputTokens: number;
+}
+
+/** Priorities in use at once: each costs a list. */
+export const priorityCountMax = 64;
+
+const waiting = 0;
+const computingPrompt = 1;
+const decoding = 2;
+/** The last token is on its way: the sequence holds its blocks until the step is complete. */
+const ending = 3;
+
+function emptyStep(): OwnStep {
+  return {
+    load: { decodeSequences: 0, contextTokens: 0, promptTokens: 0, promptPairs: 0, promptsEnding: 0 },
+    started: [],
+    firsts: [],
+    finished: [],
+    endingSlots: [],
+  };
+}
+
+/**
+ * Continuous batching of one engine, as vLLM V1 schedules (`vllm/v1/core/sched/scheduler.py`): running sequences decode one
+ * token each, what is left of the step's tokens goes to prompts in the order of arrival. When the cache is full, the
+ * sequence that came last among the least urgent is preempted and computed again later.
+ *
+ * The kernel knows no time. `schedule` decides a step, `complete` tells the kernel that its tokens are there. An engine
+ * that schedules one step ahead calls `schedule` again before `complete`: what a step frees is then seen one step later.
+ */
+export class BatchingKernel {
+  readonly limits: BatchingLimits;
+  readonly #pageTokens: number;
+  readonly #table = new RequestTable();
+  readonly #levelOrder: number[] = [];
+  readonly #priorities: number[] = [];
+  readonly #waiting: LevelLists;
+  readonly #running: LevelLists;
+  readonly #prompts: number[] = [];
+  readonly #decoding: DecodingSet;
+  readonly #blocks: KvBlocks;
+  readonly #steps = [emptyStep(), emptyStep(), emptyStep(), emptyStep()];
+  #endingCount = 0;
+  #begunCount = 0;
+  readonly #byBegin = (a: number, b: number): number => (this.#table.begun[a] ?? 0) - (this.#table.begun[b] ?? 0);
+  readonly #totals = {
+    steps: 0,
+    preemptions: 0,
+    pagesAsked: 0,
+    pagesHit: 0,
+    promptTokens: 0,
+    promptTokensHit: 0,
+    outputTokens: 0,
+  };
+
+  /** `pageTokens`: tokens of the pages that requests name, a multiple of a block's. Throws RangeError on limits that no engine has. */
+  constructor(limits: BatchingLimits, pageTokens: number = limits.blockTokens) {
+    const problem = limitProblem(limits);
+    if (problem !== undefined) throw new RangeError(problem);
+    if (!Number.isSafeInteger(pageTokens) || pageTokens < 1 || pageTokens % limits.blockTokens !== 0) {
+      throw new RangeError(`a page of ${pageTokens} tokens is not a multiple of a block of ${limits.blockTokens}`);
+    }
+    this.limits = limits;
+    this.#pageTokens = pageTokens;
+    this.#waiting = new LevelLists(this.#table, this.#levelOrder);
+    this.#running = new LevelLists(this.#table, this.#levelOrder);
+    this.#decoding = new DecodingSet(this.#table, limits.blockTokens);
+    this.#blocks = new KvBlocks(limits.blockCount, limits.isPrefixCached);
+  }
+
+  get totals(): BatchingTotals {
+    return this.#totals;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** Sequences that hold blocks. */
+  get runningCount(): number {
+    return this.#running.length + this.#endingCount;
+  }
+
+  get isIdle(): boolean {
+    return this.runningCount === 0 && this.#waiting.length === 0;
+  }
+
+  /** Blocks that sequences hold; never more than `limits.blockCount`. */
+  get heldBlocks(): number {
+    return this.#blocks.heldCount;
+  }
+
+  /** Pages that could be found now. */
+  get cachedPages(): number {
+    return this.#blocks.pageCount;
+  }
+
+  /** Why the engine could never serve such a request, or undefined. */
+  refusal(request: BatchedRequest): string | undefined {
+    const { promptTokens, outputTokens, priority } = request;
+    if (!Number.isSafeInteger(promptTokens) || promptTokens < 1) return `promptTokens is ${promptTokens}: at least 1`;
+    if (!Number.isSafeInteger(outputTokens) || outputTokens < 1) return `outputTokens is ${outputTokens}: at least 1`;
+    const { blockTokens, blockCount, isPromptChunked, stepTokensMax } = this.limits;
+    const kept = promptTokens + outputTokens - 1;
+    if (kept > blockCount * blockTokens) return `${kept} tokens do not fit into a cache of ${blockCount * blockTokens}`;
+    if (!isPromptChunked && kept > stepTokensMax) return `${kept} tokens do not fit into a step of ${stepTokensMax}`;
+    const whole = Math.floor(promptTokens / this.#pageTokens);
+    if (request.pages.length > whole)
+      return `${request.pages.length} pages of ${promptTokens} tokens: at most ${whole}`;
+    if (!this.#priorities.includes(priority) && this.#priorities.length >= priorityCountMax) {
+      return `there are ${priorityCountMax} priorities already`;
+    }
+    return undefined;
+  }
+
+  /** Queues a request. Throws RangeError where `refusal` has an answer. */
+  add(request: BatchedRequest): void {
+    const problem = this.refusal(request);
+    if (problem !== undefined) throw new RangeError(problem);
+    const slot = this.#table.add(request, this.#levelOf(request.priority));
+    this.#waiting.append(slot);
+    this.#table.phase[slot] = waiting;
+  }
+
+  /** Pages of that prompt, from its beginning on, that are in the cache. */
+  cachedPagesOf(pages: readonly number[]): number {
+    const missing = pages.findIndex((name) => this.#blocks.findPage(name) === noSlot);
+    return missing === -1 ? pages.length : missing;
+  }
+
+  /** Decides the next step, or undefined where there is nothing to do. */
+  schedule(): Step | undefined {
+    const step = this.#steps[this.#totals.steps & 3] ?? emptyStep();
+    clear(step);
+    const preempted = this.#totals.preemptions;
+    this.#makeRoom();
+    const left = this.#decode(step);
+    const afterPrompts = this.#continuePrompts(step, left);
+    if (this.#totals.preemptions === preempted) this.#admit(step, afterPrompts);
+    if (step.load.decodeSequences + step.load.promptTokens === 0) return undefined;
+    this.#totals.steps += 1;
+    return step;
+  }
+
+  /** The tokens of a step are there: sequences that ended with it give their blocks back. Steps complete in order. */
+  complete(step: Step): void {
+    for (const slot of (step as OwnStep).endingSlots) {
+      this.#totals.outputTokens += this.#table.outputTokens[slot] ?? 0;
+      this.#release(slot, this.#table.computed[slot] ?? 0);
+      this.#endingCount -= 1;
+      this.#table.remove(slot);
+    }
+  }
+
+  #levelOf(priority: number): number {
+    const known = this.#priorities.indexOf(priority);
+    if (known !== -1) return known;
+    const level = this.#priorities.push(priority) - 1;
+    this.#levelOrder.push(level);
+    this.#levelOrder.sort((a, b) => (this.#priorities[a] ?? 0) - (this.#priorities[b] ?? 0));
+    return level;
+  }
+
+  #blocksFor(tokens: number): number {
+    return Math.ceil(tokens / this.limits.blockTokens);
+  }
+
+  /** Blocks that running sequences need for the next step. */
+  #blocksNeeded(): number {
+    let needed = this.#decoding.blocksNeeded;
+    let left = this.limits.stepTokensMax - this.#decoding.count;
+    for (const slot of this.#prompts) {
+      const chunk = Math.min(this.#missingOf(slot), left);
+      const computed = this.#table.computed[slot] ?? 0;
+      needed += this.#blocksFor(computed + chunk) - this.#blocksFor(computed);
+      left -= chunk;
+    }
+    return needed;
+  }
+
+  /** Preempts from the end of the running list until every other running sequence can go on. */
+  #makeRoom(): void {
+    while (this.#blocksNeeded() > this.#blocks.availableCount) this.#preempt(this.#running.last());
+  }
+
+  #missingOf(slot: number): number {
+    const { promptTokens, generated, computed } = this.#table;
+    return (promptTokens[slot] ?? 0) + (generated[slot] ?? 0) - (computed[slot] ?? 0);
+  }
+
+  /** Returns the tokens that the step has left. */
+  #decode(step: OwnStep): number {
+    const { load } = step;
+    const { count } = this.#decoding;
+    if (count === 0) return this.limits.stepTokensMax;
+    this.#blocks.take(this.#decoding.blocksNeeded);
+    load.decodeSequences = count;
+    load.contextTokens = this.#decoding.contextTokens + count;
+    this.#decoding.advance(step.endingSlots);
+    if (step.endingSlots.length > 1) step.endingSlots.sort(this.#byBegin);
+    for (const slot of step.endingSlots) {
+      this.#table.computed[slot] = this.#decoding.tokensOf(slot);
+      this.#end(slot, step);
+    }
+    return this.limits.stepTokensMax - count;
+  }
+
+  #end(slot: number, step: OwnStep): void {
+    this.#table.phase[slot] = ending;
+    this.#running.remove(slot);
+    this.#endingCount += 1;
+    step.finished.push(this.#table.id[slot] ?? 0);
+  }
+
+  #continuePrompts(step: OwnStep, tokens: number): number {
+    let left = tokens;
+    const slots = this.#prompts.splice(0);
+    for (const slot of slots) {
+      const chunk = Math.min(this.#missingOf(slot), left);
+      left -= chunk;
+      const computed = this.#table.computed[slot] ?? 0;
+      this.#blocks.take(this.#blocksFor(computed + chunk) - this.#blocksFor(computed));
+      this.#compute(slot, chunk, step);
+    }
+    return left;
+  }
+
+  #admit(step: OwnStep, tokens: number): void {
+    let left = tokens;
+    while (left > 0 && this.#waiting.length > 0 && this.runningCount < this.limits.sequencesMax) {
+      const chunk = this.#start(this.#waiting.first(), left, step);
+      if (chunk === 0) return;
+      left -= chunk;
+    }
+  }
+
+  /** Starts a request if its blocks are there; returns the tokens that it takes of the step. */
+  #start(slot: number, left: number, step: OwnStep): number {
+    const { limits } = this;
+    const blocks = this.#blocks;
+    const names = this.#table.pages[slot] ?? [];
+    const target = this.#missingOf(slot);
+    const hitPages = limits.isPrefixCached ? this.#hitPages(names, target) : 0;
+    const runBlocks = this.#reachableRun(slot, hitPages);
+    const pageBlocks = this.#blocksFor(hitPages * this.#pageTokens);
+    // The last token is computed again where everything was found: its logits yield the first token.
+    const reusable = Math.floor((target - 1) / limits.blockTokens);
+    const hitBlocks = Math.min(pageBlocks + runBlocks, reusable);
+    const hitTokens = hitBlocks * limits.blockTokens;
+    const chunk = Math.min(target - hitTokens, left);
+    if (!limits.isPromptChunked && chunk < target - hitTokens) return 0;
+    const keptRun = Math.max(0, hitBlocks - pageBlocks);
+    const owned = pageBlocks + keptRun;
+    const needed = this.#blocksFor(hitTokens + chunk) - owned;
+    const checked = limits.admission === "wholePrompt" ? this.#blocksFor(target) - owned : needed;
+    let room = blocks.availableCount - keptRun;
+    for (let index = 0; index < hitPages; index += 1) {
+      room -= blocks.reusableBlocksOf(blocks.findPage(names[index] ?? 0));
+    }
+    const watermark = this.runningCount === 0 ? 0 : limits.watermarkBlocks;
+    if (checked + watermark > room) return 0;
+    this.#waiting.remove(slot);
+    this.#running.append(slot);
+    this.#begunCount += 1;
+    this.#table.begun[slot] = this.#begunCount;
+    this.#hold(slot, hitPages, keptRun);
+    if (needed > 0) blocks.take(needed);
+    this.#table.computed[slot] = hitTokens;
+    this.#table.phase[slot] = computingPrompt;
+    if ((this.#table.preemptions[slot] ?? 0) === 0) this.#count(slot, hitPages, hitTokens, step);
+    this.#compute(slot, chunk, step);
+    return chunk;
+  }
+
+  /** A page of one block is not held where its last token has to be computed again: that takes a block of its own. */
+  #hitPages(names: readonly number[], target: number): number {
+    const found = this.cachedPagesOf(names);
+    const isWhole = found * this.#pageTokens === target && this.#pageTokens === this.limits.blockTokens;
+    return isWhole ? found - 1 : found;
+  }
+
+  #count(slot: number, hitPages: number, hitTokens: number, step: OwnStep): void {
+    step.started.push(this.#table.id[slot] ?? 0);
+    this.#totals.pagesAsked += this.#table.pages[slot]?.length ?? 0;
+    this.#totals.pagesHit += hitPages;
+    this.#totals.promptTokens += this.#table.promptTokens[slot] ?? 0;
+    this.#totals.promptTokensHit += hitTokens;
+  }
+
+  /** Blocks that a preemption left in the cache, if the pages before them are all there. */
+  #reachableRun(slot: number, hitPages: number): number {
+    const extent = this.#table.run[slot] ?? noSlot;
+    if (extent === noSlot || hitPages * this.#pageTokens !== this.#table.runAfter[slot]) return 0;
+    return this.#blocks.runBlocks(extent);
+  }
+
+  #hold(slot: number, hitPages: number, keptRun: number): void {
+    const held = this.#table.heldPages[slot] ?? [];
+    const names = this.#table.pages[slot] ?? [];
+    let pageBlocks = 0;
+    for (let index = 0; index < hitPages; index += 1) {
+      const extent = this.#blocks.findPage(names[index] ?? 0);
+      pageBlocks += this.#blocks.hold(extent);
+      held.push(extent);
+    }
+    this.#table.pageBlocks[slot] = pageBlocks;
+    const run = this.#table.run[slot] ?? noSlot;
+    if (run === noSlot) return;
+    this.#blocks.holdRun(run, keptRun);
+    this.#table.run[slot] = noSlot;
+  }
+
+  /** `chunk` more tokens of a prompt are computed, into blocks that the sequence holds. */
+  #compute(slot: number, chunk: number, step: OwnStep): void {
+    const { load } = step;
+    const from = this.#table.computed[slot] ?? 0;
+    const to = from + chunk;
+    load.promptTokens += chunk;
+    load.promptPairs += chunk * from + (chunk * (chunk + 1)) / 2;
+    this.#table.computed[slot] = to;
+    this.#namePages(slot, from, to);
+    if (this.#missingOf(slot) > 0) {
+      this.#prompts.push(slot);
+      return;
+    }
+    load.promptsEnding += 1;
+    const generated = (this.#table.generated[slot] ?? 0) + 1;
+    this.#table.generated[slot] = generated;
+    if (generated === 1) step.firsts.push(this.#table.id[slot] ?? 0);
+    const steps = (this.#table.outputTokens[slot] ?? 0) - generated;
+    if (steps === 0) {
+      step.endingSlots.push(slot);
+      this.#end(slot, step);
+      return;
+    }
+    this.#table.phase[slot] = decoding;
+    this.#decoding.enter(slot, to, steps);
+  }
+
+  /** Pages whose last token has been computed can be found by others. */
+  #namePages(slot: number, from: number, to: number): void {
+    if (!this.limits.isPrefixCached) return;
+    const names = this.#table.pages[slot] ?? [];
+    const last = Math.min(names.length, Math.floor(to / this.#pageTokens));
+    const blocks = this.#pageTokens / this.limits.blockTokens;
+    for (let index = Math.floor(from / this.#pageTokens); index < last; index += 1) {
+      const extent = this.#blocks.namePage(names[index] ?? 0, blocks);
+      if (extent === noSlot) continue;
+      this.#table.heldPages[slot]?.push(extent);
+      this.#table.pageBlocks[slot] = (this.#table.pageBlocks[slot] ?? 0) + blocks;
+    }
+  }
+
+  /** Gives back the blocks of a sequence with so many tokens in the cache; the last ones become reusable first. */
+  #release(slot: number, tokens: number): void {
+    const pageBlocks = this.#table.pageBlocks[slot] ?? 0;
+    this.#blocks.releaseBlocks(Math.max(0, this.#blocksFor(tokens) - pageBlocks));
+    this.#releasePages(slot);
+  }
+
+  #releasePages(slot: number): void {
+    const held = this.#table.heldPages[slot] ?? [];
+    while (held.length > 0) this.#blocks.releasePage(held.pop() ?? noSlot);
+    this.#table.pageBlocks[slot] = 0;
+  }
+
+  #preempt(slot: number): void {
+    const table = this.#table;
+    let tokens = table.computed[slot] ?? 0;
+    if (table.phase[slot] === decoding) {
+      tokens = this.#decoding.tokensOf(slot);
+      this.#decoding.leave(slot);
+      table.generated[slot] = tokens + 1 - (table.promptTokens[slot] ?? 0);
+    } else {
+      this.#prompts.splice(this.#prompts.indexOf(slot), 1);
+    }
+    this.#leaveRun(slot, tokens);
+    this.#running.remove(slot);
+    this.#waiting.prepend(slot);
+    table.phase[slot] = waiting;
+    table.computed[slot] = 0;
+    table.preemptions[slot] = (table.preemptions[slot] ?? 0) + 1;
+    this.#totals.preemptions += 1;
+  }
+
+  /** Gives back the blocks of a preempted sequence, which may find the whole ones behind its pages again. */
+  #leaveRun(slot: number, tokens: number): void {
+    const perPage = this.#pageTokens / this.limits.blockTokens;
+    const heldPages = this.#table.heldPages[slot]?.length ?? 0;
+    const names = this.#table.pages[slot]?.length ?? 0;
+    const pages = Math.max(heldPages, Math.min(names, Math.floor(tokens / this.#pageTokens)));
+    const whole = Math.max(0, Math.floor(tokens / this.limits.blockTokens) - pages * perPage);
+    const kept = Math.max(0, this.#blocksFor(tokens) - pages * perPage);
+    this.#blocks.releaseBlocks(kept - whole);
+    this.#table.run[slot] = this.#blocks.releaseRun(whole);
+    this.#table.runAfter[slot] = pages * this.#pageTokens;
+    // Pages that another sequence had named first lie in blocks of this one's own.
+    this.#blocks.releaseBlocks((pages - heldPages) * perPage);
+    this.#releasePages(slot);
+  }
+}
+
+function clear(step: OwnStep): void {
+  const { load } = step;
+  load.decodeSequences = 0;
+  load.contextTokens = 0;
+  load.promptTokens = 0;
+  load.promptPairs = 0;
+  load.promptsEnding = 0;
+  step.started.length = 0;
+  step.firsts.length = 0;
+  step.finished.length = 0;
+  step.endingSlots.length = 0;
+}

@@ -1,0 +1,224 @@
+/** A node of the list of reusable blocks, oldest first. Indices instead of objects: a cache holds up to millions. */
+const none = -1;
+
+type ExtentKind = 0 | 1 | 2;
+/** Blocks that nobody can name again. */
+const garbage: ExtentKind = 0;
+/** Blocks of one preempted sequence, which alone can come back to them. */
+const run: ExtentKind = 1;
+/** Blocks of a page of tokens that requests name by its prefix. */
+const page: ExtentKind = 2;
+
+/**
+ * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, readable until its room is
+ * needed. Reusable blocks are taken least recently released first, whether anybody could still name them or not (vLLM's
+ * free queue, `vllm/v1/core/kv_cache_utils.py`); of a released sequence the last blocks go first. Blocks that are released
+ * together lie in one extent, so that the cost follows requests and pages and not blocks.
+ */
+export class KvBlocks {
+  readonly blockCount: number;
+  readonly #isPrefixCached: boolean;
+  /** Blocks that hold nothing. */
+  #emptyCount: number;
+  #reusableCount = 0;
+  readonly #pages = new Map<number, number>();
+  #oldest = none;
+  #newest = none;
+  #unusedExtent = none;
+  #kinds = new Uint8Array(64);
+  #blocks = new Int32Array(64);
+  #references = new Int32Array(64);
+  #names = new Float64Array(64);
+  #before = new Int32Array(64);
+  #after = new Int32Array(64);
+  #extentCount = 0;
+
+  constructor(blockCount: number, isPrefixCached: boolean) {
+    this.blockCount = blockCount;
+    this.#isPrefixCached = isPrefixCached;
+    this.#emptyCount = blockCount;
+  }
+
+  /** Blocks that an allocation can have: empty and reusable ones. */
+  get availableCount(): number {
+    return this.#emptyCount + this.#reusableCount;
+  }
+
+  get heldCount(): number {
+    return this.blockCount - this.#emptyCount - this.#reusableCount;
+  }
+
+  get pageCount(): number {
+    return this.#pages.size;
+  }
+
+  /** The extent of a page that is in the cache, or -1. */
+  findPage(name: number): number {
+    return this.#pages.get(name) ?? none;
+  }
+
+  /** Blocks that taking hold of an extent removes from the available ones. */
+  reusableBlocksOf(extent: number): number {
+    return this.#references[extent] === 0 ? (this.#blocks[extent] ?? 0) : 0;
+  }
+
+  /** Takes hold of a page or run that is in the cache; returns its blocks. */
+  hold(extent: number): number {
+    const blocks = this.#blocks[extent] ?? 0;
+    const references = this.#references[extent] ?? 0;
+    if (references === 0) this.#unlink(extent, blocks);
+    this.#references[extent] = references + 1;
+    return blocks;
+  }
+
+  /** Allocates blocks; the caller has seen that so many are available. */
+  take(count: number): void {
+    let missing = count;
+    const fromEmpty = Math.min(missing, this.#emptyCount);
+    this.#emptyCount -= fromEmpty;
+    missing -= fromEmpty;
+    while (missing > 0) missing -= this.#evict(missing);
+  }
+
+  /**
+   * Names blocks that a sequence holds as a page. Returns its extent, which the sequence then holds in place of the
+   * blocks; -1 where the page is there already or nothing is cached: the sequence keeps blocks of its own.
+   */
+  namePage(name: number, blocks: number): number {
+    if (!this.#isPrefixCached || this.#pages.has(name)) return none;
+    const extent = this.#newExtent(page, blocks);
+    this.#references[extent] = 1;
+    this.#names[extent] = name;
+    this.#pages.set(name, extent);
+    return extent;
+  }
+
+  releasePage(extent: number): void {
+    const references = (this.#references[extent] ?? 0) - 1;
+    this.#references[extent] = references;
+    if (references === 0) this.#append(extent);
+  }
+
+  /** Releases blocks of no name. */
+  releaseBlocks(count: number): void {
+    if (count === 0) return;
+    if (!this.#isPrefixCached) {
+      this.#emptyCount += count;
+      return;
+    }
+    const newest = this.#newest;
+    if (newest !== none && this.#kinds[newest] === garbage) {
+      this.#blocks[newest] = (this.#blocks[newest] ?? 0) + count;
+      this.#reusableCount += count;
+      return;
+    }
+    this.#append(this.#newExtent(garbage, count));
+  }
+
+  /** Releases the blocks of a preempted sequence; returns the extent by which it may find them again, or -1. */
+  releaseRun(count: number): number {
+    if (!this.#isPrefixCached || count === 0) {
+      this.releaseBlocks(count);
+      return none;
+    }
+    const extent = this.#newExtent(run, count);
+    this.#append(extent);
+    return extent;
+  }
+
+  /** Blocks of a run that are still there. */
+  runBlocks(extent: number): number {
+    return this.#blocks[extent] ?? 0;
+  }
+
+  /** Takes back the first `blocks` blocks of a run; the rest stays reusable. Called once for each run. */
+  holdRun(extent: number, blocks: number): void {
+    const left = (this.#blocks[extent] ?? 0) - blocks;
+    this.#reusableCount -= blocks;
+    this.#blocks[extent] = left;
+    if (left > 0) {
+      this.#kinds[extent] = garbage;
+      return;
+    }
+    if (blocks > 0) this.#unlink(extent, 0);
+    this.#recycle(extent);
+  }
+
+  /** Takes up to `wanted` blocks from the oldest extent; what a page has beyond that becomes empty. */
+  #evict(wanted: number): number {
+    const extent = this.#oldest;
+    const blocks = this.#blocks[extent] ?? 0;
+    if (this.#kinds[extent] !== page && blocks > wanted) {
+      this.#blocks[extent] = blocks - wanted;
+      this.#reusableCount -= wanted;
+      return wanted;
+    }
+    this.#unlink(extent, blocks);
+    this.#blocks[extent] = 0;
+    const taken = Math.min(wanted, blocks);
+    this.#emptyCount += blocks - taken;
+    if (this.#kinds[extent] === page) this.#pages.delete(this.#names[extent] ?? 0);
+    // A run stays until its sequence asks for it, and then finds no blocks.
+    if (this.#kinds[extent] !== run) this.#recycle(extent);
+    return taken;
+  }
+
+  #append(extent: number): void {
+    this.#before[extent] = this.#newest;
+    this.#after[extent] = none;
+    if (this.#newest === none) this.#oldest = extent;
+    else this.#after[this.#newest] = extent;
+    this.#newest = extent;
+    this.#reusableCount += this.#blocks[extent] ?? 0;
+  }
+
+  #unlink(extent: number, blocks: number): void {
+    const before = this.#before[extent] ?? none;
+    const after = this.#after[extent] ?? none;
+    if (before === none) this.#oldest = after;
+    else this.#after[before] = after;
+    if (after === none) this.#newest = before;
+    else this.#before[after] = before;
+    this.#reusableCount -= blocks;
+  }
+
+  #recycle(extent: number): void {
+    this.#after[extent] = this.#unusedExtent;
+    this.#unusedExtent = extent;
+  }
+
+  #newExtent(kind: ExtentKind, blocks: number): number {
+    let extent = this.#unusedExtent;
+    if (extent === none) {
+      extent = this.#extentCount;
+      this.#extentCount += 1;
+      if (extent >= this.#kinds.length) this.#grow();
+    } else {
+      this.#unusedExtent = this.#after[extent] ?? none;
+    }
+    this.#kinds[extent] = kind;
+    this.#blocks[extent] = blocks;
+    this.#references[extent] = 0;
+    return extent;
+  }
+
+  #grow(): void {
+    const size = this.#kinds.length * 2;
+    const kinds = new Uint8Array(size);
+    kinds.set(this.#kinds);
+    this.#kinds = kinds;
+    this.#blocks = larger(this.#blocks, size);
+    this.#references = larger(this.#references, size);
+    this.#before = larger(this.#before, size);
+    this.#after = larger(this.#after, size);
+    const names = new Float64Array(size);
+    names.set(this.#names);
+    this.#names = names;
+  }
+}
+
+export function larger(array: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
+  const copy = new Int32Array(size);
+  copy.set(array);
+  return copy;
+}

@@ -1,0 +1,44 @@
+/** Limits of one engine: how many sequences and tokens a step takes, and the KV cache that sequences share. */
+export interface BatchingLimits {
+  /** Sequences that run at once at most (vLLM's `max_num_seqs`). */
+  readonly sequencesMax: number;
+  /** Tokens of one step at most, decoding and prompt tokens together (vLLM's `max_num_batched_tokens`). */
+  readonly stepTokensMax: number;
+  /** Tokens of one KV block. */
+  readonly blockTokens: number;
+  /** KV blocks that the engine owns. */
+  readonly blockCount: number;
+  /** Prompts are split over steps; otherwise a prompt waits for a step that takes all of it. */
+  readonly isPromptChunked: boolean;
+  /** Blocks of ended and preempted sequences stay readable until their room is needed. */
+  readonly isPrefixCached: boolean;
+  /** Blocks that a prompt needs free before it starts: those of its first chunk, or of all its tokens. */
+  readonly admission: "firstChunk" | "wholePrompt";
+  /** Blocks that admission leaves free for sequences that run. */
+  readonly watermarkBlocks: number;
+}
+
+/** vLLM V1's defaults for an online server, with the cache left to the caller. */
+export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
+  sequencesMax: 256,
+  stepTokensMax: 2048,
+  blockTokens: 16,
+  isPromptChunked: true,
+  isPrefixCached: true,
+  admission: "firstChunk",
+  watermarkBlocks: 0,
+};
+
+/** The message of the first limit that no engine could run with, or undefined. */
+export function limitProblem(limits: BatchingLimits): string | undefined {
+  const whole = ["sequencesMax", "stepTokensMax", "blockTokens", "blockCount"] as const;
+  const wrong = whole.find((name) => !Number.isSafeInteger(limits[name]) || limits[name] < 1);
+  if (wrong !== undefined) return `${wrong} is ${limits[wrong]}: it must be a whole number from 1`;
+  if (limits.sequencesMax > limits.stepTokensMax) {
+    return `sequencesMax is ${limits.sequencesMax}: a step of ${limits.stepTokensMax} tokens cannot move all of them on`;
+  }
+  if (!(limits.watermarkBlocks >= 0 && limits.watermarkBlocks < limits.blockCount)) {
+    return `watermarkBlocks is ${limits.watermarkBlocks}: it must lie between 0 and blockCount`;
+  }
+  return undefined;
+}

@@ -1,0 +1,176 @@
+import { larger } from "./kv-blocks.ts";
+
+/** A request as the kernel takes it. */
+export interface BatchedRequest {
+  /** The caller's number for it: steps report it. */
+  readonly id: number;
+  readonly promptTokens: number;
+  /** Tokens that it generates, from 1. */
+  readonly outputTokens: number;
+  /** Lower goes first (vLLM's convention); requests of one priority are served in the order in which they came. */
+  readonly priority: number;
+  /** Names of the prompt's whole pages; a name stands for its page and all pages before it. Empty: nothing is shared. */
+  readonly pages: readonly number[];
+}
+
+export const noSlot = -1;
+
+/**
+ * The requests that an engine holds, a slot each, as columns. Slots are used again; a slot that waits or runs is linked
+ * into one list by `before` and `after`.
+ */
+export class RequestTable {
+  size: number = 0;
+  id: Float64Array<ArrayBuffer> = new Float64Array(64);
+  promptTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
+  outputTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
+  level: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Output tokens at the last change of phase; a decoding sequence has generated more since. */
+  generated: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Tokens in the cache while a prompt is computed. */
+  computed: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** While decoding: tokens in the cache minus the engine's tick, which never changes. */
+  tokenBase: Int32Array<ArrayBuffer> = new Int32Array(64);
+  phase: Uint8Array<ArrayBuffer> = new Uint8Array(64);
+  /** Blocks of the cache that the sequence holds as pages. */
+  pageBlocks: Int32Array<ArrayBuffer> = new Int32Array(64);
+  preemptions: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Place in the order in which sequences last began to run. */
+  begun: Float64Array<ArrayBuffer> = new Float64Array(64);
+  /** The extent of what was left in the cache at a preemption, or -1. */
+  run: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Tokens of the pages before that run. */
+  runAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
+  before: Int32Array<ArrayBuffer> = new Int32Array(64);
+  after: Int32Array<ArrayBuffer> = new Int32Array(64);
+  /** Links of sequences that end at the same tick. */
+  endsBefore: Int32Array<ArrayBuffer> = new Int32Array(64);
+  endsAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
+  endsAt: Int32Array<ArrayBuffer> = new Int32Array(64);
+  readonly pages: (readonly number[])[] = [];
+  /** Extents of the pages that the sequence holds, from the first token on. */
+  readonly heldPages: number[][] = [];
+  readonly #unused: number[] = [];
+
+  add(request: BatchedRequest, level: number): number {
+    const slot = this.#unused.pop() ?? this.#newSlot();
+    this.id[slot] = request.id;
+    this.promptTokens[slot] = request.promptTokens;
+    this.outputTokens[slot] = request.outputTokens;
+    this.level[slot] = level;
+    this.generated[slot] = 0;
+    this.computed[slot] = 0;
+    this.pageBlocks[slot] = 0;
+    this.preemptions[slot] = 0;
+    this.run[slot] = noSlot;
+    this.pages[slot] = request.pages;
+    return slot;
+  }
+
+  remove(slot: number): void {
+    this.pages[slot] = [];
+    this.#unused.push(slot);
+  }
+
+  #newSlot(): number {
+    const slot = this.size;
+    this.size += 1;
+    if (slot >= this.id.length) this.#grow();
+    this.heldPages[slot] = [];
+    return slot;
+  }
+
+  #grow(): void {
+    const size = this.id.length * 2;
+    const id = new Float64Array(size);
+    id.set(this.id);
+    this.id = id;
+    const begun = new Float64Array(size);
+    begun.set(this.begun);
+    this.begun = begun;
+    const phase = new Uint8Array(size);
+    phase.set(this.phase);
+    this.phase = phase;
+    this.promptTokens = larger(this.promptTokens, size);
+    this.outputTokens = larger(this.outputTokens, size);
+    this.level = larger(this.level, size);
+    this.generated = larger(this.generated, size);
+    this.computed = larger(this.computed, size);
+    this.tokenBase = larger(this.tokenBase, size);
+    this.pageBlocks = larger(this.pageBlocks, size);
+    this.preemptions = larger(this.preemptions, size);
+    this.run = larger(this.run, size);
+    this.runAfter = larger(this.runAfter, size);
+    this.before = larger(this.before, size);
+    this.after = larger(this.after, size);
+    this.endsBefore = larger(this.endsBefore, size);
+    this.endsAfter = larger(this.endsAfter, size);
+    this.endsAt = larger(this.endsAt, size);
+  }
+}
+
+/** First-in-first-out lists of slots, one for each level of priority, that can also be entered at the front and left anywhere. */
+export class LevelLists {
+  readonly #table: RequestTable;
+  /** Levels, the most urgent first; shared with whoever adds levels. */
+  readonly #order: readonly number[];
+  readonly #first: number[] = [];
+  readonly #last: number[] = [];
+  length: number = 0;
+
+  constructor(table: RequestTable, order: readonly number[]) {
+    this.#table = table;
+    this.#order = order;
+  }
+
+  /** The first slot of the most urgent level, or -1. */
+  first(): number {
+    for (const level of this.#order) {
+      const slot = this.#first[level] ?? noSlot;
+      if (slot !== noSlot) return slot;
+    }
+    return noSlot;
+  }
+
+  /** The last slot of the least urgent level, or -1. */
+  last(): number {
+    for (let index = this.#order.length - 1; index >= 0; index -= 1) {
+      const slot = this.#last[this.#order[index] ?? 0] ?? noSlot;
+      if (slot !== noSlot) return slot;
+    }
+    return noSlot;
+  }
+
+  append(slot: number): void {
+    const level = this.#table.level[slot] ?? 0;
+    const last = this.#last[level] ?? noSlot;
+    this.#table.before[slot] = last;
+    this.#table.after[slot] = noSlot;
+    if (last === noSlot) this.#first[level] = slot;
+    else this.#table.after[last] = slot;
+    this.#last[level] = slot;
+    this.length += 1;
+  }
+
+  prepend(slot: number): void {
+    const level = this.#table.level[slot] ?? 0;
+    const first = this.#first[level] ?? noSlot;
+    this.#table.before[slot] = noSlot;
+    this.#table.after[slot] = first;
+    if (first === noSlot) this.#last[level] = slot;
+    else this.#table.before[first] = slot;
+    this.#first[level] = slot;
+    this.length += 1;
+  }
+
+  remove(slot: number): void {
+    const level = this.#table.level[slot] ?? 0;
+    const before = this.#table.before[slot] ?? noSlot;
+    const after = this.#table.after[slot] ?? noSlot;
+    if (before === noSlot) this.#first[level] = after;
+    else this.#table.after[before] = after;
+    if (after === noSlot) this.#last[level] = before;
+    else this.#table.before[after] = before;
+    this.length -= 1;
+  }
+}
