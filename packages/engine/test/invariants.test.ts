@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { attemptId, checkBatch, checkInvariants, nodeId, teamName, workloadId } from "../src/index.ts";
 import type { Engine, Input } from "../src/index.ts";
-import { worldOf } from "../src/engine.ts";
-import { openingOf } from "../src/schedule/order/round-order.ts";
-import type { PlacementClass } from "../src/indexes/queue.ts";
-import type { World } from "../src/indexes/world.ts";
+import { worldOf } from "../src/engine/engine.ts";
+import { openingOf } from "../src/ordering/round-order.ts";
+import type { PlacementClass } from "../src/cluster/queue.ts";
+import type { World } from "../src/cluster/world.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

@@ -1,11 +1,11 @@
 /** Accounts of the teams that have a budget, as events change how fast it is used up. The only writers of `state.accounts`. */
-import { accrued, reachesMs, renewalMs } from "../budget/account.ts";
-import { daysFrom } from "../budget/days.ts";
+import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
+import { daysFrom } from "../usage/days.ts";
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import { canonicalJson } from "../state/canonical.ts";
-import type { World } from "../indexes/world.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import type { World } from "../cluster/world.ts";
 
 /** Brings the accounts of the team and of every team above it up to now: what runs is about to change. */
 export function accrueLine(world: World, team: TeamName): void {

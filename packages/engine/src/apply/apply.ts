@@ -2,10 +2,10 @@
  * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all come
  * through here, so what an event means is decided once. One file for each family of events.
  */
-import { EVENT_VERSIONS } from "../events.ts";
-import type { Event } from "../events.ts";
-import { InvariantError } from "../state/invariant.ts";
-import type { World } from "../indexes/world.ts";
+import { EVENT_VERSIONS } from "../contract/events.ts";
+import type { Event } from "../contract/events.ts";
+import { InvariantError } from "../base/invariant.ts";
+import type { World } from "../cluster/world.ts";
 import { applyAttemptEvent } from "./attempt-events.ts";
 import { applyCalendarEvent } from "./calendar-events.ts";
 import { applyFleetEvent } from "./fleet-events.ts";

@@ -1,13 +1,13 @@
-import type { AttemptEvent } from "../events.ts";
+import type { AttemptEvent } from "../contract/events.ts";
 import type { ClosedBy } from "../model/calendar.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { AttemptStop, EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
-import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../state/entities.ts";
+import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../cluster/entities.ts";
 import { heedsHead } from "../policy/rules.ts";
-import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../indexes/holdings.ts";
+import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import {
   waitForItsTime,
   waitForMinRuntime,
@@ -15,8 +15,8 @@ import {
   waitForRest,
   waitForWindows,
   waitForWindowsAhead,
-} from "../indexes/world.ts";
-import { InvariantError, invariant } from "../state/invariant.ts";
+} from "../cluster/world.ts";
+import { InvariantError, invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { recordArtifact } from "./artifacts.ts";
@@ -24,8 +24,8 @@ import { recordRunTime } from "./run-times.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
-import { unreachable } from "../state/unreachable.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../indexes/world.ts";
+import { unreachable } from "../base/unreachable.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../cluster/world.ts";
 
 export function applyAttemptEvent(world: World, event: AttemptEvent): void {
   switch (event.kind) {

@@ -1,9 +1,9 @@
-import type { CalendarEvent } from "../events.ts";
-import { invariant } from "../state/invariant.ts";
+import type { CalendarEvent } from "../contract/events.ts";
+import { invariant } from "../base/invariant.ts";
 import { rememberEntry } from "../state/past-entries.ts";
-import { unreachable } from "../state/unreachable.ts";
-import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../indexes/world.ts";
-import type { World } from "../indexes/world.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
 
 export function applyCalendarEvent(world: World, event: CalendarEvent): void {
   const { calendar } = world.state;

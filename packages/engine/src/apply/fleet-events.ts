@@ -1,11 +1,11 @@
-import type { FleetEvent } from "../events.ts";
+import type { FleetEvent } from "../contract/events.ts";
 import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
-import { canonicalJson } from "../state/canonical.ts";
-import { invariant } from "../state/invariant.ts";
-import type { NodeEntity, World } from "../indexes/world.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { invariant } from "../base/invariant.ts";
+import type { NodeEntity, World } from "../cluster/world.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
-import { unreachable } from "../state/unreachable.ts";
+import { unreachable } from "../base/unreachable.ts";
 
 export function applyFleetEvent(world: World, event: FleetEvent): void {
   const { state, capacity } = world;

@@ -1,16 +1,16 @@
-import type { GovernanceEvent } from "../events.ts";
+import type { GovernanceEvent } from "../contract/events.ts";
 import type { Account } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import { heedsHead, rulesOf } from "../policy/rules.ts";
-import { invariant } from "../state/invariant.ts";
-import { recount, recountUsers } from "../indexes/holdings.ts";
+import { invariant } from "../base/invariant.ts";
+import { recount, recountUsers } from "../cluster/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
-import { unreachable } from "../state/unreachable.ts";
-import { waitForWindows, waitForWindowsAhead } from "../indexes/world.ts";
-import type { World } from "../indexes/world.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
 
 /** Since these versions budgets are counted by day: what was recorded before gives the state that it gave. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;

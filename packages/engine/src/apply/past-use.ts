@@ -1,8 +1,8 @@
 /** The record of past use as events change what is held. The only writers of `state.pastUse`. */
 import type { TeamName } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
-import { freshUse, rebased, useAsOf } from "../past/past-use.ts";
-import type { World } from "../indexes/world.ts";
+import { freshUse, rebased, useAsOf } from "../usage/past-use.ts";
+import type { World } from "../cluster/world.ts";
 
 /** Brings the record up to now for everybody for whom the work counts: what it holds is about to change. */
 export function recordPastUse(world: World, workload: Workload): void {

@@ -1,11 +1,11 @@
 /** Workers that are lost with a node while their gang goes on, and those in their places. */
-import type { AttemptEvent } from "../events.ts";
+import type { AttemptEvent } from "../contract/events.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
-import { workloadOf } from "../state/entities.ts";
-import { growthOf, holdAttempt, releaseAttempt } from "../indexes/holdings.ts";
-import { waitForWindows } from "../indexes/world.ts";
-import type { World } from "../indexes/world.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";
+import { waitForWindows } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { touchedAttempt } from "./touched.ts";

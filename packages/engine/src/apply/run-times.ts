@@ -1,9 +1,9 @@
 /** The record of how long work took, as attempts end. The only writers of `state.runTimes`. */
-import type { AttemptEvent } from "../events.ts";
+import type { AttemptEvent } from "../contract/events.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
-import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../past/run-times.ts";
-import { workloadOf } from "../state/entities.ts";
-import type { World } from "../indexes/world.ts";
+import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import type { World } from "../cluster/world.ts";
 
 /**
  * A task has come to its end by itself, or by its walltime: what its attempts ran, in all, is what such work takes. `workload`

@@ -1,10 +1,10 @@
-import type { ScheduleEvent } from "../events.ts";
+import type { ScheduleEvent } from "../contract/events.ts";
 import { SCHEDULE_RUNS_KEPT } from "../model/schedule.ts";
 import type { ScheduleItem, ScheduleRun } from "../model/schedule.ts";
-import { invariant } from "../state/invariant.ts";
-import { unreachable } from "../state/unreachable.ts";
-import { waitForSchedule } from "../indexes/world.ts";
-import type { World } from "../indexes/world.ts";
+import { invariant } from "../base/invariant.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { waitForSchedule } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
 
 /** Since this version of `scheduleRan` the last runs are kept: what was recorded before gives the state that it gave. */
 const RUNS_KEPT_FROM = 2;

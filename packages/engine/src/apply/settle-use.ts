@@ -1,4 +1,4 @@
-import type { World, WorkloadEntity } from "../indexes/world.ts";
+import type { World, WorkloadEntity } from "../cluster/world.ts";
 import { accrueLine } from "./accounts.ts";
 import { recordPastUse } from "./past-use.ts";
 

@@ -3,15 +3,15 @@
  * came before it. Everything that was written to leaves the indexes and comes back as it was, by the same steps by which indexes are
  * built from the state. All of it happens at one instant, so that nothing was used up in between.
  */
-import type { Event } from "../events.ts";
+import type { Event } from "../contract/events.ts";
 import type { Account } from "../model/budget.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { PromisedPlace } from "../model/workload.ts";
-import { predictsRuns } from "../past/run-times.ts";
-import type { DemandMix } from "../indexes/demand-mix.ts";
-import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../state/entities.ts";
-import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../indexes/holdings.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../indexes/world.ts";
+import { predictsRuns } from "../usage/run-times.ts";
+import type { DemandMix } from "../state/demand-mix.ts";
+import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../cluster/holdings.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "../cluster/world.ts";
 
 /** What is written to, and what it said before that. */
 interface Known<Entity> {

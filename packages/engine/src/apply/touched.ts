@@ -1,7 +1,7 @@
 import type { AttemptId } from "../model/ids.ts";
-import { activeAttempt } from "../state/entities.ts";
-import { InvariantError } from "../state/invariant.ts";
-import type { AttemptEntity, World } from "../indexes/world.ts";
+import { activeAttempt } from "../cluster/entities.ts";
+import { InvariantError } from "../base/invariant.ts";
+import type { AttemptEntity, World } from "../cluster/world.ts";
 
 /** The attempt that an event is about, marked as written to. */
 export function touchedAttempt(world: World, id: AttemptId): AttemptEntity {

@@ -1,15 +1,15 @@
-import type { WorkloadEvent } from "../events.ts";
+import type { WorkloadEvent } from "../contract/events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
 import { learnsDemand } from "../policy/rules.ts";
-import { DemandMix } from "../indexes/demand-mix.ts";
-import { InvariantError } from "../state/invariant.ts";
+import { DemandMix } from "../state/demand-mix.ts";
+import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../state/entities.ts";
+import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../cluster/entities.ts";
 import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
-import { unreachable } from "../state/unreachable.ts";
-import { waitForOthers, waitForTime } from "../indexes/world.ts";
-import type { World, WorkloadEntity } from "../indexes/world.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { waitForOthers, waitForTime } from "../cluster/world.ts";
+import type { World, WorkloadEntity } from "../cluster/world.ts";
 
 /** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
 const NO_RETRIES = [] as const;

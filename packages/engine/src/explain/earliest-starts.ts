@@ -2,19 +2,19 @@
  * What people, other work and the clock alone keep from starting, whatever becomes free: a bound for those who look ahead, from the
  * facts that a round would meet. It never says more than is certain, so work that merely finds no room has none.
  */
-import { renewalMs } from "../budget/account.ts";
-import { spentBudget } from "../budget/gate.ts";
-import { worldOf } from "../engine.ts";
+import { renewalMs } from "../usage/account.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { worldOf } from "../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WaitsFor, Workload } from "../model/workload.ts";
-import { anywayAtMs, opensAtMs } from "../off-peak/off-peak.ts";
-import { PowerOutlook } from "../off-peak/power-outlook.ts";
-import type { Engine } from "../ready.ts";
-import { couldEverFit, isBeyondQuotas } from "../schedule/could-ever.ts";
-import type { PlacementClass } from "../indexes/queue.ts";
+import { anywayAtMs, opensAtMs } from "../cluster/off-peak.ts";
+import { PowerOutlook } from "../energy/power-outlook.ts";
+import type { Engine } from "../engine/ready.ts";
+import { couldEverFit, isBeyondQuotas } from "../placement/could-ever.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
-import type { World } from "../indexes/world.ts";
+import type { World } from "../cluster/world.ts";
 import { openBesideWindowsMs } from "./open-beside-windows.ts";
 
 export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;

@@ -1,14 +1,14 @@
 /** When the calendar lets work start: the end of the first window after which it would have room if nothing ran. */
-import { acceptableTypes, isInGroups } from "../schedule/request.ts";
-import { looksAround } from "../schedule/apart.ts";
-import { windowsInTheWay } from "../schedule/calendar/closed-nodes.ts";
-import { dataPlaces } from "../schedule/data-places.ts";
-import { emptied } from "../schedule/emptied.ts";
-import { placeOnType } from "../schedule/place-on-type.ts";
-import { isOpenTo } from "../schedule/place-wishes.ts";
+import { acceptableTypes, isInGroups } from "../cluster/request.ts";
+import { looksAround } from "../placement/apart.ts";
+import { windowsInTheWay } from "../placement/closed-nodes.ts";
+import { dataPlaces } from "../placement/data-places.ts";
+import { emptied } from "../placement/emptied.ts";
+import { placeOnType } from "../placement/place-on-type.ts";
+import { isOpenTo } from "../placement/place-wishes.ts";
 import type { NodeId } from "../model/ids.ts";
-import type { PlacementClass } from "../indexes/queue.ts";
-import type { World } from "../indexes/world.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
 
 /** An end costs a placement on the whole fleet, for every kind of work that asks; what begins after more of them is told too early. */
 const ENDS_TRIED_MAX = 16;

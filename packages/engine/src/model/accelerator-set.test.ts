@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NodeSlot } from "../indexes/node-slot.ts";
+import { NodeSlot } from "../cluster/node-slot.ts";
 import { acceleratorCount, acceleratorIndices, forEachRange } from "./accelerator-set.ts";
 import { nodeId, poolName } from "./ids.ts";
 

@@ -3,7 +3,7 @@
  * to those who ask for more, by priority and then by weight, in whole units. A share says what a team is entitled to by
  * the demand of the moment; it is no limit, and guarantees that were promised twice may add up to more than there is.
  */
-import { compareProducts, divideProduct } from "./exact.ts";
+import { compareProducts, divideProduct } from "../base/exact.ts";
 
 /** What one team asks for. Amounts are safe integers of one unit of account: thousandths of an accelerator, say, or MiB. */
 export interface ShareClaim {

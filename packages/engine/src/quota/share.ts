@@ -1,5 +1,5 @@
 /** How far a team lives beyond its guarantee, as a fraction that two teams can be compared by without rounding. */
-import { compareProducts } from "./exact.ts";
+import { compareProducts } from "../base/exact.ts";
 
 export interface Share {
   /** What it holds beyond its guarantee of the resource of which it holds most in proportion. */

@@ -9,8 +9,8 @@
  *
  * Work is held by leaves. Where a team with children runs work of its own, the caller gives that work a leaf.
  */
-import { invariant, InvariantError } from "../state/invariant.ts";
-import { compareProducts } from "./exact.ts";
+import { invariant, InvariantError } from "../base/invariant.ts";
+import { compareProducts } from "../base/exact.ts";
 import type { Share } from "./share.ts";
 
 /** Stands for a guarantee without bound; sums stop here. No amount that is really used comes near it. */

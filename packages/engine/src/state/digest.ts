@@ -4,11 +4,11 @@
  * the sum of theirs, lane by lane (an additive multiset hash: Bellare and Micciancio, EUROCRYPT '97), so that a digest
  * hashes only what changed since the last one.
  */
-import { canonicalJson } from "./canonical.ts";
-import { hashInto, hashText } from "./hash.ts";
-import type { Lanes } from "./hash.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { hashInto, hashText } from "../base/hash.ts";
+import type { Lanes } from "../base/hash.ts";
 import { store, storeWorkload } from "./stored.ts";
-import type { Digested, State } from "../indexes/world.ts";
+import type { Digested, State } from "../cluster/world.ts";
 
 export function stateDigest(state: State): string {
   const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;

@@ -1,7 +1,7 @@
 /** Notices: nodes that those who lend them take away at a known instant. Each is a maintenance window of that node alone, by a name of its own. */
 import type { CalendarEntry } from "../model/calendar.ts";
 import type { NodeId } from "../model/ids.ts";
-import { hashText } from "./hash.ts";
+import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /** What names of the calendar may be (`names.calendarName` of the protocol); ids of nodes may be longer and stranger. */

@@ -1,7 +1,7 @@
 /** Entries of the calendar that are over, by name: whoever applies the same document again says nothing new. */
 import type { CalendarEntry } from "../model/calendar.ts";
-import { canonicalJson } from "./canonical.ts";
-import { hashText } from "./hash.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /** Files are applied again for as long as nobody tidies them up; so many windows are years of one a day. */

@@ -8,14 +8,14 @@ import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { PastUse } from "../model/past-use.ts";
 import type { PromisedPlace } from "../model/workload.ts";
-import { DemandMix } from "../indexes/demand-mix.ts";
-import type { StoredDemand } from "../indexes/demand-mix.ts";
-import { InvariantError } from "./invariant.ts";
-import { utf8Decode, utf8Encode } from "./utf8.ts";
+import { DemandMix } from "./demand-mix.ts";
+import type { StoredDemand } from "./demand-mix.ts";
+import { InvariantError } from "../base/invariant.ts";
+import { utf8Decode, utf8Encode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
-import { emptyState } from "../indexes/world.ts";
-import type { State, WorkloadEntity } from "../indexes/world.ts";
+import { emptyState } from "../cluster/world.ts";
+import type { State, WorkloadEntity } from "../cluster/world.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
 const SNAPSHOT_FORMAT = 1;

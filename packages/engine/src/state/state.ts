@@ -10,10 +10,10 @@ import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import type { PastUse } from "../model/past-use.ts";
-import type { RunTimes } from "../past/run-times.ts";
+import type { RunTimes } from "../usage/run-times.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { DemandMix } from "../indexes/demand-mix.ts";
-import type { CommandResult } from "../replies.ts";
+import type { DemandMix } from "./demand-mix.ts";
+import type { CommandResult } from "../contract/replies.ts";
 
 export interface ReadonlyState {
   /** Time of the newest batch, ms since the epoch of the driver's clock. */

@@ -1,9 +1,9 @@
 /** A round that was tried and taken back leaves nothing: indexes, state and what is decided next are as if it had not been. */
 import { describe, expect, it } from "vitest";
-import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine.ts";
+import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
 import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
-import { Findings } from "../../src/verify/findings.ts";
-import { checkIndexes } from "../../src/verify/index-checks.ts";
+import { Findings } from "../../src/placement/verify/findings.ts";
+import { checkIndexes } from "../../src/oracle/index-checks.ts";
 import { command } from "../lab/make.ts";
 import { pendingCase } from "./pending-cases.ts";
 

@@ -1,11 +1,11 @@
 /** What a team has used up of its budget and when the rest will be, as of the engine's clock. */
-import { accrued, gpuHoursOf, microUsdOf, periodStartMs, renewalMs } from "../../budget/account.ts";
-import { budgetForecast } from "../../budget/forecast.ts";
-import type { BudgetForecast } from "../../budget/forecast.ts";
-import { isSpent } from "../../budget/gate.ts";
-import { clockOf, worldOf } from "../../engine.ts";
+import { accrued, gpuHoursOf, microUsdOf, periodStartMs, renewalMs } from "../../usage/account.ts";
+import { budgetForecast } from "../../usage/forecast.ts";
+import type { BudgetForecast } from "../../usage/forecast.ts";
+import { isSpent } from "../../usage/gate.ts";
+import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { TeamName } from "../../model/ids.ts";
-import type { Engine } from "../../ready.ts";
+import type { Engine } from "../../engine/ready.ts";
 
 export interface AccountView {
   readonly gpuHours: number;

@@ -1,8 +1,8 @@
 /** What is held and free, read from the indexes: for views, without visiting what they do not show. */
-import { worldOf } from "../../engine.ts";
+import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, NodeId, TeamName } from "../../model/ids.ts";
-import type { Engine } from "../../ready.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../indexes/team-node.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../cluster/team-node.ts";
 
 /** Attempts that hold something on the node, and what is left of it. */
 export function nodeUse(

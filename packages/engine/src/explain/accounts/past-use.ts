@@ -1,9 +1,9 @@
 /** What a team held on average lately, as of the engine's clock. */
-import { clockOf, worldOf } from "../../engine.ts";
+import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { TeamName } from "../../model/ids.ts";
-import { AVERAGE_ONE } from "../../past/past-use.ts";
-import type { Engine } from "../../ready.ts";
-import { pastKey } from "../../indexes/past-index.ts";
+import { AVERAGE_ONE } from "../../usage/past-use.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { pastKey } from "../../cluster/past-index.ts";
 
 export interface PastUseView {
   readonly accelerators: number;

@@ -1,13 +1,13 @@
 /** What a team may claim by what everybody asks for now, and whether work that waits is within it. */
-import { worldOf } from "../../engine.ts";
+import { worldOf } from "../../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
-import type { Engine } from "../../ready.ts";
-import { firstBeyondClaim } from "../../schedule/evict/rights.ts";
-import type { Standing } from "../../schedule/order/standing.ts";
-import { claimOf, claimToTake, standingsOf } from "../../schedule/order/standing.ts";
-import { ACCELERATORS_AT, isUnder } from "../../indexes/team-node.ts";
-import type { World } from "../../indexes/world.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { firstBeyondClaim } from "../../preemption/rights.ts";
+import type { Standing } from "../../ordering/standing.ts";
+import { claimOf, claimToTake, standingsOf } from "../../ordering/standing.ts";
+import { ACCELERATORS_AT, isUnder } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
 
 /**
  * The larger of its guarantee and its fair share, within its limit, of every resource by which teams are compared: cores in

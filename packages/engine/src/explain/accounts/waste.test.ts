@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createEngine, restoreEngine } from "../../engine.ts";
-import type { Input, UtilizationReport } from "../../inputs.ts";
+import { createEngine, restoreEngine } from "../../engine/engine.ts";
+import type { Input, UtilizationReport } from "../../contract/inputs.ts";
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../model/ids.ts";
-import type { Engine } from "../../ready.ts";
+import type { Engine } from "../../engine/ready.ts";
 import { findWaste } from "./waste.ts";
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };

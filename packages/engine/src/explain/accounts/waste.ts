@@ -3,12 +3,12 @@
  * have not been for long, memory that is far too large, progress that stopped, walltimes that such work never needs. What nobody
  * told is not guessed.
  */
-import { worldOf } from "../../engine.ts";
+import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, WorkloadId } from "../../model/ids.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt, EndedAttempt, Workload } from "../../model/workload.ts";
-import type { Engine } from "../../ready.ts";
-import { clockOf } from "../../engine.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { clockOf } from "../../engine/engine.ts";
 
 interface Found {
   readonly workloadId: WorkloadId;

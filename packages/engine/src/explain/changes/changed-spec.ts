@@ -2,8 +2,8 @@
 import type { ApartSpec } from "../../model/apart.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
 import type { FabricSpec, GangGroup, GangSpec, OffPeakCondition, WorkloadSpec } from "../../model/workload.ts";
-import { canonicalJson } from "../../state/canonical.ts";
-import { unreachable } from "../../state/unreachable.ts";
+import { canonicalJson } from "../../base/canonical.ts";
+import { unreachable } from "../../base/unreachable.ts";
 import type { ApartTerm, Change } from "./change.ts";
 
 export type OwnChange = Extract<

@@ -1,17 +1,17 @@
 /** What whoever keeps the fleet could do for work: nodes that take work again, windows, spares and rules on data that make room. */
-import type { Input } from "../../inputs.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { TimeWindow } from "../../model/calendar.ts";
 import { admitsRule } from "../../model/data.ts";
 import type { Pool } from "../../model/fleet.ts";
 import { specOfGroup } from "../../model/gang.ts";
 import type { NodeId, PoolName } from "../../model/ids.ts";
-import { calendarEndMs, windowsInTheWay } from "../../schedule/calendar/closed-nodes.ts";
-import { dataPlaces } from "../../schedule/data-places.ts";
-import { emptyNodeWorkers } from "../../schedule/place-on-type.ts";
-import { matches } from "../../schedule/place-wishes.ts";
-import type { NodeSlot } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { calendarEndMs, windowsInTheWay } from "../../placement/closed-nodes.ts";
+import { dataPlaces } from "../../placement/data-places.ts";
+import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
+import { matches } from "../../placement/place-wishes.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import type { OtherHope } from "./other-hope.ts";
 import { trialCommand } from "./trials.ts";

@@ -1,7 +1,7 @@
 /** Nodes that are not there yet, in every way like one that is. */
 import type { NodeSpec } from "../../model/fleet.ts";
 import { nodeId } from "../../model/ids.ts";
-import { isSameList } from "../../collections/same-list.ts";
+import { isSameList } from "../../base/collections/same-list.ts";
 
 /** The `index`-th of its like, from 0 on. */
 export function nodeLike(known: NodeSpec, index: number): NodeSpec {

@@ -1,15 +1,15 @@
 /** Changes that others make, or that time brings: for each kind the values to try, the smallest change first, and what they are. */
-import type { Input } from "../../inputs.ts";
+import type { Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt } from "../../model/workload.ts";
-import { expectedEndMs } from "../../schedule/backfill/expected-duration.ts";
-import { emptyNodeWorkers } from "../../schedule/place-on-type.ts";
-import { matches } from "../../schedule/place-wishes.ts";
-import { dataPlaces } from "../../schedule/data-places.ts";
-import { workloadOf } from "../../state/entities.ts";
-import type { NodeSlot } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { expectedEndMs } from "../../usage/expected-duration.ts";
+import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
+import { matches } from "../../placement/place-wishes.ts";
+import { dataPlaces } from "../../placement/data-places.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 import type { Change } from "./change.ts";
 import type { OtherHope } from "./other-hope.ts";
 import { isAlike, nodeLike } from "./node-like.ts";

@@ -3,17 +3,17 @@
  * nodes join or a quota is raised. Everything that may be evicted counts as gone, for the work in question or for others, and
  * everybody else who waits stands still: what could not start here does not start in a round either.
  */
-import type { Input } from "../../inputs.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
-import { couldEverFit } from "../../schedule/could-ever.ts";
-import { emptyNodeWorkers } from "../../schedule/place-on-type.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import { isInGroups, quotaReached } from "../../schedule/request.ts";
-import { RoomComing } from "../../schedule/room-coming.ts";
-import { Ledger } from "../../indexes/ledger.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { isInGroups, quotaReached } from "../../cluster/request.ts";
+import { RoomComing } from "../../placement/room-coming.ts";
+import { Ledger } from "../../cluster/ledger.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 import type { OtherChange } from "./other-changes.ts";
 import type { Values } from "./values.ts";
 

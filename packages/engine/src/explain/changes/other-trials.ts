@@ -2,8 +2,8 @@
  * What others could bring, tried line by line on one fork: what came about for one value is gone on from for a larger one, taken
  * back for a smaller one, and stated as it was before the next line.
  */
-import { worldOf } from "../../engine.ts";
-import type { Input } from "../../inputs.ts";
+import { worldOf } from "../../engine/engine.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { Change, StartingChange } from "./change.ts";
 import { admittedData, fewerSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
 import { afterEnds, moreNodes } from "./other-changes.ts";

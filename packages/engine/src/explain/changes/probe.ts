@@ -3,16 +3,16 @@
  * else who waits stands still, and rights of order are not looked at. What could not start here does not start in a round
  * either, so that rounds are tried only where there is hope.
  */
-import type { Batch } from "../../batch.ts";
+import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
-import type { Reservation } from "../../schedule/backfill/reservations.ts";
-import { couldEverFit } from "../../schedule/could-ever.ts";
-import { mayFind, searches } from "../../schedule/evict/searches.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import { isInGroups } from "../../schedule/request.ts";
-import { Ledger } from "../../indexes/ledger.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { WorkloadEntity } from "../../indexes/world.ts";
+import type { Reservation } from "../../placement/backfill/reservations.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { mayFind, searches } from "../../strategies/searches.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { isInGroups } from "../../cluster/request.ts";
+import { Ledger } from "../../cluster/ledger.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { WorkloadEntity } from "../../cluster/world.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
   consolidate: "moved",

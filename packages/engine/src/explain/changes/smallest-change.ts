@@ -2,11 +2,11 @@
  * The smallest change of each kind that would start something that waits, each of them tried: a round of the engine on a fork
  * of the live state starts it. `smallest-of.ts` finds the smallest of one kind.
  */
-import { clockOf, worldOf } from "../../engine.ts";
+import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
-import type { Engine } from "../../ready.ts";
-import type { Reservation } from "../../schedule/backfill/reservations.ts";
+import type { Engine } from "../../engine/ready.ts";
+import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { isWaitingForTime, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import { CHANGE_KINDS } from "./change.ts";
 import type { StartingChange } from "./change.ts";

@@ -1,15 +1,15 @@
 /** Larger amounts of teams: limits that are reached, and guarantees, up to all that the team or the user waits for. */
-import type { Input } from "../../inputs.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
 import type { Team } from "../../model/team.ts";
-import { amountAsked, quotaReached } from "../../schedule/request.ts";
+import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
-import { invariant } from "../../state/invariant.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../indexes/team-node.ts";
-import type { TeamNode } from "../../indexes/team-node.ts";
-import type { World } from "../../indexes/world.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../cluster/team-node.ts";
+import type { TeamNode } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import { trialCommand } from "./trials.ts";
 import { growingForAll } from "./values.ts";

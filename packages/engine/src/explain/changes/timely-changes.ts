@@ -2,18 +2,18 @@
  * Changes to what keeps work from being asked at all: a hold, its time, power that it waits for, a budget that is used up. While
  * one of them does, nothing else that could be different starts it.
  */
-import { accrued, gpuHoursOf, microUsdOf } from "../../budget/account.ts";
-import { isSpent, spentBudget } from "../../budget/gate.ts";
-import type { Input } from "../../inputs.ts";
+import { accrued, gpuHoursOf, microUsdOf } from "../../usage/account.ts";
+import { isSpent, spentBudget } from "../../usage/gate.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { Budget } from "../../model/budget.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import type { Team } from "../../model/team.ts";
 import type { OffPeakCondition, Workload, WorkloadSpec } from "../../model/workload.ts";
-import { mayStart } from "../../off-peak/off-peak.ts";
-import { PowerOutlook } from "../../off-peak/power-outlook.ts";
-import { compareText } from "../../state/canonical.ts";
+import { mayStart } from "../../cluster/off-peak.ts";
+import { PowerOutlook } from "../../energy/power-outlook.ts";
+import { compareText } from "../../base/canonical.ts";
 import { isWaitingForTime } from "../../state/ready-task.ts";
-import type { World } from "../../indexes/world.ts";
+import type { World } from "../../cluster/world.ts";
 import type { Change, LargerBudget } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
 import { trialCommand } from "./trials.ts";

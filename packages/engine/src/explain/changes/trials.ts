@@ -2,23 +2,23 @@
  * Trying: a fork of the live state is given ordinary inputs, decides a round as the live engine would, and is asked whether
  * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
  */
-import type { Batch } from "../../batch.ts";
-import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../../engine.ts";
-import type { Tried } from "../../engine.ts";
-import type { Event, PlannedVictim } from "../../events.ts";
-import type { Command, Input } from "../../inputs.ts";
+import type { Batch } from "../../batch/batch.ts";
+import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../../engine/engine.ts";
+import type { Tried } from "../../engine/engine.ts";
+import type { Event, PlannedVictim } from "../../contract/events.ts";
+import type { Command, Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import { commandId } from "../../model/ids.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
-import type { Engine } from "../../ready.ts";
-import type { Reservation } from "../../schedule/backfill/reservations.ts";
-import { evictionLoss } from "../../schedule/evict/eviction-cost.ts";
-import { placeGiven } from "../../schedule/start.ts";
-import { activeAttempt, workloadOf } from "../../state/entities.ts";
-import { invariant } from "../../state/invariant.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import type { Engine } from "../../engine/ready.ts";
+import type { Reservation } from "../../placement/backfill/reservations.ts";
+import { evictionLoss } from "../../preemption/eviction-cost.ts";
+import { placeGiven } from "../../transitions/start.ts";
+import { activeAttempt, workloadOf } from "../../cluster/entities.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 import { acceleratorsMissing } from "../reasons/accelerators-missing.ts";
 import type { Displaced, WouldStart } from "./change.ts";
 import { OtherHope } from "./other-hope.ts";

@@ -1,12 +1,12 @@
 /** What would become of work if it were submitted now: nothing is recorded, the answer is that of a fork to which it is. */
-import { submissionObjection } from "../../decide/submit.ts";
-import { worldOf } from "../../engine.ts";
+import { submissionObjection } from "../../lifecycle/submit.ts";
+import { worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
-import type { Engine } from "../../ready.ts";
-import type { Rejection } from "../../replies.ts";
-import { invariant } from "../../state/invariant.ts";
-import type { Verdict } from "../../verdicts.ts";
+import type { Engine } from "../../engine/ready.ts";
+import type { Rejection } from "../../contract/replies.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Verdict } from "../../contract/verdicts.ts";
 import type { StartingChange, WouldStart } from "../changes/change.ts";
 import { explain } from "../reasons/explain.ts";
 import { findSmallest } from "../changes/smallest-change.ts";

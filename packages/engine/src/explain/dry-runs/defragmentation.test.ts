@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { commandId, nodeId, poolName, siteName, teamName } from "../../model/ids.ts";
-import { createEngine } from "../../engine.ts";
-import type { Input } from "../../inputs.ts";
+import { createEngine } from "../../engine/engine.ts";
+import type { Input } from "../../contract/inputs.ts";
 import type { DataSpec } from "../../model/data.ts";
 import { presets } from "../../policy/presets.ts";
 import type { Policy } from "../../policy/policy.ts";
-import type { Engine } from "../../ready.ts";
+import type { Engine } from "../../engine/ready.ts";
 import { foreseeDefragmentation } from "./defragmentation.ts";
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };

@@ -1,13 +1,13 @@
 /** The dry run of defragmentation: what would be moved now, whatever the hour and whoever waits, on a fork of the live state. */
-import { Batch } from "../../batch.ts";
-import { clockOf, forkEngine, worldOf } from "../../engine.ts";
+import { Batch } from "../../batch/batch.ts";
+import { clockOf, forkEngine, worldOf } from "../../engine/engine.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
 import { usualDefragmentation } from "../../policy/defragment-rules.ts";
 import type { DefragmentRules } from "../../policy/policy.ts";
-import type { Engine } from "../../ready.ts";
-import { gather } from "../../schedule/defragment.ts";
-import { evictionLoss } from "../../schedule/evict/eviction-cost.ts";
-import type { World } from "../../indexes/world.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { gather } from "../../round/defragment.ts";
+import { evictionLoss } from "../../preemption/eviction-cost.ts";
+import type { World } from "../../cluster/world.ts";
 
 export interface ForeseenMove {
   readonly workloadId: WorkloadId;

@@ -1,11 +1,11 @@
 /** The dry run of `apply`: what it would create, change and leave, or why it would be refused. */
-import { planApply as plan } from "../../decide/apply-documents.ts";
-import type { ApplyDocuments } from "../../decide/apply-documents.ts";
-import { clockOf, worldOf } from "../../engine.ts";
-import type { Engine } from "../../ready.ts";
-import type { ApplyChange, Rejection } from "../../replies.ts";
+import { planApply as plan } from "../../lifecycle/apply-documents.ts";
+import type { ApplyDocuments } from "../../lifecycle/apply-documents.ts";
+import { clockOf, worldOf } from "../../engine/engine.ts";
+import type { Engine } from "../../engine/ready.ts";
+import type { ApplyChange, Rejection } from "../../contract/replies.ts";
 
-export type { ApplyDocuments } from "../../decide/apply-documents.ts";
+export type { ApplyDocuments } from "../../lifecycle/apply-documents.ts";
 
 export type ApplyForecast =
   | { readonly kind: "applies"; readonly changes: readonly ApplyChange[] }

@@ -1,8 +1,8 @@
 /** What something that waits still lacks after a round in which it did not start. */
-import type { Batch } from "../../batch.ts";
-import { roomAtMost } from "../../schedule/evict/cheapest.ts";
-import { acceptableTypes, isInGroups, wholeNeeded } from "../../schedule/request.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
+import type { Batch } from "../../batch/batch.ts";
+import { roomAtMost } from "../../preemption/cheapest.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
 
 /**
  * Whole accelerators that it lacks on every type, with all that may be asked to leave for it as rights are now; 0 where sums do not

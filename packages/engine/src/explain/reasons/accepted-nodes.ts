@@ -1,11 +1,11 @@
 /** The nodes of one type that work may use by what it says of single nodes: their labels, and the rule that its data are under. */
 import type { GangSpec, WorkloadSpec } from "../../model/workload.ts";
-import { dataPlaces } from "../../schedule/data-places.ts";
-import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../schedule/place-on-type.ts";
-import type { TypeCapacity } from "../../indexes/capacity.ts";
-import type { NodeSlot } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { dataPlaces } from "../../placement/data-places.ts";
+import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 
 /** Of each type that it will do with, the most preferred first. */
 export const acceptedNodes = (world: World, found: PlacementClass): readonly AcceptedNodes[] =>

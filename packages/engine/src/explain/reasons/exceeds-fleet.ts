@@ -1,12 +1,12 @@
 /** What the fleet lacks for work that it could not hold even if nothing ran: an amount, a part, a type, or room as the work wishes. */
-import { couldEverFit, placeableAsWished } from "../../schedule/could-ever.ts";
-import { emptyFleetWorkers } from "../../schedule/place-on-type.ts";
-import { partsAsked } from "../../schedule/request.ts";
-import { partOn } from "../../indexes/device-slices.ts";
-import { milliIn, milliOf, WHOLE_MILLI } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { BlockedReason, FleetLack } from "../../verdicts.ts";
+import { couldEverFit, placeableAsWished } from "../../placement/could-ever.ts";
+import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
+import { partsAsked } from "../../cluster/request.ts";
+import { partOn } from "../../cluster/device-slices.ts";
+import { milliIn, milliOf, WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { wishInTheWay } from "./wish-in-the-way.ts";

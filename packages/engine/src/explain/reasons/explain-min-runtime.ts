@@ -1,13 +1,13 @@
 /** Work of its team that it might take the place of, had that not been promised to run for longer. */
-import { isOnAny, mayPreempt } from "../../schedule/evict/rights.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import { acceptableTypes } from "../../schedule/request.ts";
-import { workloadOf } from "../../state/entities.ts";
-import { Ledger } from "../../indexes/ledger.ts";
+import { isOnAny, mayPreempt } from "../../preemption/rights.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { acceptableTypes } from "../../cluster/request.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { Ledger } from "../../cluster/ledger.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { BlockedReason } from "../../verdicts.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /** Of a team of which more may be evicted nothing is said: whoever asks why should not wait for it. */
 const EVICTABLE_MAX = 256;

@@ -1,8 +1,8 @@
 /** What keeps work from having parts of divided accelerators: too few slices, or slices that do not lie where its profile may begin. */
 import { openCount, slicesIn } from "../../model/mig.ts";
-import { partOn } from "../../indexes/device-slices.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { BlockedReason } from "../../verdicts.ts";
+import { partOn } from "../../cluster/device-slices.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { BlockedReason } from "../../contract/verdicts.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 
 const SLICES = 8;

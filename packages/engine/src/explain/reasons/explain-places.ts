@@ -1,12 +1,12 @@
 /** Why work waits although there is room: where its data may be worked on, and who lies too near. */
 import { admitsRule } from "../../model/data.ts";
-import { inTheWay, looksAround } from "../../schedule/apart.ts";
-import { couldEverFit } from "../../schedule/could-ever.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import { isInGroups } from "../../schedule/request.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { Verdict } from "../../verdicts.ts";
+import { inTheWay, looksAround } from "../../placement/apart.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { isInGroups } from "../../cluster/request.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Verdict } from "../../contract/verdicts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { DATA_MOVES, FREEING, QUOTA_MOVES } from "./wake-on.ts";
 

@@ -1,11 +1,11 @@
 /** What a team owns by shape, and holds of it: why guaranteed work waits although accelerators are idle. */
 import { acceleratorsIn } from "../../model/gang.ts";
-import { guaranteedWorkers, ownerOf, shapesOn } from "../../schedule/cells/ownership.ts";
-import { isGuaranteedRequest, isPlacedInCells } from "../../schedule/cells/place-in-cells.ts";
-import { acceptableTypes, partsAsked } from "../../schedule/request.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { BlockedReason } from "../../verdicts.ts";
+import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
+import { isGuaranteedRequest, isPlacedInCells } from "../../strategies/hived/place-in-cells.ts";
+import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /** `null`: the request does not depend on shapes. The counts are of the acceptable type of which its team owns most. */
 export function explainShapes(world: World, found: PlacementClass): BlockedReason | null {

@@ -1,10 +1,10 @@
 /** Nodes that are kept as spares for work that loses nodes, where they keep other work waiting. */
-import { couldEverFit } from "../../schedule/could-ever.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import type { NodeSlot } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { Verdict } from "../../verdicts.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { findPlacement } from "../../placement/place.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Verdict } from "../../contract/verdicts.ts";
 import { FREEING } from "./wake-on.ts";
 
 type Blocked = Verdict & { readonly kind: "blocked" };

@@ -1,11 +1,11 @@
 /** The window of the calendar that keeps work waiting, where without the calendar there would be room. */
-import { calendarEndMs, windowsInTheWay } from "../../schedule/calendar/closed-nodes.ts";
-import { findPlacement } from "../../schedule/place.ts";
-import type { Placement } from "../../schedule/request.ts";
-import type { IndexedWindow } from "../../indexes/calendar-index.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
-import type { Verdict } from "../../verdicts.ts";
+import { calendarEndMs, windowsInTheWay } from "../../placement/closed-nodes.ts";
+import { findPlacement } from "../../placement/place.ts";
+import type { Placement } from "../../cluster/request.ts";
+import type { IndexedWindow } from "../../cluster/calendar-index.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Verdict } from "../../contract/verdicts.ts";
 import { FREEING } from "./wake-on.ts";
 
 /** Of more windows not each is left aside alone. */

@@ -1,6 +1,6 @@
-import { findPlacement } from "../../schedule/place.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { findPlacement } from "../../placement/place.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 
 /** The most workers of the request, fewer than asked for, that could be placed now as it wishes. */
 export function placeableNow(world: World, found: PlacementClass): number {

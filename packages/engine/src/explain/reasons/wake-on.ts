@@ -1,5 +1,5 @@
 /** Kinds of event after which a verdict may be another. */
-import type { EventKind } from "../../events.ts";
+import type { EventKind } from "../../contract/events.ts";
 
 /** Kinds of event that make the usable fleet larger, or other. */
 export const FLEET_GROWS: readonly EventKind[] = [

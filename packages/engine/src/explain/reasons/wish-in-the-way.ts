@@ -1,6 +1,6 @@
 /** Which wish about how its workers lie to each other is one wish too many: without it alone there would be room. */
 import type { WorkloadSpec } from "../../model/workload.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
 
 export type WishInTheWay = "spread" | "fabric";
 

@@ -1,10 +1,10 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
-import { findPlacement } from "../../schedule/place.ts";
-import { milliOf, WHOLE_MILLI } from "../../indexes/node-slot.ts";
-import type { PlacementClass } from "../../indexes/queue.ts";
-import type { World } from "../../indexes/world.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { milliOf, WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
 import type { GangSpec } from "../../model/workload.ts";
-import type { BlockedReason } from "../../verdicts.ts";
+import type { BlockedReason } from "../../contract/verdicts.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";

@@ -1,0 +1,56 @@
+/** How fast what runs uses up the budgets of the teams that have one, and which wake-ups are under way for them. */
+import type { Rate } from "../usage/account.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Attempt } from "../model/workload.ts";
+import { milliOf } from "./node-slot.ts";
+import type { State } from "./world.ts";
+
+const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };
+
+export class BudgetIndex {
+  readonly #state: Pick<State, "accounts" | "teams" | "pools" | "nodes" | "workloads" | "attempts">;
+  readonly #rates = new Map<TeamName, { milli: number; moneyMilli: number }>();
+  /** The earliest wake-up that is under way for a team. */
+  readonly wakes: Map<TeamName, number> = new Map();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  rate(team: TeamName): Rate {
+    return this.#rates.get(team) ?? NO_RATE;
+  }
+
+  /** Counts everything anew, after teams or prices changed. */
+  rebuild(): void {
+    this.#rates.clear();
+    if (this.#state.accounts.size === 0) return;
+    for (const attempt of this.#state.attempts.values()) this.count(attempt, 1);
+  }
+
+  /** Adds what an attempt uses up (`sign` -1: takes it away), from its placing until it has ended. */
+  count(attempt: Attempt, sign: 1 | -1): void {
+    const { accounts, teams, workloads } = this.#state;
+    const spec = accounts.size === 0 ? undefined : workloads.get(attempt.workloadId)?.spec;
+    if (spec === undefined) return;
+    let milli = 0;
+    let moneyMilli = 0;
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const shape = shapeOf(spec.gang, worker);
+      const perWorker = shape.accelerators * milliOf(shape);
+      milli += perWorker;
+      moneyMilli += perWorker * this.#price(worker.node);
+    }
+    for (let at: TeamName | null = spec.team; at !== null; at = teams.get(at)?.parent ?? null) {
+      if (!accounts.has(at)) continue;
+      const rate = this.#rates.get(at) ?? { milli: 0, moneyMilli: 0 };
+      this.#rates.set(at, { milli: rate.milli + sign * milli, moneyMilli: rate.moneyMilli + sign * moneyMilli });
+    }
+  }
+
+  #price(id: Attempt["workers"][number]["node"]): number {
+    const node = this.#state.nodes.get(id);
+    return node === undefined ? 0 : (this.#state.pools.get(node.pool)?.priceMicroUsdPerHour ?? 0);
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * Capacity by accelerator type, indexed so that "where does this worker fit" visits no node that has too few free
+ * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators, and apart those
+ * on which somebody was asked to leave and those with an accelerator of which a part is free.
+ */
+import type { AcceleratorSet } from "../model/accelerator-set.ts";
+import type { Node } from "../model/fleet.ts";
+import type { AttemptId, NodeId } from "../model/ids.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import { compareText } from "../base/canonical.ts";
+import { InvariantError, invariant } from "../base/invariant.ts";
+import { Marks } from "./marks.ts";
+import { NodeSet } from "../base/collections/node-set.ts";
+import { NodeSlot } from "./node-slot.ts";
+import type { Layer } from "./node-slot.ts";
+
+/** Looking at so many nodes in turn is as quick as finding one by its count. */
+const SCANNED_PER_FOUND = 8;
+
+/** All nodes of one accelerator type (`""`: nodes without). */
+export class TypeCapacity {
+  readonly type: string;
+  readonly slots: NodeSlot[] = [];
+  /** Usable nodes by count of free accelerators. */
+  readonly byFree: NodeSet[] = [new NodeSet()];
+  /** The counts of free accelerators that any usable node has: on a pool of one large node nearly all sets are empty. */
+  readonly freeCounts: NodeSet = new NodeSet();
+  /** Free accelerators on usable nodes. */
+  freeCount = 0;
+  /** Accelerators on usable nodes, free or not. */
+  usableCount = 0;
+  /** Usable nodes on which somebody was asked to leave. */
+  readonly coming: NodeSet = new NodeSet();
+  /** Accelerators on usable nodes that will be free, whole, when those have left. */
+  comingCount = 0;
+  /** Cores (thousandths) and memory (MiB) of all usable nodes. */
+  usableCoresMilli = 0;
+  usableMemoryMib = 0;
+
+  constructor(type: string) {
+    this.type = type;
+  }
+
+  get perNodeMax(): number {
+    return this.byFree.length - 1;
+  }
+
+  /**
+   * Every node on which so many whole accelerators are free, or will be, in the order of joining; where these are too many for
+   * the counts to tell quickly, all nodes.
+   */
+  roomy(accelerators: number, layer: Layer): readonly NodeSlot[] {
+    const free = this.freeCount + (layer === "idle" ? 0 : this.comingCount);
+    if (accelerators === 0 || free * SCANNED_PER_FOUND > this.slots.length * accelerators) return this.slots;
+    const positions: number[] = [];
+    for (let count = this.freeCounts.next(accelerators); count >= 0; count = this.freeCounts.next(count + 1)) {
+      const nodes = this.byFree[count] as NodeSet;
+      for (let at = nodes.next(0); at >= 0; at = nodes.next(at + 1)) positions.push(at);
+    }
+    if (layer !== "idle")
+      for (let at = this.coming.next(0); at >= 0; at = this.coming.next(at + 1)) {
+        const { freeCount, comingCount } = this.slots[at] as NodeSlot;
+        if (freeCount < accelerators && freeCount + comingCount >= accelerators) positions.push(at);
+      }
+    return positions.sort((left, right) => left - right).map((at) => this.slots[at] as NodeSlot);
+  }
+
+  list(slot: NodeSlot): void {
+    while (this.byFree.length <= slot.totalCount) this.byFree.push(new NodeSet());
+    this.#file(slot.freeCount, slot.position);
+    if (slot.hasComing) this.coming.add(slot.position);
+    this.#sum(slot, 1);
+  }
+
+  unlist(slot: NodeSlot): void {
+    this.#unfile(slot.freeCount, slot.position);
+    this.coming.delete(slot.position);
+    this.#sum(slot, -1);
+  }
+
+  #sum(slot: NodeSlot, sign: 1 | -1): void {
+    this.freeCount += sign * slot.freeCount;
+    this.comingCount += sign * slot.comingCount;
+    this.usableCount += sign * slot.totalCount;
+    this.usableCoresMilli += sign * slot.node.coresMilli;
+    this.usableMemoryMib += sign * slot.node.memoryMib;
+  }
+
+  /** Files a slot anew after its amounts changed from these counts. */
+  refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
+    if (!slot.usable) return;
+    if (slot.freeCount !== freeBefore) {
+      this.#unfile(freeBefore, slot.position);
+      this.#file(slot.freeCount, slot.position);
+      this.freeCount += slot.freeCount - freeBefore;
+    }
+    this.comingCount += slot.comingCount - comingBefore;
+    if (slot.hasComing) this.coming.add(slot.position);
+    else this.coming.delete(slot.position);
+  }
+
+  #file(freeCount: number, position: number): void {
+    (this.byFree[freeCount] as NodeSet).add(position);
+    this.freeCounts.add(freeCount);
+  }
+
+  #unfile(freeCount: number, position: number): void {
+    const nodes = this.byFree[freeCount] as NodeSet;
+    nodes.delete(position);
+    if (nodes.next(0) < 0) this.freeCounts.delete(freeCount);
+  }
+}
+
+export class Capacity {
+  readonly #types = new Map<string, TypeCapacity>();
+  readonly #slots = new Map<NodeId, NodeSlot>();
+  /** Those that were looked up last. */
+  #lastSlot: NodeSlot | null = null;
+  #lastType: TypeCapacity | null = null;
+  #sortedTypes: readonly TypeCapacity[] = [];
+  /** Who keeps away from whom, by node. */
+  readonly marks: Marks = new Marks();
+  /** Grows whenever something that did not fit may fit now: capacity freed or added. */
+  freedEpoch = 0;
+  /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
+  fleetEpoch = 0;
+  /** The `fleetEpoch` of the next plan with spares in it; below all others, and never the same again. */
+  #openedEpoch = -2;
+  readonly #spares = new Set<NodeSlot>();
+  /** The `freedEpoch` as of which every pool had its spares, or no empty node left to be one. */
+  sparesSettledAt = -1;
+
+  /** Told of every change of what a node has free; for the scores, if the policy has any. */
+  watch: ((slot: NodeSlot) => void) | null = null;
+
+  /** Grows whenever a node joins or changes: where nodes lie in the fabric may have changed. */
+  nodesEpoch = 0;
+
+  slot(id: NodeId): NodeSlot {
+    // What happens to an attempt comes as a run of bookings on its node.
+    if (this.#lastSlot !== null && this.#lastSlot.node.id === id) return this.#lastSlot;
+    const slot = this.#slots.get(id);
+    if (slot === undefined) throw new InvariantError(`no node ${id}`);
+    this.#lastSlot = slot;
+    return slot;
+  }
+
+  type(name: string): TypeCapacity | undefined {
+    return this.#types.get(name);
+  }
+
+  /** In order of name. */
+  get allTypes(): readonly TypeCapacity[] {
+    return this.#sortedTypes;
+  }
+
+  /** The types a gang may use, most preferred first; an empty preference means any type, in order of name. */
+  acceptable(types: readonly string[]): readonly TypeCapacity[] {
+    if (types.length === 0) return this.#sortedTypes;
+    return types.flatMap((name) => this.#types.get(name) ?? []);
+  }
+
+  /** `isOpened`: in a plan, which sees a spare as a node like any other. */
+  join(node: Node, isOpened = false): void {
+    let type = this.#types.get(node.acceleratorType);
+    if (type === undefined) {
+      type = new TypeCapacity(node.acceleratorType);
+      this.#types.set(node.acceleratorType, type);
+      this.#sortedTypes = [...this.#types.values()].toSorted((left, right) => compareText(left.type, right.type));
+    }
+    const slot = new NodeSlot(node, type.slots.length);
+    slot.isOpened = isOpened;
+    type.slots.push(slot);
+    this.#slots.set(node.id, slot);
+    if (slot.usable) type.list(slot);
+    if (node.spare === true) this.#spares.add(slot);
+    this.nodesEpoch++;
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
+  /** Nodes that are kept as spares, whatever became of them since. */
+  get spares(): ReadonlySet<NodeSlot> {
+    return this.#spares;
+  }
+
+  /** What would be if these spares were nodes like any other. Nothing is recorded meanwhile. */
+  opened<T>(spares: readonly NodeSlot[], ask: () => T): T {
+    const { fleetEpoch } = this;
+    this.fleetEpoch = this.#openedEpoch--;
+    for (const slot of spares) this.#open(slot, true);
+    try {
+      return ask();
+    } finally {
+      for (const slot of spares) this.#open(slot, false);
+      this.fleetEpoch = fleetEpoch;
+    }
+  }
+
+  #open(slot: NodeSlot, isOpened: boolean): void {
+    const type = this.#typeOf(slot);
+    if (slot.usable) type.unlist(slot);
+    slot.isOpened = isOpened;
+    if (slot.usable) type.list(slot);
+  }
+
+  /** Lets `change` write whether a node takes work (`health`, `draining`, `spare`) and files the node anew. */
+  update(node: Node, change: () => void): void {
+    const slot = this.slot(node.id);
+    const type = this.#typeOf(slot);
+    if (slot.usable) type.unlist(slot);
+    change();
+    if (slot.usable) type.list(slot);
+    if (node.spare === true) this.#spares.add(slot);
+    else this.#spares.delete(slot);
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
+  /** Lets `change` write the amounts of a node that holds nothing, and takes them over. */
+  resize(node: Node, change: () => void): void {
+    const old = this.slot(node.id);
+    invariant(old.attempts.size === 0, `node ${node.id} changes size while it holds work`);
+    const type = this.#typeOf(old);
+    if (old.usable) type.unlist(old);
+    change();
+    const slot = new NodeSlot(node, old.position);
+    type.slots[old.position] = slot;
+    this.#slots.set(node.id, slot);
+    this.#lastSlot = null;
+    if (slot.usable) type.list(slot);
+    if (this.#spares.delete(old)) this.#spares.add(slot);
+    this.nodesEpoch++;
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
+  /** Books a gang's workers. Throws if any of it is taken: the independent half of the pair with `place`. */
+  take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
+    for (const worker of workers) {
+      const { node, accelerators } = worker;
+      const shape = shapeOf(gang, worker);
+      const slot = this.slot(node);
+      const { freeCount, comingCount } = slot;
+      slot.hold(worker, shape, 1);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "held", 1);
+      slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
+      this.#refile(slot, freeCount, comingCount);
+      const { bookedCount, bookedOver } = slot;
+      const isOver = bookedOver || slot.isOverHeld;
+      if (isOver || bookedCount !== shape.accelerators) throw wrongBooking(attempt, slot, accelerators);
+    }
+  }
+
+  /** Gives workers back. `leaving`: they had been asked to leave. */
+  release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], leaving: boolean): void {
+    for (const worker of workers) {
+      const shape = shapeOf(gang, worker);
+      const slot = this.slot(worker.node);
+      const { freeCount, comingCount } = slot;
+      if (leaving) slot.leave(worker, shape, -1);
+      slot.hold(worker, shape, -1);
+      if (gang.apart !== undefined) {
+        if (leaving) this.marks.book(gang.apart, slot, "leaving", -1);
+        this.marks.book(gang.apart, slot, "held", -1);
+      }
+      const count = (slot.attempts.get(attempt) as number) - 1;
+      if (count === 0) slot.attempts.delete(attempt);
+      else slot.attempts.set(attempt, count);
+      this.#refile(slot, freeCount, comingCount);
+    }
+    this.freedEpoch++;
+  }
+
+  /** Workers are asked to leave (1), or that is taken back (-1). */
+  leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    for (const worker of workers) {
+      const slot = this.slot(worker.node);
+      const { freeCount, comingCount } = slot;
+      slot.leave(worker, shapeOf(gang, worker), sign);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "leaving", sign);
+      this.#refile(slot, freeCount, comingCount);
+    }
+  }
+
+  /** A place is promised (1); the promise is kept or withdrawn (-1). */
+  promise(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    for (const worker of workers) {
+      const slot = this.slot(worker.node);
+      const { freeCount, comingCount } = slot;
+      slot.promise(worker, shapeOf(gang, worker), sign);
+      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "promised", sign);
+      this.#refile(slot, freeCount, comingCount);
+    }
+  }
+
+  #refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
+    this.#typeOf(slot).refile(slot, freeBefore, comingBefore);
+    this.watch?.(slot);
+  }
+
+  #typeOf(slot: NodeSlot): TypeCapacity {
+    const name = slot.node.acceleratorType;
+    if (this.#lastType !== null && this.#lastType.type === name) return this.#lastType;
+    const type = this.#types.get(name);
+    if (type === undefined) throw new InvariantError(`no accelerator type ${name}`);
+    this.#lastType = type;
+    return type;
+  }
+}
+
+const wrongBooking = (attempt: AttemptId, slot: NodeSlot, set: AcceleratorSet): InvariantError =>
+  new InvariantError(
+    `${attempt} cannot have accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: not as many as it needs, or taken`,
+  );

@@ -1,0 +1,162 @@
+/**
+ * The cells of one accelerator type: domains of the fabric, nodes, groups of accelerators inside a node, single accelerators,
+ * each cell divided into the next smaller ones. Sizes count accelerators, whether their nodes are up or not: what a cell is
+ * does not change when hardware fails. The accelerators of a cell are neighbours in one numbering, `first` to before `end`.
+ */
+import type { Node, Pool, Site } from "../model/fleet.ts";
+import type { NodeId, PoolName, SiteName } from "../model/ids.ts";
+import type { TeamShape } from "../model/team.ts";
+import { GROUP_LEVEL } from "../model/team.ts";
+import { compareText } from "../base/canonical.ts";
+import { NODE_LEVEL } from "./fabric-index.ts";
+import type { NodeSlot } from "./node-slot.ts";
+
+export interface Cell {
+  readonly id: number;
+  /** A level of the site's fabric, `node` or `group`; `""` for the whole site. */
+  readonly level: string;
+  /** Domains of the fabric from the widest level down; of a cell inside a node all of the node's. */
+  readonly path: readonly string[];
+  readonly parent: Cell | null;
+  readonly children: Cell[];
+  readonly first: number;
+  end: number;
+  /** The node that it is or lies in; `null`: it is wider. */
+  readonly slot: NodeSlot | null;
+}
+
+export const sizeOf = ({ first, end }: Cell): number => end - first;
+
+const kindOf = (level: string, size: number): string => `${size} ${level}`;
+
+interface Declared {
+  readonly sites: ReadonlyMap<SiteName, Site>;
+  readonly pools: ReadonlyMap<PoolName, Pool>;
+}
+
+export class CellTree {
+  readonly cells: Cell[] = [];
+  /** By accelerator: its own cell, and its index within its node. */
+  readonly leaves: Cell[] = [];
+  readonly indices: number[] = [];
+  /** Nodes in the order of their accelerators. */
+  readonly nodes: Cell[] = [];
+  readonly nodeCells: ReadonlyMap<NodeId, Cell>;
+  readonly #byKind: ReadonlyMap<string, readonly Cell[]>;
+
+  constructor(declared: Declared, slots: readonly NodeSlot[]) {
+    const levelsOf = new Map<NodeId, { readonly site: SiteName; readonly levels: readonly string[] }>();
+    for (const { node } of slots) {
+      const site = declared.sites.get(declared.pools.get(node.pool)?.site as SiteName);
+      levelsOf.set(node.id, { site: site?.name as SiteName, levels: site?.fabricLevels ?? [] });
+    }
+    const siteOf = ({ id }: Node): SiteName => levelsOf.get(id)?.site as SiteName;
+    const ordered = slots.toSorted(
+      (left, right) =>
+        compareText(siteOf(left.node), siteOf(right.node)) ||
+        comparePaths(left.node.fabric, right.node.fabric) ||
+        left.node.ordinal - right.node.ordinal,
+    );
+    let open: Cell[] = [];
+    for (const slot of ordered) {
+      const { levels } = levelsOf.get(slot.node.id) as { readonly levels: readonly string[] };
+      open = this.#descend(open, { site: siteOf(slot.node), levels, slot });
+      const node = this.#add({ level: NODE_LEVEL, path: slot.node.fabric, parent: open.at(-1) as Cell, slot });
+      this.nodes.push(node);
+      this.#divide(node, slot.node.acceleratorGroups ?? [], slot.totalCount);
+      for (const cell of open) cell.end = this.leaves.length;
+    }
+    this.#byKind = Map.groupBy(this.cells, (cell) => kindOf(cell.level, sizeOf(cell)));
+    this.nodeCells = new Map(this.nodes.map((cell) => [(cell.slot as NodeSlot).node.id, cell]));
+  }
+
+  #add({ level, path, parent, slot }: Pick<Cell, "level" | "path" | "parent" | "slot">): Cell {
+    const cell: Cell = {
+      id: this.cells.length,
+      level,
+      path,
+      parent,
+      children: [],
+      first: this.leaves.length,
+      end: this.leaves.length,
+      slot,
+    };
+    this.cells.push(cell);
+    parent?.children.push(cell);
+    return cell;
+  }
+
+  /** The site and the domains that the node lies in; those it shares with the node before it are there already. */
+  #descend(
+    open: readonly Cell[],
+    place: { readonly site: SiteName; readonly levels: readonly string[]; readonly slot: NodeSlot },
+  ): Cell[] {
+    const { site, levels, slot } = place;
+    const names = [site as string, ...levels.map((_, depth) => slot.node.fabric[depth] ?? "")];
+    const chain: Cell[] = [];
+    let shares = true;
+    names.forEach((name, depth) => {
+      const known = open[depth];
+      shares &&= known !== undefined && (depth === 0 ? known.path[0] === site : known.path[depth - 1] === name);
+      const path = depth === 0 ? [site as string] : names.slice(1, depth + 1);
+      const level = depth === 0 ? "" : (levels[depth - 1] as string);
+      chain.push(shares ? (known as Cell) : this.#add({ level, path, parent: chain.at(-1) ?? null, slot: null }));
+    });
+    return chain;
+  }
+
+  /** Groups of the first size, each divided by the further ones; at last single accelerators. */
+  #divide(cell: Cell, sizes: readonly number[], count: number): void {
+    const [size = 1, ...smaller] = sizes;
+    if (size >= count && count > 1) return this.#divide(cell, smaller, count);
+    const { path, slot } = cell;
+    for (let taken = 0; taken < count; taken += size) {
+      const part = this.#add({ level: GROUP_LEVEL, path, parent: cell, slot });
+      if (size === 1) {
+        this.leaves.push(part);
+        this.indices.push(this.leaves.length - 1 - this.#nodeOf(cell).first);
+        part.end = this.leaves.length;
+      } else this.#divide(part, smaller, Math.min(size, count - taken));
+    }
+    cell.end = this.leaves.length;
+  }
+
+  #nodeOf(cell: Cell): Cell {
+    let at = cell;
+    while (at.level !== NODE_LEVEL) at = at.parent as Cell;
+    return at;
+  }
+
+  /** The cells that a shape means, in order; of pinned shapes those on its nodes. */
+  cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: TeamShape, type: string): Cell[] {
+    if (acceleratorType !== undefined && acceleratorType !== type) return [];
+    const alike = this.#byKind.get(kindOf(within, accelerators)) ?? [];
+    return alike.filter(
+      ({ path, slot }) =>
+        domain.every((name, depth) => path[depth] === name) &&
+        (nodes === undefined || (slot !== null && nodes.includes(slot.node.id))),
+    );
+  }
+
+  /** The smallest cell that holds all of these accelerators. */
+  enclosing(leaves: readonly number[]): Cell {
+    const first = Math.min(...leaves);
+    const last = Math.max(...leaves);
+    let cell = this.leaves[first] as Cell;
+    while (cell.end <= last) cell = cell.parent as Cell;
+    return cell;
+  }
+}
+
+/** The cell itself and every one around it. */
+export function* around(cell: Cell): Generator<Cell> {
+  for (let at: Cell | null = cell; at !== null; at = at.parent) yield at;
+}
+
+function comparePaths(left: readonly string[], right: readonly string[]): number {
+  for (let depth = 0; depth < Math.max(left.length, right.length); depth++) {
+    const difference = compareText(left[depth] ?? "", right[depth] ?? "");
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+/**
+ * Lookups of entities that must exist. What happens to an attempt or a workload comes as a run of events about it, so the
+ * last one found is remembered: it saves most of the map lookups of a workload's life.
+ */
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import { InvariantError } from "../base/invariant.ts";
+import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
+
+/** Shared by all workloads on which nothing runs; never written to. */
+export const NO_ATTEMPTS: AttemptId[] = [];
+
+export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
+  const { recent } = world;
+  if (recent.workload !== null && recent.workload.id === id) return recent.workload;
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined) throw new InvariantError(`no workload ${id}`);
+  recent.workload = workload;
+  return workload;
+}
+
+/** The attempt, if it has not ended. */
+export function activeAttempt(world: World, id: AttemptId): AttemptEntity | undefined {
+  const { recent } = world;
+  if (recent.attempt !== null && recent.attempt.id === id) return recent.attempt;
+  const attempt = world.state.attempts.get(id);
+  if (attempt !== undefined) recent.attempt = attempt;
+  return attempt;
+}
+
+/** Takes an ended attempt out of the state and out of memory. */
+export function removeAttempt({ state, recent }: World, id: AttemptId): void {
+  state.attempts.delete(id);
+  if (recent.attempt?.id === id) recent.attempt = null;
+}
+
+/** Takes a workload that is no longer kept out of the state and out of memory. */
+export function removeWorkload({ state, recent }: World, id: WorkloadId): void {
+  state.workloads.delete(id);
+  if (recent.workload?.id === id) recent.workload = null;
+}

@@ -1,0 +1,60 @@
+/** The placement tree of each site, from its fabric levels down to its nodes; built when it is first asked for after nodes joined or changed. */
+import { DomainTree } from "../topology/domain-tree.ts";
+import type { NodeId, SiteName } from "../model/ids.ts";
+import type { Node, Pool, Site } from "../model/fleet.ts";
+import type { PoolName } from "../model/ids.ts";
+
+/** The level below all that a site names. */
+export const NODE_LEVEL = "node";
+
+export interface SiteFabric {
+  readonly site: SiteName;
+  readonly tree: DomainTree;
+  readonly leafOf: ReadonlyMap<NodeId, number>;
+  /** By leaf. */
+  readonly nodes: readonly NodeId[];
+}
+
+interface Declared {
+  readonly sites: ReadonlyMap<SiteName, Site>;
+  readonly pools: ReadonlyMap<PoolName, Pool>;
+  readonly nodes: ReadonlyMap<NodeId, Node>;
+}
+
+export class FabricIndex {
+  readonly #declared: Declared;
+  #epoch = -1;
+  #sites: readonly SiteFabric[] = [];
+
+  constructor(declared: Declared) {
+    this.#declared = declared;
+  }
+
+  /** Sites in order of definition, those without nodes left out. `epoch`: of the nodes as they are. */
+  sites(epoch: number): readonly SiteFabric[] {
+    if (epoch !== this.#epoch) {
+      this.#sites = this.#build();
+      this.#epoch = epoch;
+    }
+    return this.#sites;
+  }
+
+  #build(): readonly SiteFabric[] {
+    const { sites, pools, nodes } = this.#declared;
+    const bySite = Map.groupBy(nodes.values(), ({ pool }) => pools.get(pool)?.site as SiteName);
+    return [...sites.values()].flatMap((site) => {
+      const here = bySite.get(site.name);
+      if (here === undefined) return [];
+      const levels = [...site.fabricLevels, NODE_LEVEL];
+      const tree = new DomainTree(
+        levels,
+        here.map(({ fabric, id }) => [...site.fabricLevels.map((_, depth) => fabric[depth] ?? ""), id]),
+      );
+      const leafOf = new Map(here.map(({ id }, index) => [id, tree.leafOfPath[index] as number]));
+      const byLeaf = here
+        .map(({ id }) => id)
+        .toSorted((left, right) => (leafOf.get(left) as number) - (leafOf.get(right) as number));
+      return [{ site: site.name, tree, leafOf, nodes: byLeaf }];
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/** The order between the heads of two classes. */
+import type { PlacementClass } from "./queue.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Workload } from "../model/workload.ts";
+import { comparisons } from "../policy/order.ts";
+import type { Rules } from "../policy/rules.ts";
+import { compareText } from "../base/canonical.ts";
+import { userStanding } from "./user-standing.ts";
+import type { World } from "./world.ts";
+import { growingAttempt } from "./request.ts";
+
+export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;
+
+/** Whose turn it is among requests of one workload: a task that runs already, one that is to start, then growth, by attempt. */
+function compareRequests(left: PlacementClass, right: PlacementClass): number {
+  return (
+    Number(left.holds === null) - Number(right.holds === null) ||
+    Number(left.isGrowth) - Number(right.isGrowth) ||
+    compareText(left.holds?.id ?? left.grows ?? "", right.holds?.id ?? right.grows ?? "")
+  );
+}
+
+const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+
+/** Where the heads alone decide, by the policy's order between workloads; `null`: more is to be looked at. */
+export function plainHeadOrder(
+  { phases, order }: Rules,
+  compare: (left: Workload, right: Workload) => number,
+): CompareClasses | null {
+  const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
+  if (phases.includes("refill") || looksBeyond) return null;
+  return (left, right) => compare(head(left), head(right)) || compareRequests(left, right);
+}
+
+export const headOrder = (world: World): CompareClasses => world.queue.compareHeads ?? orderBeyondHeads(world);
+
+function orderBeyondHeads(world: World): CompareClasses {
+  const { order } = world.rules;
+  /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
+  const stage = (found: PlacementClass): number => {
+    if (!found.isGrowth) return 0;
+    const running = growingAttempt(world, found)?.workers.length ?? 0;
+    return running <= minWorkersOf(found.gang) ? 1 : 2;
+  };
+  const standing = order.includes("user") ? userStanding(world) : null;
+  return (left, right) => {
+    for (const key of order) {
+      let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
+      if (key === "starting") difference = stage(left) - stage(right);
+      if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
+      if (key === "user" && standing !== null) difference = Math.sign(standing(left) - standing(right));
+      if (difference !== 0) return difference;
+      if (key === "submitted") break;
+    }
+    return head(left).ordinal - head(right).ordinal || compareRequests(left, right);
+  };
+}

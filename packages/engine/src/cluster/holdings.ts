@@ -1,0 +1,188 @@
+/**
+ * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
+ * and for tentative plans. Every booking here has its exact reverse.
+ */
+import { REPLACING_EXECUTORS, RESIZING_EXECUTORS } from "../model/fleet.ts";
+import type { ExecutorKind } from "../model/fleet.ts";
+import type { NodeId, WorkloadId } from "../model/ids.ts";
+import { growthCount } from "../model/slices.ts";
+import { growthSteps } from "../model/throughput.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Attempt, PromisedPlace, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import { mayEvict } from "../policy/rules.ts";
+import { amountHeld } from "./amounts.ts";
+import type { Held } from "./amounts.ts";
+import { workloadOf } from "./entities.ts";
+import { EvictableWork } from "./evictable-work.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Holder } from "./user-use.ts";
+import type { World } from "./world.ts";
+
+/** Reasons for which a plan takes what somebody holds: such work stops counting for its team at once. */
+export const isEviction = (reason: StopReason): boolean =>
+  reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
+
+export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
+
+/** Whose work it is. */
+export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
+
+/** Adds workers on one type to what their team holds (1), or takes them away (-1). */
+function countWorkers(world: World, workload: Workload, held: Held, sign: 1 | -1): void {
+  const { teamUse, rules } = world;
+  const { spec } = workload;
+  teamUse.add(holderOf(workload), amountHeld(world, spec.gang, held), !isPreemptible(rules, spec), sign);
+}
+
+/** Everything an attempt holds, as its phase says. */
+export function holdAttempt(world: World, attempt: Attempt): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const { capacity } = world;
+  // That somebody leaves is known before it is booked: what it holds may be promised to others already.
+  if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
+  capacity.take(attempt.id, gang, attempt.workers);
+  if (attempt.leaving !== undefined) {
+    capacity.leave(gang, attempt.leaving, 1);
+    capacity.take(attempt.id, gang, attempt.leaving);
+  }
+  if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
+  fileEvictable(world, attempt, workload.spec);
+  fileLeaving(world, attempt);
+  world.endings.file(attempt, workload.spec);
+  world.budgets.count(attempt, 1);
+  world.past.count(attempt, 1);
+}
+
+/** Files an attempt among those that may be evicted, or takes it out. */
+function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
+  const isEvictable = attempt.stop === null && mayEvict(rules) && isPreemptible(rules, spec);
+  if (!isEvictable) return unfileEvictable(evictable, attempt, spec);
+  let known = evictable.get(spec.team);
+  if (known === undefined) evictable.set(spec.team, (known = new EvictableWork()));
+  known.add(attempt, spec);
+}
+
+function unfileEvictable(evictable: World["evictable"], attempt: Attempt, spec: WorkloadSpec): void {
+  if (evictable.size === 0) return;
+  const known = evictable.get(spec.team);
+  if (known === undefined) return;
+  known.delete(attempt, spec);
+  if (known.size === 0) evictable.delete(spec.team);
+}
+
+/** Files an attempt that a plan asked to leave, whole or in part, or takes it out. */
+function fileLeaving({ leaving }: World, attempt: Attempt): void {
+  if (attempt.leaving !== undefined || !countsForTeam(attempt)) leaving.add(attempt);
+  else leaving.delete(attempt);
+}
+
+/** The reverse of `holdAttempt`. */
+export function releaseAttempt(world: World, attempt: Attempt): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const { capacity } = world;
+  capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
+  if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
+  if (countsForTeam(attempt)) countWorkers(world, workload, attempt, -1);
+  world.endings.remove(attempt);
+  world.budgets.count(attempt, -1);
+  world.leaving.delete(attempt);
+  world.past.count(attempt, -1);
+  unfileEvictable(world.evictable, attempt, workload.spec);
+}
+
+/** All workers of a running attempt are asked to leave for this reason (1), or that is taken back (-1). */
+export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason, sign: 1 | -1): void {
+  const workload = workloadOf(world, attempt.workloadId);
+  world.capacity.leave(workload.spec.gang, attempt.workers, sign);
+  fileEvictable(world, attempt, workload.spec);
+  fileLeaving(world, attempt);
+  world.endings.file(attempt, workload.spec);
+  if (!isEviction(reason)) return;
+  countWorkers(world, workload, attempt, sign === 1 ? -1 : 1);
+  if (sign === 1) world.teamUse.limitEpoch++;
+}
+
+/** A promised place is booked (1), or given up (-1). */
+export function holdPromise(world: World, promise: PromisedPlace, sign: 1 | -1): void {
+  const workload = workloadOf(world, promise.workloadId);
+  world.capacity.promise(workload.spec.gang, promise.workers, sign);
+  countWorkers(world, workload, promise, sign);
+}
+
+/** Whether nobody who was asked to leave is still in the promised place. */
+export function canKeepPromise({ capacity, state }: World, { workers }: PromisedPlace): boolean {
+  return workers.every(({ node, accelerators }) => {
+    const slot = capacity.slot(node);
+    const known = state.nodes.get(node);
+    invariant(known !== undefined, `no node ${node}`);
+    return slot.usable && slot.canKeep(accelerators);
+  });
+}
+
+/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one or a slice, or the best step of its curve; 0 if it may have none. */
+export function growthOf(
+  { rules, state }: Pick<World, "rules" | "state">,
+  { spec, stopRequested }: Workload,
+  attempt: Attempt,
+): number {
+  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined)
+    return 0;
+  if (attempt.missing !== undefined || attempt.joining !== undefined || attempt.joinFailure !== undefined) return 0;
+  if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
+  const { length } = attempt.workers;
+  if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
+  const lacks = minWorkersOf(spec.gang) - length;
+  if (lacks > 0) return lacks;
+  const usual = growthCount(spec, attempt.workers);
+  return rules.elastic.by === "throughput" ? (growthSteps(spec, length, usual)[0]?.workers ?? 0) : usual;
+}
+
+/** Whether a gang may have workers more or less where it runs. */
+export const canResize = (state: World["state"], attempt: Attempt): boolean =>
+  runsUnder(state, attempt, RESIZING_EXECUTORS);
+
+/** Whether workers that a gang lost with a node may start again in other places where it runs. */
+export const canReplace = (state: World["state"], attempt: Attempt): boolean =>
+  runsUnder(state, attempt, REPLACING_EXECUTORS);
+
+function runsUnder(
+  { nodes, pools }: World["state"],
+  { workers }: Attempt,
+  executors: ReadonlySet<ExecutorKind>,
+): boolean {
+  const node = nodes.get(workers[0]?.node as NodeId);
+  const pool = node === undefined ? undefined : pools.get(node.pool);
+  return pool !== undefined && executors.has(pool.executor);
+}
+
+/** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
+export function recount(world: World): void {
+  const { teamUse, state, queue, rules } = world;
+  world.endings.reset(rules);
+  teamUse.forget(rules);
+  for (const attempt of state.attempts.values()) {
+    const workload = workloadOf(world, attempt.workloadId);
+    if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
+    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+    fileEvictable(world, attempt, workload.spec);
+    world.endings.file(attempt, workload.spec);
+  }
+  for (const promise of state.promises.values()) countWorkers(world, workloadOf(world, promise.workloadId), promise, 1);
+  teamUse.limitEpoch++;
+}
+
+/** Counts anew what users hold, after teams changed. */
+export function recountUsers(world: World): void {
+  const { teamUse, state } = world;
+  teamUse.users.clear();
+  if (!teamUse.users.isKept) return;
+  const count = (id: WorkloadId, held: Held): void => {
+    const workload = state.workloads.get(id) as Workload;
+    teamUse.addForUser(holderOf(workload), amountHeld(world, workload.spec.gang, held), 1);
+  };
+  for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt);
+  for (const promise of state.promises.values()) count(promise.workloadId, promise);
+}

@@ -1,0 +1,118 @@
+/**
+ * Tentative plans on the live indexes: whoever looks for a plan lets work leave, gives places away, asks the same placing code
+ * as the round, and takes everything back. Nothing of it is an event; only a plan that holds is carried out, by events.
+ */
+import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { Placement } from "./request.ts";
+import { amountHeld } from "./amounts.ts";
+import { workloadOf } from "./entities.ts";
+import { holderOf } from "./holdings.ts";
+import type { Layer } from "./node-slot.ts";
+import type { PlacementClass } from "./queue.ts";
+import type { World } from "./world.ts";
+
+type Holder = Pick<PlacementClass, "gang" | "team" | "actor" | "isPreemptible">;
+
+export class Ledger {
+  readonly #world: World;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** A point to which everything after it can be taken back. */
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  rollback(mark = 0): void {
+    while (this.#undo.length > mark) (this.#undo.pop() as () => void)();
+  }
+
+  /** The attempt keeps its first `keeps` workers; the others leave: their places are coming, and its team holds them no more. */
+  vacate(attempt: Attempt, keeps: number): void {
+    this.vacateWorkers(attempt, keeps, attempt.workers.length);
+  }
+
+  /** The workers from `first` to before `end` leave. */
+  vacateWorkers(attempt: Attempt, first: number, end: number): void {
+    this.#move(attempt, attempt.workers.slice(first, end), 1);
+  }
+
+  /** Workers leave (1) or stay after all (-1). */
+  #move(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    const { capacity, teamUse, rules } = this.#world;
+    const workload = workloadOf(this.#world, attempt.workloadId);
+    const { spec } = workload;
+    const holder = holderOf(workload);
+    const amount = amountHeld(this.#world, spec.gang, { workers, acceleratorType: attempt.acceleratorType });
+    const isFixed = !isPreemptible(rules, spec);
+    const other = sign === 1 ? -1 : 1;
+    capacity.leave(spec.gang, workers, sign);
+    teamUse.try(holder, amount, isFixed, other);
+    this.#undo.push(() => {
+      teamUse.try(holder, amount, isFixed, sign);
+      capacity.leave(spec.gang, workers, other);
+    });
+  }
+
+  /** The reverse of `vacateWorkers`, whatever was done since. */
+  stay(attempt: Attempt, first: number, end: number): void {
+    this.#move(attempt, attempt.workers.slice(first, end), -1);
+  }
+
+  /** All workers leave their places; for its team the attempt counts as before. */
+  leaveOnly(attempt: Attempt): void {
+    const { capacity } = this.#world;
+    const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
+    capacity.leave(gang, attempt.workers, 1);
+    this.#undo.push(() => capacity.leave(gang, attempt.workers, -1));
+  }
+
+  /** A promised place is given up. */
+  withdraw(promise: PromisedPlace): void {
+    const workload = workloadOf(this.#world, promise.workloadId);
+    const { spec } = workload;
+    const found = { ...holderOf(workload), gang: spec.gang, isPreemptible: isPreemptible(this.#world.rules, spec) };
+    this.#promise(found, promise, -1);
+  }
+
+  /** Workers are given a place, which counts for their team. */
+  occupy(found: Holder, placement: Placement): void {
+    this.#promise(found, placement, 1);
+  }
+
+  /** A place is kept for workers (1), or not any more (-1). */
+  #promise(found: Holder, placement: Placement, sign: 1 | -1): void {
+    const { capacity, teamUse } = this.#world;
+    const { workers } = placement;
+    const other = sign === 1 ? -1 : 1;
+    const amount = amountHeld(this.#world, found.gang, placement);
+    const isFixed = !found.isPreemptible;
+    capacity.promise(found.gang, workers, sign);
+    teamUse.try(found, amount, isFixed, sign);
+    this.#undo.push(() => {
+      teamUse.try(found, amount, isFixed, other);
+      capacity.promise(found.gang, workers, other);
+    });
+  }
+}
+
+/** Whether there is room for all of these workers of a gang at once, as of the layer. */
+export function haveRoomTogether(
+  { capacity }: World,
+  gang: PlacementClass["gang"],
+  { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
+): boolean {
+  capacity.promise(gang, workers, 1);
+  const fits = workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators, layer));
+  capacity.promise(gang, workers, -1);
+  return fits;
+}
+
+/** Whether all of these workers could be bound now: nobody has to leave for them. */
+export function isIdle({ capacity }: World, workers: readonly WorkerAllocation[]): boolean {
+  return workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators));
+}

@@ -1,0 +1,407 @@
+/**
+ * One node's capacity as the phases of a round see it. Three layers for every accelerator, in thousandths of it: what is
+ * held, what of that is about to be given back (its holder was asked to leave), and what is promised to somebody who
+ * waits for that. Cores, memory and workers are sums. Every change is a signed amount, so that any can be taken back:
+ * that is what makes tentative plans on the live indexes possible (`ledger.ts`).
+ */
+import { forEachRange } from "../model/accelerator-set.ts";
+import type { AcceleratorSet } from "../model/accelerator-set.ts";
+import { takesWork } from "../model/fleet.ts";
+import type { Node } from "../model/fleet.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { AttemptId } from "../model/ids.ts";
+import { ALL_SLICES, isOpen, isTakenTwice, openCount, profileMilli, SLICE_MILLI, slicesIn } from "../model/mig.ts";
+import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import { DeviceSlices, digitsAt, partOn } from "./device-slices.ts";
+import type { SliceLayer } from "./device-slices.ts";
+import { InvariantError } from "../base/invariant.ts";
+import { lowestBit } from "../base/collections/node-set.ts";
+
+/**
+ * `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold, the idle first. `later`: the same
+ * with the idle last, for plans that leave what is idle to others until then.
+ */
+export type Layer = "idle" | "coming" | "later";
+
+export const WHOLE_MILLI = 1000;
+const NO_WORKERS_MAX = 1_000_000;
+
+export class NodeSlot {
+  readonly node: Node;
+  /** Position within its type, in order of joining. */
+  readonly position: number;
+  readonly totalCount: number;
+  /** One bit for each accelerator of which nothing is held or promised. */
+  readonly free: Int32Array;
+  /** One bit for each accelerator that is not free and will be, whole, when those who were asked to leave have left. */
+  readonly coming: Int32Array;
+  /** Thousandths held, by accelerator. */
+  readonly held: Int32Array;
+  readonly #leaving: Int32Array;
+  readonly #promised: Int32Array;
+  /** Of accelerators that are divided by profiles; `null`: none ever was. */
+  #slices: DeviceSlices | null = null;
+  #coresPromisedMilli = 0;
+  #memoryPromisedMib = 0;
+  #workersPromised = 0;
+  freeCount: number;
+  comingCount = 0;
+  /** Negative while a promise waits for what its place still holds. */
+  coresFreeMilli: number;
+  coresComingMilli = 0;
+  memoryFreeMib: number;
+  memoryComingMib = 0;
+  workersFree: number;
+  workersComing = 0;
+  /** Attempts that hold something here, with how many workers. */
+  readonly attempts: Map<AttemptId, number> = new Map();
+  /** Of the last booking: how many accelerators, and whether any is now held twice, or held and promised beyond what leaves. */
+  bookedCount = 0;
+  bookedOver = false;
+  /** In a plan: the spare is seen as a node like any other. */
+  isOpened = false;
+
+  constructor(node: Node, position: number) {
+    this.node = node;
+    this.position = position;
+    const count = node.acceleratorCount;
+    this.free = new Int32Array((count + 31) >>> 5);
+    this.coming = new Int32Array((count + 31) >>> 5);
+    for (let index = 0; index < count; index++) setBit(this.free, index);
+    this.held = new Int32Array(count);
+    this.#leaving = new Int32Array(count);
+    this.#promised = new Int32Array(count);
+    this.totalCount = count;
+    this.freeCount = count;
+    this.coresFreeMilli = node.coresMilli;
+    this.memoryFreeMib = node.memoryMib;
+    this.workersFree = node.workersMax ?? NO_WORKERS_MAX;
+  }
+
+  get usable(): boolean {
+    return takesWork(this.node) && (this.node.spare !== true || this.isOpened);
+  }
+
+  /** Whether nothing of it is held or promised. */
+  get isEmpty(): boolean {
+    return this.attempts.size === 0 && this.workersBooked("idle") === 0;
+  }
+
+  /** Workers that are held or promised, as of the layer. */
+  workersBooked(layer: Layer): number {
+    const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
+    return booked - (layer === "idle" ? 0 : this.workersComing);
+  }
+
+  /** Whether anybody on it was asked to leave. */
+  get hasComing(): boolean {
+    return this.workersComing > 0;
+  }
+
+  /** Whether more cores, memory or workers are held than there are; what is promised waits for what is held. */
+  get isOverHeld(): boolean {
+    return (
+      this.coresFreeMilli + this.#coresPromisedMilli < 0 ||
+      this.memoryFreeMib + this.#memoryPromisedMib < 0 ||
+      this.workersFree + this.#workersPromised < 0
+    );
+  }
+
+  /** Thousandths of an accelerator that a share could have: nothing of one that is divided. Negative: more is promised than leaves. */
+  room(index: number, layer: Layer): number {
+    const left = this.left(index, layer);
+    return this.#slices === null || this.#slices.taken(index, layer === "idle") === 0 ? left : Math.min(0, left);
+  }
+
+  /** Thousandths of an accelerator that are neither held nor promised. */
+  left(index: number, layer: Layer): number {
+    const taken = (this.held[index] as number) + (this.#promised[index] as number);
+    return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#leaving[index] as number));
+  }
+
+  /** The slices of an accelerator that no part could have, a hexadecimal digit for each: all where it is not divided, or shared. */
+  slicesTaken(index: number, layer: Layer): number {
+    if (this.node.mig === undefined) return ALL_SLICES;
+    const taken = this.#slices?.taken(index, layer === "idle") ?? 0;
+    return WHOLE_MILLI - this.left(index, layer) === SLICE_MILLI * slicesIn(taken) ? taken : ALL_SLICES;
+  }
+
+  /** Whether what is held and promised of the accelerator goes together: nothing twice, and no shares beside parts. */
+  #isSound(index: number, layer: Layer): boolean {
+    const left = this.left(index, layer);
+    if (left < 0 || this.#slices === null) return left >= 0;
+    const taken = this.#slices.taken(index, layer === "idle");
+    return taken === 0 || (!isTakenTwice(taken) && WHOLE_MILLI - left === SLICE_MILLI * slicesIn(taken));
+  }
+
+  /** Whether a slice is promised and held by somebody who stays. That others leave may be known before what they hold is booked. */
+  #isPromisedTwice(index: number): boolean {
+    return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
+  }
+
+  /** The same of what is held alone, whoever of them leaves. */
+  #isHeldSoundly(index: number): boolean {
+    const held = this.held[index] as number;
+    const slices = this.#slices?.held(index) ?? 0;
+    if (slices === 0) return held <= WHOLE_MILLI;
+    return !isTakenTwice(slices) && held === SLICE_MILLI * slicesIn(slices);
+  }
+
+  /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
+  isWhole(index: number, layer: Layer): boolean {
+    return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.coming, index));
+  }
+
+  /** Whether a worker of the gang could have exactly this place. */
+  couldHold({ accelerators, slice }: WorkerAllocation, gang: WorkerShape, layer: Layer): boolean {
+    const { shareMilli: _share, profile: _profile, ...beside } = gang;
+    if (this.workersThatFit({ ...beside, accelerators: 0 }, 1, layer) === 0) return false;
+    let open = true;
+    forEachRange(accelerators, (first, last) => {
+      for (let index = first; index <= last; index++) if (!this.#couldTake(index, gang, { layer, slice })) open = false;
+    });
+    return open;
+  }
+
+  #couldTake(
+    index: number,
+    gang: WorkerShape,
+    { layer, slice }: { readonly layer: Layer; readonly slice: number | undefined },
+  ): boolean {
+    if (gang.profile !== undefined) {
+      const place = partOn(this.node, gang)?.places.find(({ start }) => start === slice);
+      return place !== undefined && isOpen(place, this.slicesTaken(index, layer));
+    }
+    return gang.shareMilli === undefined ? this.isWhole(index, layer) : this.room(index, layer) >= gang.shareMilli;
+  }
+
+  /** Whether a promise of these amounts, which is booked, could be kept now, or when those who were asked to leave have left. */
+  canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
+    const leaving = layer === "coming" ? 1 : 0;
+    if (this.coresFreeMilli + leaving * this.coresComingMilli < 0) return false;
+    if (this.memoryFreeMib + leaving * this.memoryComingMib < 0) return false;
+    if (this.workersFree + leaving * this.workersComing < 0) return false;
+    let ready = true;
+    forEachRange(set, (first, last) => {
+      for (let index = first; index <= last; index++) if (!this.#isSound(index, layer)) ready = false;
+    });
+    return ready;
+  }
+
+  /** A worker's amounts are held (`sign` 1) or given back (-1). */
+  hold(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+    this.#amounts(gang, -sign);
+    this.#bookPlace("held", place, gang, sign);
+  }
+
+  /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
+  leave(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+    this.coresComingMilli += sign * gang.coresMilli;
+    this.memoryComingMib += sign * gang.memoryMib;
+    this.workersComing += sign;
+    this.#bookPlace("leaving", place, gang, sign);
+  }
+
+  /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
+  promise(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+    this.#amounts(gang, -sign);
+    this.#coresPromisedMilli += sign * gang.coresMilli;
+    this.#memoryPromisedMib += sign * gang.memoryMib;
+    this.#workersPromised += sign;
+    this.#bookPlace("promised", place, gang, sign);
+  }
+
+  #bookPlace(layer: SliceLayer, { accelerators, slice }: Place, gang: WorkerShape, sign: 1 | -1): void {
+    const amounts = layer === "held" ? this.held : layer === "leaving" ? this.#leaving : this.#promised;
+    if (gang.profile === undefined) return this.#book(amounts, accelerators, sign * milliOf(gang));
+    const digits = digitsAt(this.node, gang, slice);
+    const slices = (this.#slices ??= new DeviceSlices(this.totalCount));
+    forEachRange(accelerators, (index) => slices.book(layer, index, sign * digits));
+    this.#book(amounts, accelerators, sign * SLICE_MILLI * slicesIn(digits));
+  }
+
+  #amounts(gang: WorkerShape, sign: number): void {
+    this.coresFreeMilli += sign * gang.coresMilli;
+    this.memoryFreeMib += sign * gang.memoryMib;
+    this.workersFree += sign;
+  }
+
+  /** Books thousandths on each accelerator of the set and keeps, in `bookedCount` and `bookedOver`, what a check wants to know. */
+  #book(layer: Int32Array, set: AcceleratorSet, milli: number): void {
+    this.bookedCount = 0;
+    this.bookedOver = false;
+    // Read in place, as in `forEachRange`: this is done four times in the life of every worker.
+    let value = 0;
+    let first = -1;
+    for (let position = 0; position <= set.length; position++) {
+      const code = position < set.length ? set.charCodeAt(position) : 44;
+      if (code >= 48 && code <= 57) value = value * 10 + (code - 48);
+      else if (code === 45) {
+        first = value;
+        value = 0;
+      } else if (position > 0) {
+        for (let index = first < 0 ? value : first; index <= value; index++) this.#bookOne(layer, index, milli);
+        first = -1;
+        value = 0;
+      }
+    }
+  }
+
+  #bookOne(layer: Int32Array, index: number, milli: number): void {
+    layer[index] = (layer[index] as number) + milli;
+    this.bookedCount++;
+    if (!this.#isHeldSoundly(index) || this.left(index, "coming") < 0 || this.#isPromisedTwice(index))
+      this.bookedOver = true;
+    this.#refresh(index);
+  }
+
+  #refresh(index: number): void {
+    const taken = (this.held[index] as number) + (this.#promised[index] as number);
+    const isFree = taken === 0;
+    const isComing = !isFree && taken === this.#leaving[index];
+    if (isFree !== hasBit(this.free, index)) {
+      flipBit(this.free, index);
+      this.freeCount += isFree ? 1 : -1;
+    }
+    if (isComing !== hasBit(this.coming, index)) {
+      flipBit(this.coming, index);
+      this.comingCount += isComing ? 1 : -1;
+    }
+  }
+
+  /** The `count` lowest whole accelerators after the first `skip`, those first that the layer takes first. */
+  pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
+    if (layer === "idle") return this.#pickIdle(skip, count);
+    const [first, second] = layer === "later" ? [this.coming, this.free] : [this.free, this.coming];
+    const firstCount = layer === "later" ? this.comingCount : this.freeCount;
+    const indices = lowestOf(first, skip, count);
+    if (indices.length < count) {
+      indices.push(...lowestOf(second, Math.max(0, skip - firstCount), count - indices.length));
+      indices.sort((left, right) => left - right);
+    }
+    if (indices.length !== count) throw this.#tooFew(Math.min(this.freeCount, skip) + indices.length, skip + count);
+    return acceleratorSetOf(indices);
+  }
+
+  /** Written down as they are found: done for every worker that starts. */
+  #pickIdle(skip: number, count: number): AcceleratorSet {
+    let set = "";
+    let first = -1;
+    let last = -1;
+    let passed = 0;
+    for (let wordIndex = 0; wordIndex < this.free.length && passed < skip + count; wordIndex++) {
+      for (let word = this.free[wordIndex] as number; word !== 0 && passed < skip + count; word &= word - 1) {
+        if (passed++ < skip) continue;
+        const index = (wordIndex << 5) + lowestBit(word);
+        if (first < 0) first = index;
+        else if (index !== last + 1) {
+          set = withRange(set, first, last);
+          first = index;
+        }
+        last = index;
+      }
+    }
+    if (passed < skip + count) throw this.#tooFew(passed, skip + count);
+    return first < 0 ? set : withRange(set, first, last);
+  }
+
+  #tooFew(freeCount: number, promisedCount: number): InvariantError {
+    return new InvariantError(
+      `node ${this.node.id} has ${freeCount} free accelerators, ${promisedCount} were promised`,
+    );
+  }
+
+  /** How many workers of the gang fit on what is free, at most `max`. */
+  workersThatFit(gang: WorkerShape, max: number, layer: Layer = "idle"): number {
+    const isComing = layer !== "idle";
+    let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
+    if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
+    else if (gang.profile !== undefined) count = Math.min(count, this.#partsThatFit(gang, layer));
+    else if (gang.accelerators > 0) {
+      const whole = this.freeCount + (isComing ? this.comingCount : 0);
+      count = Math.min(count, Math.floor(whole / gang.accelerators));
+    }
+    if (gang.coresMilli > 0) {
+      const cores = this.coresFreeMilli + (isComing ? this.coresComingMilli : 0);
+      count = Math.min(count, Math.floor(cores / gang.coresMilli));
+    }
+    if (gang.memoryMib > 0) {
+      const memory = this.memoryFreeMib + (isComing ? this.memoryComingMib : 0);
+      count = Math.min(count, Math.floor(memory / gang.memoryMib));
+    }
+    return Math.max(0, count);
+  }
+
+  #sharesThatFit(milli: number, layer: Layer): number {
+    let count = 0;
+    for (let index = 0; index < this.totalCount; index++)
+      count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
+    return count;
+  }
+
+  /** The positions of one profile do not overlap, so as many fit as are open. */
+  #partsThatFit(gang: WorkerShape, layer: Layer): number {
+    const part = partOn(this.node, gang);
+    let count = 0;
+    if (part !== undefined)
+      for (let index = 0; index < this.totalCount; index++) count += openCount(part, this.slicesTaken(index, layer));
+    return count;
+  }
+}
+
+/** The accelerators of a worker, and where its part of one begins. */
+type Place = Pick<WorkerAllocation, "accelerators" | "slice">;
+
+/** Whether a worker needs a part of an accelerator: a share, or one that the hardware divides. */
+export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
+  shareMilli !== undefined || profile !== undefined;
+
+/** Thousandths of each of its accelerators that count as a worker's. */
+export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
+  profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
+
+/** Thousandths of accelerators in sum, a part counting as its part. */
+export const milliIn = (parts: readonly GangPart[]): number =>
+  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
+
+const hasBit = (mask: Int32Array, index: number): boolean =>
+  ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+
+function setBit(mask: Int32Array, index: number): void {
+  mask[index >>> 5] = (mask[index >>> 5] as number) | (1 << (index & 31));
+}
+
+function flipBit(mask: Int32Array, index: number): void {
+  mask[index >>> 5] = (mask[index >>> 5] as number) ^ (1 << (index & 31));
+}
+
+/** The `count` lowest bits of a mask after the first `skip`, or as many as there are. */
+function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
+  const found: number[] = [];
+  let passed = 0;
+  for (let wordIndex = 0; wordIndex < mask.length && found.length < count; wordIndex++) {
+    let word = mask[wordIndex] as number;
+    while (word !== 0 && found.length < count) {
+      if (passed++ >= skip) found.push((wordIndex << 5) + lowestBit(word));
+      word &= word - 1;
+    }
+  }
+  return found;
+}
+
+function withRange(set: AcceleratorSet, first: number, last: number): AcceleratorSet {
+  const range = first === last ? `${first}` : `${first}-${last}`;
+  return set === "" ? range : `${set},${range}`;
+}
+
+/** The text of ascending indices. */
+export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
+  let set = "";
+  for (let position = 0; position < indices.length;) {
+    const first = indices[position] as number;
+    let last = first;
+    while (++position < indices.length && indices[position] === last + 1) last++;
+    set = withRange(set, first, last);
+  }
+  return set;
+}

@@ -1,0 +1,139 @@
+/** What a class asks for at once, and what may stand in its way. */
+import type { NodeId, TeamName } from "../model/ids.ts";
+import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import { groupsToGrow } from "../model/slices.ts";
+import type { Attempt, WorkerAllocation } from "../model/workload.ts";
+import type { TypeCapacity } from "./capacity.ts";
+import { needsPart } from "./node-slot.ts";
+import type { PlacementClass } from "./queue.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";
+import type { Amount } from "./team-node.ts";
+import type { QuotaReached, TeamUse } from "./team-use.ts";
+import type { World } from "./world.ts";
+
+export interface Placement {
+  readonly acceleratorType: string;
+  readonly workers: readonly WorkerAllocation[];
+}
+
+/** Whether it asks for workers of several kinds at once, or for more of one of them. */
+export const isInGroups = ({ gang }: Pick<PlacementClass, "gang">): boolean => gang.groups !== undefined;
+
+/** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
+export const wholeNeeded = ({ gang, workers }: Pick<PlacementClass, "gang" | "workers">): number =>
+  !needsPart(gang) && gang.groups === undefined ? workers * gang.accelerators : 0;
+
+/** The attempt that would have another worker; `null` for work that waits to start. */
+export function growingAttempt({ state }: World, found: PlacementClass): Attempt | null {
+  return found.grows === null ? null : (state.attempts.get(found.grows) ?? null);
+}
+
+/** A node on which the gang, or the group that is to grow, has a worker already. */
+export function nodeHeld(world: World, found: PlacementClass): NodeId | undefined {
+  const { group } = found;
+  return growingAttempt(world, found)?.workers.find((worker) => group === null || worker.group === group)?.node;
+}
+
+/** The types that may hold it, most preferred first; a gang that runs stays on its own. */
+export function acceptableTypes(world: World, found: PlacementClass): readonly TypeCapacity[] {
+  const attempt = growingAttempt(world, found);
+  return attempt === null ? world.capacity.acceptable(found.acceleratorTypes) : typesToGrowOn(world, found, attempt);
+}
+
+function typesToGrowOn(world: World, found: PlacementClass, attempt: Attempt): readonly TypeCapacity[] {
+  if (found.spec.gang.groups === undefined && found.group === null)
+    return world.capacity.acceptable([attempt.acceleratorType]);
+  const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers, found.workers)[0];
+  const own = attempt.workers.find((worker) => worker.group === group);
+  return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
+}
+
+/** What is asked for at once, by kind of worker. */
+export function partsAsked(world: World, found: PlacementClass): readonly GangPart[] {
+  const { gang, workers } = found;
+  if (gang.groups === undefined) return [{ shape: gang, workers }];
+  const { counts } = found;
+  if (counts !== null) return leastParts(gang).map((part, at) => ({ ...part, workers: counts[at] ?? 0 }));
+  if (!found.isGrowth) return leastParts(gang);
+  const attempt = growingAttempt(world, found);
+  const group = found.group ?? groupsToGrow(gang, attempt?.workers ?? [], workers)[0] ?? 0;
+  return [{ shape: groupAt(gang, group), workers, group }];
+}
+
+/** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
+export function amountAsked(world: World, found: PlacementClass, type: string): Amount {
+  const { teamUse } = world;
+  if (found.gang.groups === undefined) return teamUse.amountOf(found.gang, found.workers, type);
+  const typeOf = ({ group = 0 }: GangPart): string => {
+    const [only, other] = typesOfGroup(found.spec, groupAt(found.gang, group));
+    return other === undefined ? (only ?? "") : "";
+  };
+  return teamUse.amountOfParts(partsAsked(world, found), typeOf);
+}
+
+/** The same where teams are compared: of the one type that will do, where no other does. */
+export function amountClaimed(world: World, found: PlacementClass): Amount {
+  if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, found, "");
+  const [only, other] = acceptableTypes(world, found);
+  return amountAsked(world, found, other === undefined ? (only?.type ?? "") : "");
+}
+
+/**
+ * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
+ * a guarantee; `null` if nothing.
+ */
+export const quotaReached = (world: World, found: PlacementClass, type: string): QuotaReached | null =>
+  quotaReachedBy(world, found, () => amountAsked(world, found, type));
+
+/** The same of any amount that the request would hold. */
+export function quotaReachedBy(
+  { teamUse, rules, state }: World,
+  found: PlacementClass,
+  amountOf: () => Amount,
+): QuotaReached | null {
+  const spent = spentBudget(state, found.team);
+  if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
+  if (!teamUse.isBounded) return null;
+  const amount = amountOf();
+  const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
+  return limit ?? guaranteeReached({ teamUse, rules }, found, amount);
+}
+
+/** The guarantee that a request would pass which is not preemptible, where such work stays within guarantees. */
+export function guaranteeReached(
+  { teamUse, rules }: Pick<World, "teamUse" | "rules">,
+  { team, isPreemptible }: PlacementClass,
+  amount: Amount,
+): QuotaReached | null {
+  return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
+}
+
+/** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */
+export function exceedsQuotas(world: World, found: PlacementClass, type: string): boolean {
+  const { teamUse, rules } = world;
+  const amount = amountAsked(world, found, type);
+  const heedsGuarantees = !found.isPreemptible && rules.teams.nonPreemptible !== "limit";
+  return teamUse.isTooMuch(found.team, amount, heedsGuarantees ? "guarantees" : "limits");
+}
+
+/** Where teams borrow: that nobody lends as much more as this would take. */
+function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
+  const { quota } = teamUse;
+  if (quota === null) return null;
+  const leaf = quota.leaf(team);
+  const amounts = quota.amounts(amount);
+  if (quota.tree.hasRoomFor(leaf, amounts)) return null;
+  const resource = amounts.findIndex((more, at) => more > 0 && more > quota.tree.available(leaf, at));
+  const position = quota.positions[Math.max(0, resource)] as number;
+  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+  const used = quota.tree.usage(leaf, Math.max(0, resource)) / unit;
+  return {
+    bound: "borrowing",
+    team,
+    resource: teamUse.resources[position] as string,
+    limit: used + quota.tree.available(leaf, Math.max(0, resource)) / unit,
+    used,
+  };
+}

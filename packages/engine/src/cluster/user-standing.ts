@@ -1,0 +1,23 @@
+/** How much users hold of their teams, for those who go by it: now, and lately where past use counts. */
+import type { PlacementClass } from "./queue.ts";
+import { pastKey } from "./past-index.ts";
+import { AVERAGE_ONE } from "../usage/past-use.ts";
+import type { World } from "./world.ts";
+import { fleetTotal } from "../ordering/standing.ts";
+import { COMPARED } from "./team-node.ts";
+
+/**
+ * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on
+ * average added where past use counts.
+ */
+export function userStanding(world: World): (found: Pick<PlacementClass, "team" | "actor">) => number {
+  const total = fleetTotal(world);
+  return ({ team, actor }) => {
+    const used = world.teamUse.users.used(team, actor);
+    const past = world.past.average(pastKey(team, actor));
+    return COMPARED.reduce<number>((most, position) => {
+      const amount = (used[position] ?? 0) + past[position] / AVERAGE_ONE;
+      return Math.max(most, amount / Math.max(1, total[position] as number));
+    }, 0);
+  };
+}

@@ -1,0 +1,356 @@
+/** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
+import type { Account } from "../model/budget.ts";
+import type { ScheduleItem } from "../model/schedule.ts";
+import { nextDueMs } from "../model/time/due.ts";
+import { tariffEndMs } from "../model/calendar.ts";
+import type { CalendarItem, Tariff, TimeWindow } from "../model/calendar.ts";
+import type { Node, Pool, Site } from "../model/fleet.ts";
+import { teamName } from "../model/ids.ts";
+import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
+import type { PastUse } from "../model/past-use.ts";
+import type { Team } from "../model/team.ts";
+import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
+import { nextLookMs } from "./off-peak.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { Rules } from "../policy/rules.ts";
+import { genesisPolicy } from "../policy/presets.ts";
+import type { Policy } from "../policy/policy.ts";
+import { BudgetIndex } from "./budget-index.ts";
+import { windowDurationMs } from "../usage/planned-duration.ts";
+import { CalendarIndex } from "./calendar-index.ts";
+import { leavesAtMs } from "./leaves-by.ts";
+import { Capacity } from "./capacity.ts";
+import { CellIndex } from "./cell-index.ts";
+import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
+import type { DemandMix } from "../state/demand-mix.ts";
+import { Endings } from "./endings.ts";
+import { workloadOf } from "./entities.ts";
+import type { EvictableWork } from "./evictable-work.ts";
+import { FabricIndex } from "./fabric-index.ts";
+import { ScoreIndex } from "../placement/score/score-index.ts";
+import type { LookedFor, Reservation } from "../placement/backfill/reservations.ts";
+import type { Standings } from "../ordering/standing.ts";
+import { Fifo } from "../base/collections/fifo.ts";
+import { CHAIN_START } from "../base/hash.ts";
+import type { Lanes } from "../base/hash.ts";
+import { OffPeakIndex } from "./off-peak-index.ts";
+import { PastIndex } from "./past-index.ts";
+import { Queue } from "./queue.ts";
+import type { PlacementClass } from "./queue.ts";
+import type { Answer, ReadonlyState } from "../state/state.ts";
+import { TeamUse } from "./team-use.ts";
+import { Timers } from "./timers.ts";
+import { readyTask } from "../state/ready-task.ts";
+
+export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Sequence of the last event that touched the entity, and its digest as of then: what makes a digest cost only what changed. */
+export interface Digested {
+  revision: number;
+  digestRevision: number;
+  digestLanes: Lanes | null;
+}
+
+export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
+  Digested & {
+    activeAttempts: AttemptId[];
+    /** Position in the order of ending; 0 while it has not ended. */
+    endOrdinal: number;
+    /** The class under which it waits in the queue; an index, not state. */
+    placementClass: PlacementClass | null;
+  };
+export type AttemptEntity = Mutable<Attempt> & Digested;
+export type NodeEntity = Mutable<Node> & Digested;
+
+export interface State extends ReadonlyState {
+  nowMs: number;
+  sequence: number;
+  chain: string;
+  policy: Policy;
+  readonly sites: Map<SiteName, Site>;
+  readonly pools: Map<PoolName, Pool>;
+  readonly nodes: Map<NodeId, NodeEntity>;
+  readonly teams: Map<TeamName, Team>;
+  readonly workloads: Map<WorkloadId, WorkloadEntity>;
+  readonly attempts: Map<AttemptId, AttemptEntity>;
+  readonly promises: Map<AttemptId, PromisedPlace>;
+  readonly calendar: Map<string, CalendarItem>;
+  readonly pastEntries: Map<string, string>;
+  readonly accounts: Map<TeamName, Account>;
+  readonly pastUse: Map<string, PastUse>;
+  readonly runTimes: Map<string, readonly number[]>;
+  readonly schedules: Map<string, ScheduleItem>;
+  readonly moved: Map<WorkloadId, number>;
+  readonly answers: Map<string, Answer>;
+  demand: DemandMix | null;
+  submittedCount: number;
+  endedCount: number;
+}
+
+export interface World {
+  readonly state: State;
+  /** The policy in force with what it leaves out filled in. */
+  rules: Rules;
+  readonly capacity: Capacity;
+  readonly queue: Queue;
+  readonly calendar: CalendarIndex;
+  readonly budgets: BudgetIndex;
+  readonly offPeak: OffPeakIndex;
+  readonly past: PastIndex;
+  readonly teamUse: TeamUse;
+  readonly timers: Timers;
+  readonly fabric: FabricIndex;
+  readonly cells: CellIndex;
+  readonly endings: Endings;
+  readonly scores: ScoreIndex;
+  /** What may be evicted, by team; nothing while no phase asks anybody to leave. */
+  readonly evictable: Map<TeamName, EvictableWork>;
+  /** Attempts that a plan asked to leave, whole or some of their workers. */
+  readonly leaving: Set<Attempt>;
+  /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
+  standings: { readonly key: string; readonly value: Standings } | null;
+  /** The shares by which the phase that is under way decides; `null`: none is. */
+  standingsHeld: Standings | null;
+  /** Everything that the usable fleet could hold if nothing ran, as of a `Capacity.fleetEpoch`; made when it is first asked for. */
+  emptied: { readonly fleetEpoch: number; readonly capacity: Capacity } | null;
+  /** The protected starts of the last round that looked; what they say is true until something changes. */
+  reservations: readonly Reservation[];
+  /** The protected starts that were looked for last, in the order in which they were. */
+  readonly lookedFor: LookedFor[];
+  /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
+  queueEventCount: number;
+  /** The entities that were looked up last (`entities.ts`). */
+  readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
+  /** How many nodes the pools state as spares, in all. */
+  sparesStated: number;
+  /** Who waits for the end of a workload that has not ended. */
+  readonly dependents: Map<WorkloadId, WorkloadId[]>;
+  /** Ended workloads that are still kept, oldest end first. */
+  readonly endedKept: WorkloadId[];
+  /** Positions at the front of `endedKept` that were dropped already. */
+  endedDropped: number;
+  /** Keys of `state.answers`, oldest first. */
+  readonly answerKeys: Fifo<string>;
+}
+
+/** Work that names no team belongs to this one; it always exists. */
+export const DEFAULT_TEAM: TeamName = teamName("default");
+
+export function emptyState(): State {
+  return {
+    nowMs: 0,
+    sequence: 0,
+    chain: CHAIN_START,
+    policy: genesisPolicy,
+    sites: new Map(),
+    pools: new Map(),
+    nodes: new Map(),
+    teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
+    workloads: new Map(),
+    attempts: new Map(),
+    promises: new Map(),
+    calendar: new Map(),
+    pastEntries: new Map(),
+    accounts: new Map(),
+    pastUse: new Map(),
+    runTimes: new Map(),
+    schedules: new Map(),
+    moved: new Map(),
+    answers: new Map(),
+    demand: null,
+    submittedCount: 0,
+    endedCount: 0,
+  };
+}
+
+/** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
+export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
+
+const sparesOf = ({ pools }: State): number => [...pools.values()].reduce((sum, { spares = 0 }) => sum + spares, 0);
+
+/** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
+export function indexState(state: State): World {
+  const rules = rulesOf(state.policy);
+  const capacity = new Capacity();
+  const teamUse = new TeamUse(state.teams, rules);
+  const calendar = new CalendarIndex(state);
+  const queue = new Queue(rules, { calendar, users: teamUse.users, runTimes: state.runTimes });
+  const timers = new Timers();
+  const world: World = {
+    state,
+    rules,
+    capacity,
+    queue,
+    calendar,
+    budgets: new BudgetIndex(state),
+    offPeak: new OffPeakIndex(),
+    past: new PastIndex(state, rules),
+    teamUse,
+    timers,
+    fabric: new FabricIndex(state),
+    cells: new CellIndex(state),
+    endings: new Endings(rules),
+    scores: new ScoreIndex(),
+    evictable: new Map(),
+    leaving: new Set(),
+    standings: null,
+    standingsHeld: null,
+    emptied: null,
+    reservations: [],
+    lookedFor: [],
+    queueEventCount: 0,
+    recent: { workload: null, attempt: null },
+    sparesStated: sparesOf(state),
+    dependents: new Map(),
+    endedKept: [],
+    endedDropped: 0,
+    answerKeys: new Fifo(state.answers.keys()),
+  };
+  for (const node of state.nodes.values()) capacity.join(node);
+  for (const attempt of state.attempts.values()) {
+    holdAttempt(world, attempt);
+    const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
+    waitForItsTime(timers, attempt, workload.spec.walltimeMs);
+    if (attempt.stop?.checkpointUntilMs !== undefined)
+      timers.add({ kind: "checkpoint", atMs: attempt.stop.checkpointUntilMs, attemptId: attempt.id });
+    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+    waitForMinRuntime(world, attempt, state.nowMs);
+    waitForWindows(world, attempt);
+  }
+  waitForTheClock(world);
+  for (const promise of state.promises.values()) {
+    holdPromise(world, promise, 1);
+    waitForWindowsAhead(world, promise);
+  }
+  const ended: WorkloadEntity[] = [];
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null) {
+      ended.push(workload);
+      continue;
+    }
+    workload.placementClass = null;
+    if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
+    waitForOthers(world, workload);
+    world.offPeak.add(workload);
+    waitForTime(world, workload, state.nowMs);
+    waitForRetries(world, workload);
+  }
+  waitForPower(world);
+  for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
+  return world;
+}
+
+/** Wakes the engine for what comes by the clock alone. */
+function waitForTheClock(world: World): void {
+  const { state, timers, calendar } = world;
+  for (const { window } of calendar.windows) waitForWindow(timers, window);
+  for (const item of state.schedules.values()) waitForSchedule(world, item);
+  for (const atMs of state.moved.values()) waitForRest(world, atMs);
+  if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
+}
+
+/** Files work under everything whose end it waits for. */
+export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
+  for (const { workloadId } of waitsFor ?? []) {
+    const known = dependents.get(workloadId);
+    if (known === undefined) dependents.set(workloadId, [id]);
+    else known.push(id);
+  }
+}
+
+/** Wakes the engine when work may be taken for others that was promised to run until then. */
+export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
+  const { minRuntimeMs } = workloadOf(world, workloadId).spec;
+  if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
+    world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
+}
+
+/** Wakes the engine when back-offs are over. */
+function waitForRetries({ state, timers }: World, { id, retries }: Workload): void {
+  for (const { notBeforeMs } of retries)
+    if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId: id });
+}
+
+/** Wakes the engine when the time of work comes that may not start before. */
+export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
+  if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
+    timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
+}
+
+/** Wakes the engine when work that runs has run for its walltime, or as long as was predicted. */
+export function waitForItsTime(timers: Timers, attempt: Attempt, walltimeMs: number | null): void {
+  if (attempt.startedAtMs !== null && walltimeMs !== null)
+    timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
+  waitForPrediction(timers, attempt, walltimeMs);
+}
+
+/** Wakes the engine when work that runs outlives what was predicted of it; at its walltime it is stopped. */
+export function waitForPrediction(
+  timers: Timers,
+  { id, startedAtMs, prediction }: Attempt,
+  walltimeMs: number | null,
+): void {
+  if (startedAtMs === null || prediction === undefined) return;
+  if (prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
+    timers.add({ kind: "prediction", atMs: startedAtMs + prediction.durationMs, attemptId: id });
+}
+
+/** Wakes the engine when more may be moved, and when what was moved may move again. */
+export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
+  timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
+  timers.add({ kind: "calendar", atMs: movedAtMs + (rules.defragment?.restMs ?? HOUR_MS) });
+}
+
+/** Wakes the engine when a schedule is due. */
+export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {
+  const atMs = nextDueMs(schedule.times, lookedAtMs);
+  if (atMs !== null) timers.add({ kind: "schedule", atMs });
+}
+
+/** Wakes the engine when tariffs leave the calendar, and when work that starts only off-peak has to be looked at. */
+function waitForPower(world: World): void {
+  const { state, timers } = world;
+  for (const { entry } of state.calendar.values()) if (entry.kind === "tariff") waitForTariff(timers, entry);
+  const lookAtMs = nextLookMs(world, state.nowMs);
+  if (lookAtMs !== null) timers.add({ kind: "calendar", atMs: lookAtMs });
+}
+
+/** Wakes the engine when a tariff that does not come back is over and leaves the calendar. */
+export function waitForTariff(timers: Timers, { when }: Tariff): void {
+  if (when.kind !== "recurring") timers.add({ kind: "calendar", atMs: tariffEndMs(when) });
+}
+
+/** Wakes the engine when a window begins and ends. */
+export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): void {
+  timers.add({ kind: "calendar", atMs: startMs });
+  timers.add({ kind: "calendar", atMs: endMs });
+}
+
+/** Wakes the engine when what is promised a place would run into a window there. */
+export function waitForWindowsAhead(
+  { calendar, rules, state, timers }: World,
+  { workloadId, workers }: PromisedPlace,
+): void {
+  if (!calendar.hasWindows) return;
+  const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
+  const lastsMs = windowDurationMs(rules, spec) + spec.graceTimeoutMs;
+  for (const { window, nodes } of calendar.windows) {
+    if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
+    const atMs = window.startMs - lastsMs + 1;
+    if (atMs > state.nowMs) timers.add({ kind: "calendar", atMs });
+  }
+}
+
+/** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */
+export function waitForWindows({ calendar, rules, state, timers }: World, attempt: Attempt): void {
+  if (!calendar.hasWindows) return;
+  const { workloadId, workers } = attempt;
+  const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
+  for (const { window, nodes } of calendar.windows) {
+    if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
+    const atMs = leavesAtMs(rules, attempt, { spec, startMs: window.startMs });
+    if (atMs !== null) timers.add({ kind: "calendar", atMs: Math.max(0, atMs) });
+  }
+}

@@ -1,0 +1,82 @@
+/** The answer to a command: accepted with its result, or rejected with a closed code and the facts behind it. */
+import type { CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+
+export type ApplyChange = {
+  readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
+  readonly name: string;
+  readonly action: "created" | "changed" | "unchanged";
+  readonly workloadId: WorkloadId | null;
+};
+
+export type CommandResult =
+  | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
+  | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
+  | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
+  | { readonly kind: "teamRemoved"; readonly team: TeamName }
+  | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
+  | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  | { readonly kind: "nodeNoticed"; readonly nodeId: NodeId; readonly goneAtMs: number }
+  | { readonly kind: "noticeWithdrawn"; readonly nodeId: NodeId }
+  | { readonly kind: "scheduleRemoved"; readonly name: string }
+  | { readonly kind: "calendarEntryRemoved"; readonly name: string }
+  | { readonly kind: "policySet"; readonly name: string };
+
+export type Rejection =
+  | { readonly code: "unknownTeam"; readonly team: string }
+  | { readonly code: "teamCycle"; readonly teams: readonly string[] }
+  | { readonly code: "teamInUse"; readonly team: string; readonly workloads: number; readonly children: number }
+  | { readonly code: "unknownSite"; readonly site: string }
+  | { readonly code: "unknownWorkload"; readonly workloadId: string }
+  | { readonly code: "workloadEnded"; readonly workloadId: string; readonly phase: string }
+  | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
+  | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
+  | { readonly code: "unknownNode"; readonly nodeId: string }
+  /** It has gone already: there is nothing left to give notice of. */
+  | { readonly code: "nodeLost"; readonly nodeId: string }
+  /** It was to go before now. */
+  | { readonly code: "noticeOver"; readonly nodeId: string; readonly goneAtMs: number; readonly nowMs: number }
+  /** Entries of the calendar have it that nobody declares: notices of nodes. */
+  | { readonly code: "reservedName"; readonly name: string }
+  | { readonly code: "unknownPool"; readonly pool: string }
+  | { readonly code: "unknownCalendarEntry"; readonly name: string }
+  | { readonly code: "unknownSchedule"; readonly name: string }
+  /** No day of the calendar is among its times. */
+  | { readonly code: "neverDue"; readonly name: string }
+  /** The window ended before it was declared. */
+  | { readonly code: "windowOver"; readonly name: string; readonly endMs: number; readonly nowMs: number }
+  /** Fewer accelerators than asked for are on nodes that nothing else is planned for in that time. */
+  | {
+      readonly code: "reservationTooLarge";
+      readonly name: string;
+      readonly wantedCount: number;
+      readonly availableCount: number;
+    }
+  | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
+  | {
+      readonly code: "tooLarge";
+      readonly workers: number;
+      readonly placeableWorkers: number;
+      readonly acceleratorsPerWorker: number;
+    }
+  | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
+  /** `artifact`: what it waits for is produced by nobody; `cycle`: the names of work in one set that waits for each other. */
+  | {
+      readonly code: "unknownDependency";
+      readonly name: string;
+      readonly artifact?: string;
+      readonly cycle?: readonly string[];
+    }
+  | {
+      readonly code: "dependencyNotMet";
+      readonly name: string;
+      readonly workloadId: string;
+      readonly on: string;
+      readonly phase: string;
+    }
+  | { readonly code: "idempotencyKeyReused"; readonly key: string };
+
+export type Reply =
+  | { readonly kind: "accepted"; readonly commandId: CommandId; readonly result: CommandResult }
+  | { readonly kind: "rejected"; readonly commandId: CommandId; readonly rejection: Rejection };

@@ -1,9 +1,0 @@
-import type { CommandResult, Rejection } from "../replies.ts";
-
-/** What a decision came to, before it is answered. */
-export type Decision =
-  | { readonly kind: "done"; readonly result: CommandResult }
-  | { readonly kind: "refused"; readonly rejection: Rejection };
-
-export const done = (result: CommandResult): Decision => ({ kind: "done", result });
-export const refused = (rejection: Rejection): Decision => ({ kind: "refused", rejection });

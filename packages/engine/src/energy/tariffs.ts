@@ -1,0 +1,97 @@
+/** What a kilowatt-hour costs, and how much carbon is in it, at an instant: read off the tariffs of the calendar. */
+import { tariffEndMs } from "../model/calendar.ts";
+import type { Tariff, TariffTimes } from "../model/calendar.ts";
+import { lastDueMs, nextDueMs } from "../model/time/due.ts";
+import type { ReadonlyState } from "../state/state.ts";
+
+/** `null`: no tariff says. */
+export interface Figures {
+  readonly microUsdPerKwh: number | null;
+  readonly gramsPerKwh: number | null;
+}
+
+type Figure = keyof Figures;
+
+export function tariffsOf({ calendar }: Pick<ReadonlyState, "calendar">): readonly Tariff[] {
+  return [...calendar.values()].flatMap(({ entry }) => (entry.kind === "tariff" ? [entry] : []));
+}
+
+/**
+ * Nobody knows beforehand at which site work will start, so of several sites the dearest and the dirtiest counts, and what is
+ * not known of one of them is not known.
+ */
+export function figuresAt(state: ReadonlyState, atMs: number): Figures {
+  const tariffs = tariffsOf(state);
+  const of = (figure: Figure): number | null => {
+    const sites = state.sites.size === 0 ? [undefined] : [...state.sites.keys()];
+    let most: number | null = null;
+    for (const site of sites) {
+      const here = inForce(tariffs, figure, { site, atMs }) ?? inForce(tariffs, figure, { site: undefined, atMs });
+      if (here === null) return null;
+      most = most === null ? here : Math.max(most, here);
+    }
+    return most;
+  };
+  return { microUsdPerKwh: of("microUsdPerKwh"), gramsPerKwh: of("gramsPerKwh") };
+}
+
+interface Where {
+  readonly site: Tariff["site"];
+  readonly atMs: number;
+}
+
+interface InForce {
+  readonly isForecast: boolean;
+  readonly begunMs: number;
+  readonly name: string;
+  readonly amount: number;
+}
+
+function goesBefore(left: InForce, right: InForce): boolean {
+  if (left.isForecast !== right.isForecast) return left.isForecast;
+  return left.begunMs > right.begunMs || (left.begunMs === right.begunMs && left.name > right.name);
+}
+
+/** What a series says of the step that the instant lies in, if it goes so far. */
+const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, figure: Figure): number | undefined =>
+  when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
+
+/** Of the tariffs that hold at the site and state the figure: a series before others, then the one that began last; of two, the one named later. */
+function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: Where): number | null {
+  let best: InForce | null = null;
+  for (const tariff of tariffs) {
+    const begunMs = tariff.site === site ? begunAtMs(tariff, atMs) : null;
+    if (begunMs === null) continue;
+    const amount = tariff.when.kind === "series" ? stepAt(tariff.when, atMs, figure) : tariff[figure];
+    if (amount === undefined) continue;
+    const each = { isForecast: tariff.when.kind === "series", begunMs, name: tariff.name, amount };
+    if (best === null || goesBefore(each, best)) best = each;
+  }
+  return best?.amount ?? null;
+}
+
+/** Since when the tariff holds; `null`: it does not at this instant. */
+function begunAtMs({ when }: Tariff, atMs: number): number | null {
+  if (when.kind !== "recurring") return when.startMs <= atMs && atMs < tariffEndMs(when) ? when.startMs : null;
+  const begunMs = lastDueMs(when.times, atMs);
+  return begunMs !== null && atMs < begunMs + when.durationMs ? begunMs : null;
+}
+
+function nextStepMs(when: TariffTimes & { readonly kind: "series" }, afterMs: number): number | null {
+  const { startMs, stepMs } = when;
+  if (afterMs < startMs) return startMs;
+  const nextMs = startMs + (Math.floor((afterMs - startMs) / stepMs) + 1) * stepMs;
+  return nextMs <= tariffEndMs(when) ? nextMs : null;
+}
+
+/** The first instant after this one at which a tariff begins or ends; `null`: none does. */
+export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, afterMs: number): number | null {
+  const instants = tariffsOf(state).flatMap(({ when }): (number | null)[] => {
+    if (when.kind === "once") return [when.startMs, when.endMs];
+    if (when.kind === "series") return [nextStepMs(when, afterMs)];
+    const begunMs = lastDueMs(when.times, afterMs);
+    return [nextDueMs(when.times, afterMs), begunMs === null ? null : begunMs + when.durationMs];
+  });
+  const coming = instants.filter((instant): instant is number => instant !== null && instant > afterMs);
+  return coming.length === 0 ? null : Math.min(...coming);
+}

@@ -1,0 +1,346 @@
+/** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
+import { Batch } from "../batch/batch.ts";
+import { applyEvent } from "../apply/apply.ts";
+import { TakenBack } from "../apply/take-back.ts";
+import { decideCommand } from "../lifecycle/commands.ts";
+import { decideObservation } from "../lifecycle/observations.ts";
+import { decideSignal } from "../lifecycle/signals.ts";
+import type { Effect } from "../contract/effects.ts";
+import type { Event } from "../contract/events.ts";
+import type { Input } from "../contract/inputs.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import { outstandingEffects } from "../lifecycle/outstanding-effects.ts";
+import type { Engine, JournalGroup, Ready } from "./ready.ts";
+import { defragmentsAtMs } from "../round/defragment.ts";
+import { findPlacement } from "../placement/place.ts";
+import { isInGroups } from "../cluster/request.ts";
+import { runRound } from "../round/round.ts";
+import { placeGiven } from "../transitions/start.ts";
+import { copyLiveState } from "../state/copy.ts";
+import { learnOutcomes } from "../round/learn-outcomes.ts";
+import { stateDigest } from "../state/digest.ts";
+import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "../base/hash.ts";
+import type { Lanes } from "../base/hash.ts";
+import { InvariantError, invariant } from "../base/invariant.ts";
+import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { emptyState, indexState } from "../cluster/world.ts";
+import type { State, World } from "../cluster/world.ts";
+
+class EngineCore implements Engine {
+  #world: World;
+  #clockMs: number;
+  #awaitingAdvance = false;
+  /** Head of the hash chain; `state.chain` is its text, written when somebody looks. */
+  #chain: Lanes;
+
+  /** Whether its journal is written down: nobody reads that of a fork. */
+  readonly #isWritten: boolean;
+
+  constructor(state: State, fork: { readonly clockMs: number } | null = null) {
+    this.#world = indexState(state);
+    this.#chain = lanesFromHex(state.chain);
+    this.#clockMs = fork?.clockMs ?? state.nowMs;
+    this.#isWritten = fork === null;
+  }
+
+  get state(): ReadonlyState {
+    return this.world.state;
+  }
+
+  get world(): World {
+    this.#world.state.chain = lanesToHex(this.#chain);
+    return this.#world;
+  }
+
+  get clockMs(): number {
+    return this.#clockMs;
+  }
+
+  receive(inputs: readonly Input[], nowMs: number): Ready {
+    invariant(!this.#awaitingAdvance, "receive before advance: the last batch is not known to be durable");
+    if (!Number.isSafeInteger(nowMs) || nowMs < 0)
+      throw new InvariantError(`${nowMs} is not an instant in whole milliseconds`);
+    this.#clockMs = Math.max(this.#clockMs, nowMs);
+    const batch = new Batch(this.#world, this.#clockMs);
+    for (const input of inputs) takeIn(batch, input);
+    runRound(batch);
+    const { events, replies, effects } = batch;
+    const group = events.length === 0 || !this.#isWritten ? null : this.#close(events);
+    this.#awaitingAdvance = group !== null;
+    return { atMs: batch.nowMs, events, group, replies, effects };
+  }
+
+  #close(events: readonly Event[]): JournalGroup {
+    const { state } = this.#world;
+    const text = JSON.stringify(events);
+    hashInto(this.#chain, text);
+    return new ClosedGroup(
+      { firstSequence: state.sequence - events.length + 1, count: events.length, text },
+      this.#chain,
+    );
+  }
+
+  advance(): void {
+    this.#awaitingAdvance = false;
+  }
+
+  nextWakeAtMs(): number | null {
+    const { timers, endings, queue, past, rules } = this.#world;
+    const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
+    const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
+    if (!queue.hasRequests) return dueMs;
+    // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
+    return earlier(dueMs, earlier(endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs)));
+  }
+
+  outstandingEffects(): readonly Effect[] {
+    return outstandingEffects(this.#world);
+  }
+
+  digest(): string {
+    return stateDigest(this.world.state);
+  }
+
+  snapshot(): Uint8Array {
+    return encodeSnapshot(this.world.state);
+  }
+
+  /** Folds groups and rebuilds the indexes: time-driven entries of a run that is not going on are not trusted. */
+  fold(groups: Iterable<JournalGroup>): void {
+    const { world } = this;
+    for (const group of groups) foldGroup(world, group);
+    this.#world = indexState(world.state);
+    this.#chain = lanesFromHex(world.state.chain);
+    this.#clockMs = world.state.nowMs;
+  }
+}
+
+/** The first of two that are to come; `null`: it is not. */
+function earlier(left: number | null, right: number | null): number | null {
+  if (left === null) return right;
+  return right === null || left < right ? left : right;
+}
+
+/** A group whose chain is written out only if somebody keeps it: the simulator does not. */
+class ClosedGroup implements JournalGroup {
+  readonly firstSequence: number;
+  readonly count: number;
+  readonly text: string;
+  readonly #a: number;
+  readonly #b: number;
+  readonly #c: number;
+  readonly #d: number;
+
+  constructor({ firstSequence, count, text }: Omit<JournalGroup, "chain">, { a, b, c, d }: Lanes) {
+    this.firstSequence = firstSequence;
+    this.count = count;
+    this.text = text;
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    this.#d = d;
+  }
+
+  get chain(): string {
+    return lanesToHex({ a: this.#a, b: this.#b, c: this.#c, d: this.#d });
+  }
+}
+
+function takeIn(batch: Batch, input: Input): void {
+  switch (input.kind) {
+    case "submitWorkload":
+    case "stopWorkload":
+    case "holdWorkload":
+    case "releaseWorkload":
+    case "apply":
+    case "removeTeam":
+    case "drainNode":
+    case "resumeNode":
+    case "noticeNode":
+    case "withdrawNotice":
+    case "setPolicy":
+    case "removeCalendarEntry":
+    case "removeSchedule":
+      return decideCommand(batch, input);
+    case "nodeSeen":
+    case "nodeUnreachable":
+    case "nodeNotice":
+    case "attemptRunning":
+    case "attemptExited":
+    case "workersLeft":
+    case "workersJoined":
+    case "joinFailed":
+    case "attemptLost":
+      return decideObservation(batch, input);
+    case "progressReported":
+    case "checkpointReported":
+    case "utilizationReported":
+    case "artifactReported":
+      return decideSignal(batch, input);
+    case "tick":
+      return;
+    default:
+      unreachable(input);
+  }
+}
+
+function foldGroup(world: World, group: JournalGroup): void {
+  const { state } = world;
+  const expected = state.sequence + 1;
+  if (group.firstSequence !== expected) {
+    throw new InvariantError(
+      `the journal is damaged: a group starts at sequence ${group.firstSequence}, expected ${expected}`,
+    );
+  }
+  const chain = chainAfter(state.chain, group.text);
+  if (chain !== group.chain) {
+    throw new InvariantError(
+      `the journal is damaged at sequence ${expected}: the hash chain gives ${chain}, the journal says ${group.chain}`,
+    );
+  }
+  let events: readonly Event[];
+  try {
+    events = JSON.parse(group.text) as readonly Event[];
+  } catch (cause) {
+    throw new InvariantError(`the journal is damaged at sequence ${expected}: not JSON`, { cause });
+  }
+  invariant(
+    events.length === group.count,
+    `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`,
+  );
+  for (const event of events) applyEvent(world, event);
+  state.chain = chain;
+}
+
+/** A fresh engine with an empty fleet and the default policy. */
+export function createEngine(): Engine {
+  return new EngineCore(emptyState());
+}
+
+/** The engine that `snapshot()` gave these bytes; goes on exactly where that one was. */
+export function restoreEngine(snapshot: Uint8Array): Engine {
+  return new EngineCore(decodeSnapshot(snapshot));
+}
+
+/**
+ * An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. What the live
+ * one found out about what waits is known to it as well, so that its first round is as cheap as the next one of that. It keeps
+ * no journal: its groups are `null`, and its chain stands still.
+ */
+export function forkEngine(engine: Engine): Engine {
+  const live = coreOf(engine);
+  const fork = new EngineCore(copyLiveState(live.world.state), { clockMs: live.clockMs });
+  learnOutcomes(fork.world, live.world);
+  return fork;
+}
+
+/** Takes inputs in without a round: what may start is asked of the batch, on a fork that nobody goes on with. */
+export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+  const batch = new Batch(worldOf(fork), nowMs);
+  for (const input of inputs) takeIn(batch, input);
+  return batch;
+}
+
+/** The same for as long as something is asked: then it is taken back. `takeBack`: false: more than can be taken back. */
+export function takeInForNow(
+  fork: Engine,
+  inputs: readonly Input[],
+  nowMs: number,
+): { readonly batch: Batch; readonly takeBack: () => boolean } {
+  const world = worldOf(fork);
+  const batch = new Batch(world, nowMs);
+  const taking = new TakenBack(world);
+  batch.note = (event) => taking.note(event);
+  for (const input of inputs) takeIn(batch, input);
+  return { batch, takeBack: () => taking.takeBack() };
+}
+
+/** The same with a round, of which nothing is written down. */
+export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
+  const batch = takeInOnly(fork, inputs, nowMs);
+  runRound(batch);
+  return batch;
+}
+
+/** A round that was tried for the sake of one workload. */
+export interface Tried {
+  /** Of the inputs, which stay. */
+  readonly taken: readonly Event[];
+  /** Of the inputs and of the round; its world is as the round left it until that is taken back. */
+  readonly batch: Batch;
+  /** Takes back what the round recorded; false: more than can be taken back. */
+  takeBack(): boolean;
+  /** Takes back what the inputs brought about, the round and all that came after it being taken back; false: more than can be. */
+  takeInputsBack(): boolean;
+}
+
+/**
+ * The same for the sake of one workload alone, `null`: of the one that the inputs submit. The round ends as soon as it is known
+ * whether that starts.
+ */
+export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Tried {
+  const world = worldOf(fork);
+  let target = sought;
+  let lookedAt = 0;
+  const batch: Batch = new Batch(world, nowMs, (found, started) => {
+    for (; lookedAt < batch.events.length; lookedAt++)
+      if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
+    const own = target === null ? null : (world.state.workloads.get(target)?.placementClass ?? null);
+    return own !== null && isOutOfReach(world, own, { found, started });
+  });
+  const taking = new TakenBack(world);
+  batch.note = (event) => taking.note(event);
+  for (const input of inputs) takeIn(batch, input);
+  const taken = [...batch.events];
+  target ??= taken.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
+  const round = new TakenBack(world);
+  batch.note = (event) => round.note(event);
+  runRound(batch);
+  return { taken, batch, takeBack: () => round.takeBack(), takeInputsBack: () => taking.takeBack() };
+}
+
+/**
+ * Whether what waits cannot start any more in a round in which nobody can be asked to leave and nothing is promised: it finds no
+ * room, not even when those have left who leave anyway, and from here on others only take more. What may be evicted later in the
+ * round has started in that room, and gives no more of it back.
+ */
+function isOutOfReach(
+  world: World,
+  own: PlacementClass,
+  { found, started }: { readonly found: PlacementClass; readonly started: boolean },
+): boolean {
+  const { rules, evictable, state } = world;
+  // Loans of cells may come to be evictable later in the round.
+  if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
+  if (evictable.size > 0 || state.promises.size > 0) return false;
+  // While a class is asked that does not start, protected starts may be booked that stand in the way for now.
+  if (!started && (rules.backfill.reserve !== "none" || found !== own)) return false;
+  // What groups find is put together group by group: others may leave room by taking some.
+  return !isInGroups(own) && findPlacement(world, own, "coming") === null;
+}
+
+/**
+ * Folds journal groups (in order, directly after the engine's own sequence) into an engine without deciding anything.
+ * Throws `InvariantError` naming the sequence where the chain, the numbering or an event's kind or version is wrong.
+ */
+export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): void {
+  coreOf(engine).fold(groups);
+}
+
+/** The indexes behind an engine, for the pure readers in `explain/` and the checkers in `verify/`. */
+export function worldOf(engine: Engine): World {
+  return coreOf(engine).world;
+}
+
+/** The engine's clock: the newest `nowMs` it was given. */
+export function clockOf(engine: Engine): number {
+  return coreOf(engine).clockMs;
+}
+
+function coreOf(engine: Engine): EngineCore {
+  invariant(engine instanceof EngineCore, "not an engine of this module");
+  return engine;
+}

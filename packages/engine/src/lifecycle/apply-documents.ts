@@ -1,0 +1,343 @@
+/**
+ * `apply`: a set of sites, pools, teams and workloads, all or nothing. Everything is checked before the first event, so
+ * a refused set leaves no trace. Applying the same set again changes nothing.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import type { PoolName, TeamName } from "../model/ids.ts";
+import type { Team } from "../model/team.ts";
+import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { ApplyChange, Rejection } from "../contract/replies.ts";
+import type { IndexedWindow } from "../cluster/calendar-index.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { knownEntry } from "../state/past-entries.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { World } from "../cluster/world.ts";
+import { calendarObjection, plannedWindow, recordEntry } from "./calendar.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { recordSchedule, scheduleObjection } from "./schedules.ts";
+import { recordSubmission, submissionObjection } from "./submit.ts";
+
+type Apply = Command & { readonly kind: "apply" };
+export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
+
+export function apply(batch: Batch, command: Apply): Decision {
+  const objection = firstObjection(batch.world, command, batch.nowMs);
+  if (objection !== null) return refused(objection);
+  const { state } = batch.world;
+  const fact = { version: 1, atMs: batch.nowMs } as const;
+  const changes: ApplyChange[] = [];
+  const define = (
+    kind: "site" | "pool" | "team" | "calendar" | "schedule",
+    wanted: { readonly name: string },
+    known: unknown,
+    emit: () => void,
+  ): void => {
+    const action = actionOf(known, wanted);
+    if (action !== "unchanged") emit();
+    changes.push({ kind, name: wanted.name, action, workloadId: null });
+  };
+  for (const site of command.sites)
+    define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
+  for (const pool of command.pools)
+    define("pool", pool, state.pools.get(pool.name), () =>
+      batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }),
+    );
+  for (const team of parentsFirst(state, command.teams))
+    define("team", team, state.teams.get(team.name), () =>
+      batch.emit({ kind: "teamDefined", ...fact, version: 3, team }),
+    );
+  for (const entry of command.calendar ?? [])
+    define("calendar", entry, knownEntry(state, entry), () => recordEntry(batch, entry, command.actor));
+  for (const schedule of command.schedules ?? [])
+    define("schedule", schedule, state.schedules.get(schedule.name)?.schedule, () =>
+      recordSchedule(batch, schedule, command.actor),
+    );
+  const newest = newestNamed(batch.world, command.workloads);
+  const applied = new Map<WorkloadSpec, ApplyChange>();
+  for (const spec of awaitedFirst(command.workloads))
+    applied.set(spec, applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
+  for (const spec of command.workloads) changes.push(applied.get(spec) as ApplyChange);
+  return done({ kind: "applied", changes });
+}
+
+/** What `apply` would come to, without doing it. */
+export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
+  const objection = firstObjection(world, documents, nowMs);
+  if (objection !== null) return refused(objection);
+  const { state } = world;
+  const newest = newestNamed(world, documents.workloads);
+  const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({
+    kind,
+    name,
+    action,
+    workloadId: null,
+  });
+  const workloads = documents.workloads.map((spec): ApplyChange => {
+    const known = newest.get(nameOf(spec));
+    const action = workActionOf(known, spec);
+    return {
+      kind: "workload",
+      name: spec.name,
+      action,
+      workloadId: action === "unchanged" ? (known?.id ?? null) : null,
+    };
+  });
+  return done({
+    kind: "applied",
+    changes: [
+      ...documents.sites.map((site) => plan("site", site.name, actionOf(state.sites.get(site.name), site))),
+      ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
+      ...parentsFirst(state, documents.teams).map((team) =>
+        plan("team", team.name, actionOf(state.teams.get(team.name), team)),
+      ),
+      ...(documents.calendar ?? []).map((entry) =>
+        plan("calendar", entry.name, actionOf(knownEntry(state, entry), entry)),
+      ),
+      ...(documents.schedules ?? []).map((schedule) =>
+        plan("schedule", schedule.name, actionOf(state.schedules.get(schedule.name)?.schedule, schedule)),
+      ),
+      ...workloads,
+    ],
+  });
+}
+
+function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
+  if (known === undefined) return "created";
+  return canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
+}
+
+interface WorkloadToApply {
+  readonly spec: WorkloadSpec;
+  readonly known: Workload | undefined;
+  readonly actor: string;
+}
+
+/** What was found out about the work when it was submitted is no wish: a document that says nothing of it means the same work. */
+function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
+  if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
+  const { throughputMilli: _curve, ...gang } = known.spec.gang;
+  return actionOf({ ...known.spec, gang }, wanted);
+}
+
+function applyWorkload(batch: Batch, { spec, known, actor }: WorkloadToApply): ApplyChange {
+  const action = workActionOf(known, spec);
+  const workloadId = known !== undefined && action === "unchanged" ? known.id : recordSubmission(batch, spec, actor);
+  return { kind: "workload", name: spec.name, action, workloadId };
+}
+
+const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
+
+/** The newest workload under each of the specs' names; one pass over all workloads, so that submitting need not keep an index. */
+function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): ReadonlyMap<string, Workload> {
+  const newest = new Map<string, Workload>();
+  if (specs.length === 0) return newest;
+  const wanted = new Set(specs.map(nameOf));
+  const names = new Set(specs.map(({ name }) => name));
+  for (const workload of state.workloads.values()) {
+    if (names.has(workload.spec.name) && wanted.has(nameOf(workload.spec))) newest.set(nameOf(workload.spec), workload);
+  }
+  return newest;
+}
+
+function firstObjection(world: World, command: ApplyDocuments, nowMs: number): Rejection | null {
+  const duplicate = duplicateName(command);
+  if (duplicate !== null) return duplicate;
+  return (
+    poolObjection(world, command) ??
+    teamObjection(world, command.teams) ??
+    calendarObjections(world, command, nowMs) ??
+    workloadObjection(world, command)
+  );
+}
+
+function duplicateName({
+  sites,
+  pools,
+  teams,
+  workloads,
+  calendar = [],
+  schedules = [],
+}: ApplyDocuments): Rejection | null {
+  const named = [
+    ...sites.map(({ name }) => ({ kind: "site", name: String(name) })),
+    ...pools.map(({ name }) => ({ kind: "pool", name: String(name) })),
+    ...teams.map(({ name }) => ({ kind: "team", name: String(name) })),
+    ...calendar.map(({ name }) => ({ kind: "calendar", name })),
+    ...schedules.map(({ name }) => ({ kind: "schedule", name })),
+    ...workloads.map(({ team, name }) => ({ kind: "workload", name: `${team} ${name}` })),
+  ];
+  const seen = new Set<string>();
+  for (const { kind, name } of named) {
+    if (seen.has(`${kind} ${name}`)) return { code: "duplicateName", kind, name };
+    seen.add(`${kind} ${name}`);
+  }
+  return null;
+}
+
+function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Rejection | null {
+  for (const pool of pools) {
+    if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site))
+      return { code: "unknownSite", site: pool.site };
+    const known = state.pools.get(pool.name);
+    const inUse = known !== undefined && [...state.nodes.values()].some((node) => node.pool === pool.name);
+    // The nodes of a pool are filed under its type and run under its executor: those stay while it has nodes.
+    if (inUse && known.acceleratorType !== pool.acceleratorType)
+      return { code: "poolInUse", pool: pool.name, field: "accelerator" };
+    if (inUse && known.mig !== undefined && known.mig !== pool.mig && hasParts(state, pool.name))
+      return { code: "poolInUse", pool: pool.name, field: "mig" };
+    if (inUse && known.executor !== pool.executor) return { code: "poolInUse", pool: pool.name, field: "executor" };
+  }
+  return null;
+}
+
+/** Whether somebody has, or is promised, a part of one of its accelerators: what parts there are stays while they are held. */
+function hasParts(state: ReadonlyState, pool: PoolName): boolean {
+  const isPart = ({ slice, node }: WorkerAllocation): boolean =>
+    slice !== undefined && state.nodes.get(node)?.pool === pool;
+  return (
+    [...state.attempts.values()].some(({ workers, leaving = [] }) => [...workers, ...leaving].some(isPart)) ||
+    [...state.promises.values()].some(({ workers }) => workers.some(isPart))
+  );
+}
+
+function calendarObjections(world: World, documents: ApplyDocuments, nowMs: number): Rejection | null {
+  const planned = new Map<string, IndexedWindow>();
+  for (const entry of documents.calendar ?? []) {
+    if (actionOf(knownEntry(world.state, entry), entry) === "unchanged") continue;
+    const objection = calendarObjection(world, entry, { documents, nowMs, planned });
+    if (objection !== null) return objection;
+    if (entry.kind !== "tariff") planned.set(entry.name, plannedWindow(world, entry, planned));
+  }
+  for (const schedule of documents.schedules ?? []) {
+    const objection = scheduleObjection(world, schedule, documents);
+    if (objection !== null) return objection;
+  }
+  return null;
+}
+
+/** Parents must exist, here or already, and the tree stay a tree. */
+function teamObjection({ state }: World, teams: readonly Team[]): Rejection | null {
+  const after = new Map<TeamName, Team>(state.teams);
+  for (const team of teams) after.set(team.name, team);
+  for (const team of teams) {
+    const path: TeamName[] = [team.name];
+    for (let at = team.parent; at !== null;) {
+      if (path.includes(at)) return { code: "teamCycle", teams: [...path.slice(path.indexOf(at)), at] };
+      const parent = after.get(at);
+      if (parent === undefined) return { code: "unknownTeam", team: at };
+      path.push(at);
+      at = parent.parent;
+    }
+  }
+  return null;
+}
+
+/**
+ * The order in which teams are recorded: by their depth in the tree as it will be. So a new team comes after the one it
+ * hangs from, and a tree that is turned over never closes a circle on the way: above a team that was recorded, all is final.
+ */
+function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]): readonly Team[] {
+  const byName = new Map(teams.map((team) => [team.name, team]));
+  const depth = (team: Team): number => {
+    const parent = team.parent === null ? undefined : (byName.get(team.parent) ?? known.get(team.parent));
+    return parent === undefined ? 0 : 1 + depth(parent);
+  };
+  return teams
+    .map((team) => ({ team, depth: depth(team) }))
+    .toSorted((left, right) => left.depth - right.depth)
+    .map(({ team }) => team);
+}
+
+function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
+  const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
+  const newest = newestNamed(world, workloads);
+  const awaited = awaitedAmong(workloads);
+  const submitted = new Set<WorkloadSpec>();
+  const objectionTo = (spec: WorkloadSpec): Rejection | null => {
+    // What it waits for may come with it.
+    const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
+    const objection = submissionObjection(world, after === undefined ? spec : { ...spec, after }, known);
+    return objection === null ? null : withCycle(objection, spec, awaited);
+  };
+  for (const spec of awaitedFirst(workloads)) {
+    const last = newest.get(nameOf(spec));
+    // What is there already is not taken in again, so nothing can be held against it.
+    if (workActionOf(last, spec) === "unchanged") continue;
+    const objection = objectionTo(spec);
+    if (objection?.code === "unknownDependency" && objection.cycle !== undefined) {
+      // Of a circle that one is told which stands first in the set.
+      const { cycle } = objection;
+      const first = workloads.find(({ team, name }) => team === spec.team && cycle.includes(name));
+      return (first === undefined ? null : objectionTo(first)) ?? objection;
+    }
+    if (objection !== null) return objection;
+    submitted.add(spec);
+    if (last !== undefined && last.endedAtMs === null)
+      return { code: "workloadActive", workloadId: last.id, name: spec.name };
+  }
+  return null;
+}
+
+/** Other work of the set that one of the things may be which work waits for. */
+type AwaitedAmong = (spec: WorkloadSpec, each: AfterSpec) => readonly WorkloadSpec[];
+
+function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
+  const byName = new Map(workloads.map((spec) => [nameOf(spec), spec]));
+  const producers = Map.groupBy(
+    workloads.flatMap((spec) => (spec.produces ?? []).map((artifact) => ({ key: `${spec.team} ${artifact}`, spec }))),
+    ({ key }) => key,
+  );
+  return ({ team }, each) => {
+    const named = each.workload === undefined ? undefined : byName.get(`${team} ${each.workload}`);
+    if (!("artifact" in each)) return named === undefined ? [] : [named];
+    const made = (producers.get(`${team} ${each.artifact}`) ?? []).map(({ spec }) => spec);
+    return each.workload === undefined ? made : made.filter((spec) => spec === named);
+  };
+}
+
+/** In the order of the set, but what work waits for before it, wherever it stands; what waits for itself in a circle as it stands. */
+export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<WorkloadSpec> {
+  if (!workloads.some(({ after }) => after !== undefined)) return workloads;
+  const awaited = awaitedAmong(workloads);
+  const ordered = new Set<WorkloadSpec>();
+  const entered = new Set<WorkloadSpec>();
+  for (const first of workloads) {
+    // A pipeline may be longer than calls go deep.
+    const path = [first];
+    for (let spec = path.at(-1); spec !== undefined; spec = path.at(-1)) {
+      const own = spec;
+      const next = entered.has(own) ? [] : (own.after ?? []).flatMap((each) => awaited(own, each));
+      const ahead = next.filter((other) => !entered.has(other) && other !== own);
+      entered.add(own);
+      if (ahead.length > 0) path.push(...ahead.toReversed());
+      else {
+        path.pop();
+        ordered.add(own);
+      }
+    }
+  }
+  return ordered;
+}
+
+/** What is not there yet, because it waits for this in turn, is told as the circle that it is. */
+function withCycle(objection: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
+  if (objection.code !== "unknownDependency") return objection;
+  const from = new Map<WorkloadSpec, WorkloadSpec>();
+  const reached = [spec];
+  for (const each of reached) {
+    for (const other of (each.after ?? []).flatMap((one) => awaited(each, one))) {
+      if (other === spec) {
+        const cycle = [spec.name];
+        for (let at: WorkloadSpec | undefined = each; at !== undefined && at !== spec; at = from.get(at))
+          cycle.unshift(at.name);
+        return { ...objection, cycle: [spec.name, ...cycle] };
+      }
+      if (from.has(other)) continue;
+      from.set(other, each);
+      reached.push(other);
+    }
+  }
+  return objection;
+}

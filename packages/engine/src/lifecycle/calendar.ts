@@ -1,0 +1,151 @@
+/** Entries of the calendar: what can be held against one, which nodes a reservation by amount gets, and taking one out. */
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
+import { takesWork } from "../model/fleet.ts";
+import type { Node } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Rejection } from "../contract/replies.ts";
+import { nextDueMs } from "../model/time/due.ts";
+import { expectedEndMs } from "../usage/expected-duration.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { isNoticeName } from "../state/notices.ts";
+import { indexedWindow } from "../cluster/calendar-index.ts";
+import type { IndexedWindow } from "../cluster/calendar-index.ts";
+import { invariant } from "../base/invariant.ts";
+import type { World } from "../cluster/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams">;
+
+interface EntryWith {
+  readonly documents: Documents;
+  readonly nowMs: number;
+  /** Windows that are recorded before it, by name. */
+  readonly planned: Planned;
+}
+
+export type Planned = ReadonlyMap<string, IndexedWindow>;
+
+/** What speaks against an entry beside the documents that come with it; `null`: nothing. */
+export function calendarObjection(
+  world: World,
+  entry: CalendarEntry,
+  { documents: { sites, pools, teams }, nowMs, planned }: EntryWith,
+): Rejection | null {
+  const { state } = world;
+  if (isNoticeName(entry.name)) return { code: "reservedName", name: entry.name };
+  if (entry.kind === "tariff") return tariffObjection(world, entry, sites);
+  for (const nodeId of entry.nodes ?? []) if (!state.nodes.has(nodeId)) return { code: "unknownNode", nodeId };
+  if (entry.kind === "maintenance") {
+    const { pool } = entry;
+    const isKnown = pool === undefined || state.pools.has(pool) || pools.some(({ name }) => name === pool);
+    return isKnown ? overObjection(entry, nowMs) : { code: "unknownPool", pool };
+  }
+  const { team, name, accelerators } = entry;
+  if (team !== undefined && !state.teams.has(team) && !teams.some((each) => each.name === team))
+    return { code: "unknownTeam", team };
+  const over = overObjection(entry, nowMs);
+  if (over !== null || accelerators === undefined) return over;
+  const { availableCount, nodes } = choose(world, { entry, wantedCount: accelerators, planned });
+  return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
+}
+
+/** By the clock of the one who decides: it would leave the calendar in the same round. */
+const overObjection = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
+  endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
+
+export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
+  const amount = entry.kind === "reservation" ? entry.accelerators : undefined;
+  const chosen = entry.kind === "tariff" ? null : chosenNodes(batch.world, entry, NOTHING_PLANNED);
+  invariant(amount === undefined || chosen !== null, `nothing is left for the reservation ${entry.name}`);
+  const nodes = chosen === null ? {} : { nodes: chosen };
+  batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor, ...nodes });
+}
+
+const NOTHING_PLANNED: Planned = new Map();
+
+/** What a window will close once it is recorded after those that are planned. */
+export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
+  indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
+
+/** Those that a reservation by amount is given; `null`: it names its own, or there are not enough. */
+const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonly NodeId[] | null =>
+  entry.kind === "maintenance" || entry.accelerators === undefined
+    ? null
+    : choose(world, { entry, wantedCount: entry.accelerators, planned }).nodes;
+
+/** Its site must exist, and it must hold some day. */
+function tariffObjection({ state }: World, { name, site, when }: Tariff, sites: Documents["sites"]): Rejection | null {
+  if (site !== undefined && !state.sites.has(site) && !sites.some((each) => each.name === site))
+    return { code: "unknownSite", site };
+  return when.kind === "recurring" && nextDueMs(when.times, state.nowMs) === null ? { code: "neverDue", name } : null;
+}
+
+interface Chosen {
+  /** `null`: there are not enough. */
+  readonly nodes: readonly NodeId[] | null;
+  readonly availableCount: number;
+}
+
+interface Wanted {
+  readonly entry: TimeWindow;
+  readonly wantedCount: number;
+  readonly planned: Planned;
+}
+
+/** Nodes for which nothing else is planned then; first those on which nothing of others is expected to run any more. */
+function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
+  const others = [...world.calendar.windows.filter(({ window }) => !planned.has(window.name)), ...planned.values()];
+  const taken = new Set(
+    others
+      .filter(({ window }) => window.name !== entry.name && overlap(window, entry))
+      .flatMap(({ nodes }) => [...nodes]),
+  );
+  const isSuitable = ({ id, acceleratorType, acceleratorCount, ...node }: Node): boolean =>
+    takesWork(node) &&
+    node.spare !== true &&
+    acceleratorCount > 0 &&
+    !taken.has(id) &&
+    isOfType(entry, acceleratorType);
+  const suitable = [...world.state.nodes.values()].filter(isSuitable);
+  const busy = new Map(suitable.map((node) => [node, othersThen(world, entry, node.id)]));
+  suitable.sort((left, right) => (busy.get(left) ?? 0) - (busy.get(right) ?? 0) || left.ordinal - right.ordinal);
+  const nodes: NodeId[] = [];
+  let count = 0;
+  for (const node of suitable) {
+    if (count >= wantedCount) break;
+    nodes.push(node.id);
+    count += node.acceleratorCount;
+  }
+  return { nodes: count >= wantedCount ? nodes : null, availableCount: count };
+}
+
+const overlap = (left: TimeWindow, right: TimeWindow): boolean =>
+  left.startMs < right.endMs && right.startMs < left.endMs;
+
+const isOfType = (entry: TimeWindow, type: string): boolean =>
+  entry.kind === "maintenance" || entry.acceleratorType === undefined || entry.acceleratorType === type;
+
+/** Attempts of others on the node that are expected to run when the window begins. */
+function othersThen(world: World, entry: TimeWindow, id: NodeId): number {
+  let count = 0;
+  for (const attemptId of world.capacity.slot(id).attempts.keys()) {
+    const attempt = world.state.attempts.get(attemptId);
+    if (attempt === undefined) continue;
+    const { spec, actor } = workloadOf(world, attempt.workloadId);
+    if (Math.max(world.state.nowMs + 1, expectedEndMs(world.rules, attempt, spec)) <= entry.startMs) continue;
+    if (!world.calendar.isFor(entry, { team: spec.team, actor })) count++;
+  }
+  return count;
+}
+
+export function removeCalendarEntry(
+  batch: Batch,
+  { name, actor }: Command & { readonly kind: "removeCalendarEntry" },
+): Decision {
+  if (!batch.world.state.calendar.has(name)) return refused({ code: "unknownCalendarEntry", name });
+  batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name, actor });
+  return done({ kind: "calendarEntryRemoved", name });
+}

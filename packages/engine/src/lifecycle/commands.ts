@@ -1,0 +1,74 @@
+/** Commands: each is accepted with a result or rejected with a reason, never half done. */
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { hashText } from "../base/hash.ts";
+import { unreachable } from "../base/unreachable.ts";
+import type { Decision } from "./decision.ts";
+import { apply } from "./apply-documents.ts";
+import { removeCalendarEntry } from "./calendar.ts";
+import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
+import { holdWorkload } from "./hold.ts";
+import { noticeNode, withdrawNotice } from "./notices.ts";
+import { removeSchedule } from "./schedules.ts";
+import { stopWorkload, submitWorkload } from "./submit.ts";
+
+export function decideCommand(batch: Batch, command: Command): void {
+  const { commandId, idempotencyKey } = command;
+  if (idempotencyKey === null) return answer(batch, command, decide(batch, command));
+  const key = `${command.actor} ${idempotencyKey}`;
+  const fingerprint = fingerprintOf(command);
+  const earlier = batch.world.state.answers.get(key);
+  if (earlier !== undefined) {
+    if (earlier.fingerprint === fingerprint) batch.accept(commandId, earlier.result);
+    else batch.reject(commandId, { code: "idempotencyKeyReused", key: idempotencyKey });
+    return;
+  }
+  const decision = decide(batch, command);
+  answer(batch, command, decision);
+  if (decision.kind === "done") {
+    batch.emit({ kind: "commandAnswered", version: 1, atMs: batch.nowMs, key, fingerprint, result: decision.result });
+  }
+}
+
+/** What two commands must share for the second to be a retry of the first. */
+function fingerprintOf(command: Command): string {
+  return hashText(canonicalJson({ ...command, commandId: null, idempotencyKey: null }));
+}
+
+function answer(batch: Batch, { commandId }: Command, decision: Decision): void {
+  if (decision.kind === "done") batch.accept(commandId, decision.result);
+  else batch.reject(commandId, decision.rejection);
+}
+
+function decide(batch: Batch, command: Command): Decision {
+  switch (command.kind) {
+    case "submitWorkload":
+      return submitWorkload(batch, command.spec, command.actor);
+    case "stopWorkload":
+      return stopWorkload(batch, command.workloadId, command.actor);
+    case "holdWorkload":
+    case "releaseWorkload":
+      return holdWorkload(batch, command);
+    case "apply":
+      return apply(batch, command);
+    case "removeTeam":
+      return removeTeam(batch, command.team);
+    case "drainNode":
+      return drainNode(batch, command);
+    case "resumeNode":
+      return resumeNode(batch, command);
+    case "noticeNode":
+      return noticeNode(batch, command);
+    case "withdrawNotice":
+      return withdrawNotice(batch, command);
+    case "removeSchedule":
+      return removeSchedule(batch, command);
+    case "removeCalendarEntry":
+      return removeCalendarEntry(batch, command);
+    case "setPolicy":
+      return setPolicy(batch, command.policy);
+    default:
+      return unreachable(command);
+  }
+}

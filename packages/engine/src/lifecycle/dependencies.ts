@@ -1,0 +1,93 @@
+/** What work waits for: names become ids when it is submitted, and an end that can never be met ends what waits for it. */
+import type { Batch } from "../batch/batch.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import { meets } from "../model/workload.ts";
+import type { AfterArtifact, Artifact, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Rejection } from "../contract/replies.ts";
+import type { World } from "../cluster/world.ts";
+
+export type Resolved =
+  | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
+  | { readonly kind: "refused"; readonly rejection: Rejection };
+
+/** What of `after` has not come about yet; refused where something is unknown or has ended otherwise. */
+export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
+  const waitsFor: WaitsFor[] = [];
+  const given: Artifact[] = [];
+  for (const each of after) {
+    const isArtifact = "artifact" in each;
+    const found = isArtifact ? findProducer(world, team, each) : findNamed(world, team, each.workload);
+    const name = isArtifact ? (each.workload ?? each.artifact) : each.workload;
+    if (found === null) {
+      const artifact = isArtifact ? { artifact: each.artifact } : {};
+      return { kind: "refused", rejection: { code: "unknownDependency", name, ...artifact } };
+    }
+    const on = isArtifact ? "artifact" : each.on;
+    const made = isArtifact ? found.artifacts?.find((artifact) => artifact.name === each.artifact) : undefined;
+    if (made !== undefined) given.push(made);
+    else if (found.endedAtMs === null)
+      waitsFor.push(
+        isArtifact
+          ? { workloadId: found.id, on: "artifact", artifact: each.artifact }
+          : { workloadId: found.id, on: each.on },
+      );
+    else if (!meets(on, found.phase))
+      return {
+        kind: "refused",
+        rejection: { code: "dependencyNotMet", name, workloadId: found.id, on, phase: found.phase },
+      };
+  }
+  return { kind: "resolved", waitsFor, given };
+}
+
+/** The workload that is named, if it declares such a thing; else the newest of the team that does. */
+function findProducer(
+  world: World,
+  team: WorkloadSpec["team"],
+  { artifact, workload }: AfterArtifact,
+): Workload | null {
+  const produces = ({ spec }: Workload): boolean => spec.produces?.includes(artifact) === true;
+  if (workload !== undefined) {
+    const named = findNamed(world, team, workload);
+    return named !== null && produces(named) ? named : null;
+  }
+  let newest: Workload | null = null;
+  for (const each of world.state.workloads.values()) if (each.spec.team === team && produces(each)) newest = each;
+  return newest;
+}
+
+/** By id, else the newest of the team that bears the name. */
+function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): Workload | null {
+  const byId = state.workloads.get(name as WorkloadId);
+  if (byId !== undefined) return byId;
+  let newest: Workload | null = null;
+  for (const workload of state.workloads.values())
+    if (workload.spec.name === name && workload.spec.team === team) newest = workload;
+  return newest;
+}
+
+/** Work that waits for an end which came out otherwise will never start: it ends, and so does what waits for it in turn. */
+export function endHopeless(batch: Batch, ended: Workload, dependents: readonly WorkloadId[]): void {
+  const { world } = batch;
+  // A pipeline may be longer than calls go deep.
+  const due: { readonly after: WorkloadId; readonly id: WorkloadId }[] = [];
+  const add = (after: WorkloadId, ids: Iterable<WorkloadId>): void => {
+    for (const id of Array.from(ids).toReversed()) due.push({ after, id });
+  };
+  add(ended.id, dependents);
+  for (let next = due.pop(); next !== undefined; next = due.pop()) {
+    const { after, id } = next;
+    const dependent = world.state.workloads.get(id);
+    const wait = dependent?.waitsFor?.find(({ workloadId }) => workloadId === after);
+    if (dependent === undefined || dependent.endedAtMs !== null || wait === undefined) continue;
+    add(id, world.dependents.get(id) ?? []);
+    batch.emit({
+      kind: "workloadEnded",
+      version: 1,
+      atMs: batch.nowMs,
+      workloadId: id,
+      phase: "cancelled",
+      reason: { kind: "dependencyNotMet", workloadId: after, on: wait.on },
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Policy } from "../policy/policy.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { DEFAULT_TEAM } from "../cluster/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+
+export function removeTeam(batch: Batch, team: TeamName): Decision {
+  const { state } = batch.world;
+  if (!state.teams.has(team)) return refused({ code: "unknownTeam", team });
+  const children = [...state.teams.values()].filter(({ parent }) => parent === team).length;
+  const workloads = [...state.workloads.values()].filter(
+    (workload) => workload.spec.team === team && workload.endedAtMs === null,
+  ).length;
+  if (children > 0 || workloads > 0 || team === DEFAULT_TEAM)
+    return refused({ code: "teamInUse", team, workloads, children });
+  batch.emit({ kind: "teamRemoved", version: 1, atMs: batch.nowMs, team });
+  return done({ kind: "teamRemoved", team });
+}
+
+export function drainNode(
+  batch: Batch,
+  { nodeId, actor, running }: Command & { readonly kind: "drainNode" },
+): Decision {
+  const { state, capacity } = batch.world;
+  const node = state.nodes.get(nodeId);
+  if (node === undefined) return refused({ code: "unknownNode", nodeId });
+  if (!node.draining) batch.emit({ kind: "nodeDrainStarted", version: 1, atMs: batch.nowMs, nodeId, actor });
+  if (running === "requeue") {
+    const attempts = [...capacity.slot(nodeId).attempts.keys()].flatMap((id) => state.attempts.get(id) ?? []);
+    for (const attempt of attempts.toSorted((left, right) => left.placedSequence - right.placedSequence))
+      requestStop(batch, attempt, "nodeDrained");
+  }
+  return done({ kind: "nodeDraining", nodeId });
+}
+
+export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly kind: "resumeNode" }): Decision {
+  const node = batch.world.state.nodes.get(nodeId);
+  if (node === undefined) return refused({ code: "unknownNode", nodeId });
+  if (node.draining) batch.emit({ kind: "nodeResumed", version: 1, atMs: batch.nowMs, nodeId, actor });
+  return done({ kind: "nodeResumed", nodeId });
+}
+
+export function setPolicy(batch: Batch, policy: Policy): Decision {
+  if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy))
+    batch.emit({ kind: "policySet", version: 2, atMs: batch.nowMs, policy });
+  return done({ kind: "policySet", name: policy.name });
+}

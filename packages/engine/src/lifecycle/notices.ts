@@ -1,0 +1,70 @@
+/** What is said of nodes that will be taken away: by a command, or by the executor that was told. */
+import type { Batch } from "../batch/batch.ts";
+import type { Command, Observation } from "../contract/inputs.ts";
+import type { NodeId } from "../model/ids.ts";
+import { noticeName, noticeOf } from "../state/notices.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+/** A node that is still there so long after it should have gone takes work again. */
+const NOTICE_HOLDS_MS = 3_600_000;
+
+/** Under this name the calendar records what was said of nodes by their executors. */
+const NOTICE_ACTOR = "notice";
+
+interface Word {
+  readonly nodeId: NodeId;
+  readonly goneAtMs: number;
+  readonly reason?: string | undefined;
+  readonly actor: string;
+}
+
+/**
+ * A node that goes at a known instant is one that is away from then on: a maintenance window of its own, with all that such a window
+ * means for what runs there and for what would be placed there.
+ */
+function record(batch: Batch, { nodeId, goneAtMs, reason, actor }: Word): void {
+  const known = noticeOf(batch.world.state, nodeId);
+  if (known !== null && known.goneAtMs === goneAtMs && known.reason === reason) return;
+  const endMs = Math.max(goneAtMs, batch.nowMs) + NOTICE_HOLDS_MS;
+  const window = { kind: "maintenance", name: noticeName(nodeId), nodes: [nodeId], startMs: goneAtMs, endMs } as const;
+  const entry = reason === undefined ? window : { ...window, reason };
+  batch.emit({ kind: "calendarSet", version: 1, atMs: batch.nowMs, entry, actor });
+}
+
+export function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { readonly kind: "nodeNotice" }): void {
+  if (batch.world.state.nodes.get(nodeId)?.health !== "up") return;
+  record(batch, { nodeId, goneAtMs, reason: noticeOf(batch.world.state, nodeId)?.reason, actor: NOTICE_ACTOR });
+}
+
+/** It has gone, or is back: what was said of it is over. */
+export function endNotice(batch: Batch, nodeId: NodeId, actor: string = NOTICE_ACTOR): void {
+  if (noticeOf(batch.world.state, nodeId) !== null)
+    batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name: noticeName(nodeId), actor });
+}
+
+export function noticeNode(
+  batch: Batch,
+  { nodeId, gone, reason, actor }: Command & { readonly kind: "noticeNode" },
+): Decision {
+  const node = batch.world.state.nodes.get(nodeId);
+  if (node === undefined) return refused({ code: "unknownNode", nodeId });
+  if (node.health === "lost") return refused({ code: "nodeLost", nodeId });
+  const { nowMs } = batch;
+  const goneAtMs = "atMs" in gone ? gone.atMs : nowMs + gone.inMs;
+  // Said again it is what is known, however late; an executor that hears late of a node that goes is believed.
+  if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
+    return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
+  record(batch, { nodeId, goneAtMs, reason, actor });
+  return done({ kind: "nodeNoticed", nodeId, goneAtMs });
+}
+
+/** What was asked to stop for it stops all the same. */
+export function withdrawNotice(
+  batch: Batch,
+  { nodeId, actor }: Command & { readonly kind: "withdrawNotice" },
+): Decision {
+  if (!batch.world.state.nodes.has(nodeId)) return refused({ code: "unknownNode", nodeId });
+  endNotice(batch, nodeId, actor);
+  return done({ kind: "noticeWithdrawn", nodeId });
+}

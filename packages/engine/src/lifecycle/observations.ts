@@ -1,0 +1,169 @@
+/** What executors saw. Reports about attempts that the engine no longer counts as active are old news and change nothing. */
+import type { Batch } from "../batch/batch.ts";
+import type { Observation } from "../contract/inputs.ts";
+import type { NodeSpec } from "../model/fleet.ts";
+import type { NodeId } from "../model/ids.ts";
+import { leastParts, partsOf } from "../model/gang.ts";
+import type { Attempt, WorkerExit } from "../model/workload.ts";
+import { mayReplace, ranksOn } from "../round/replace-lost.ts";
+import { withdraw } from "../transitions/promises.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { unreachable } from "../base/unreachable.ts";
+import { endAttempt } from "./end-attempt.ts";
+import { endNotice, heedNotice } from "./notices.ts";
+import { recordArtifacts } from "./signals.ts";
+import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
+
+export function decideObservation(batch: Batch, observation: Observation): void {
+  switch (observation.kind) {
+    case "nodeSeen":
+      return seeNode(batch, observation.node);
+    case "nodeUnreachable":
+      return loseNode(batch, observation.nodeId, observation.detail);
+    case "nodeNotice":
+      return heedNotice(batch, observation);
+    case "attemptRunning":
+    case "attemptExited":
+    case "workersLeft":
+    case "workersJoined":
+    case "joinFailed":
+    case "attemptLost": {
+      const attempt = activeAttempt(batch.world, observation.attemptId);
+      if (attempt !== undefined) observeAttempt(batch, attempt, observation);
+      return;
+    }
+    default:
+      unreachable(observation);
+  }
+}
+
+type AttemptObservation = Extract<Observation, { readonly attemptId: Attempt["id"] }>;
+
+function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObservation): void {
+  switch (observation.kind) {
+    case "attemptRunning":
+      if (attempt.startedAtMs === null) recordStart(batch, attempt);
+      return;
+    case "attemptExited":
+      if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
+      return exitAttempt(batch, attempt, observation.exits);
+    case "workersLeft":
+      if (attempt.leaving !== undefined && (observation.workers ?? 0) <= attempt.workers.length)
+        batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+      return;
+    case "workersJoined":
+      if (attempt.joining !== undefined)
+        batch.emit({ kind: "workersJoined", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+      return;
+    case "joinFailed":
+      return failJoin(batch, attempt, observation);
+    case "attemptLost":
+      return endAttempt(batch, attempt, {
+        outcome: attempt.stop === null ? "lost" : "stopped",
+        exit: null,
+        detail: observation.detail,
+      });
+    default:
+      unreachable(observation);
+  }
+}
+
+function recordStart(batch: Batch, attempt: Attempt): void {
+  batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+}
+
+/** Told again after a restart, of workers that were asked to leave meanwhile, or of a gang that is to stop, it changes nothing. */
+function failJoin(
+  batch: Batch,
+  attempt: Attempt,
+  { workers, detail }: Extract<Observation, { readonly kind: "joinFailed" }>,
+): void {
+  if (workers >= attempt.workers.length || attempt.missing !== undefined || attempt.stop !== null) return;
+  const { gang } = workloadOf(batch.world, attempt.workloadId).spec;
+  const least = leastParts(gang);
+  const isEnough = partsOf(gang, attempt.workers.slice(0, workers)).every(
+    (part, at) => part.workers >= (least[at]?.workers ?? 0),
+  );
+  if (!isEnough) return requestStop(batch, attempt, "incomplete");
+  const promise = batch.world.state.promises.get(attempt.id);
+  if (promise?.growth === true) withdraw(batch, promise, "a further worker did not come");
+  batch.emit({ kind: "joinFailed", version: 1, atMs: batch.nowMs, attemptId: attempt.id, workers, detail });
+}
+
+const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || exit.code !== 0;
+
+function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
+  const failure = exits.find(isFailure) ?? null;
+  // Who was asked for a checkpoint alone and ends well has ended by itself; what fails then is tried again like what was stopped.
+  const wasStopped = attempt.stop !== null && (failure !== null || !isWaitingForCheckpoint(attempt));
+  const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
+  // A gang that ends before its start was reported did start: the record says so.
+  if (attempt.startedAtMs === null) recordStart(batch, attempt);
+  endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
+}
+
+function seeNode(batch: Batch, spec: NodeSpec): void {
+  const { state, capacity } = batch.world;
+  const { nowMs: atMs } = batch;
+  const known = state.nodes.get(spec.id);
+  if (known === undefined) {
+    // A node whose pool nobody declared is not ours to use.
+    if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
+    return;
+  }
+  if (known.health === "lost") {
+    batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
+    endNotice(batch, spec.id);
+  }
+  const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
+  // Amounts of a node change only while it holds nothing and is promised to nobody; the executor reports again at its next look.
+  if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isPromised(state, spec.id))
+    batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
+}
+
+/** What executors say of a node, and nothing of what became of it. */
+function declared(node: NodeSpec): unknown {
+  const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = node;
+  const optional = [labels ?? {}, workersMax ?? null, acceleratorGroups ?? []];
+  return [id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional];
+}
+
+const isPromised = ({ promises }: ReadonlyState, id: NodeId): boolean =>
+  promises.size > 0 && [...promises.values()].some(({ workers }) => workers.some(({ node }) => node === id));
+
+/**
+ * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere, and may have those that it
+ * lost replaced, asks for that in the round to come. Any other is stopped first: its accelerators stay taken until its
+ * executor reports that nothing of it runs.
+ */
+function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
+  const { state, capacity } = batch.world;
+  const node = state.nodes.get(nodeId);
+  if (node === undefined || node.health === "lost") return;
+  batch.emit({ kind: "nodeLost", version: 1, atMs: batch.nowMs, nodeId, detail });
+  endNotice(batch, nodeId);
+  const attempts = [...capacity.slot(nodeId).attempts.keys()]
+    .flatMap((id) => state.attempts.get(id) ?? [])
+    .toSorted((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of attempts) {
+    const goneEverywhere = attempt.workers.every((worker) => state.nodes.get(worker.node)?.health === "lost");
+    if (goneEverywhere)
+      endAttempt(batch, attempt, {
+        outcome: attempt.stop === null ? "lost" : "stopped",
+        exit: null,
+        detail: `node ${nodeId} was lost: ${detail}`,
+      });
+    else if (mayReplace(batch.world, attempt)) loseRanks(batch, attempt, nodeId);
+    else requestStop(batch, attempt, "nodeLost");
+  }
+}
+
+function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
+  const promise = batch.world.state.promises.get(attempt.id);
+  if (promise !== undefined) withdraw(batch, promise, "it has lost workers");
+  const ranks = ranksOn(attempt, nodeId);
+  batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
+  batch.wound(attempt);
+}

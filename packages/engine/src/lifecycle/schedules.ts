@@ -1,0 +1,31 @@
+/** Declaring schedules and taking them out. What can be held against a run is looked at when it is due, and now. */
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import type { Schedule } from "../model/schedule.ts";
+import { nextDueMs } from "../model/time/due.ts";
+import type { Rejection } from "../contract/replies.ts";
+import type { World } from "../cluster/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+/** Its team must exist, and it must be due some day; what it waits for need not be there yet. */
+export function scheduleObjection(
+  { state }: World,
+  { name, spec, times }: Schedule,
+  { teams }: Pick<Command & { readonly kind: "apply" }, "teams">,
+): Rejection | null {
+  const { team } = spec;
+  if (!state.teams.has(team) && !teams.some((each) => each.name === team)) return { code: "unknownTeam", team };
+  return nextDueMs(times, state.nowMs) === null ? { code: "neverDue", name } : null;
+}
+
+export function recordSchedule(batch: Batch, schedule: Schedule, actor: string): void {
+  batch.emit({ kind: "scheduleSet", version: 1, atMs: batch.nowMs, schedule, actor });
+}
+
+/** What it submitted goes on. */
+export function removeSchedule(batch: Batch, { name, actor }: Command & { readonly kind: "removeSchedule" }): Decision {
+  if (!batch.world.state.schedules.has(name)) return refused({ code: "unknownSchedule", name });
+  batch.emit({ kind: "scheduleRemoved", version: 1, atMs: batch.nowMs, name, actor });
+  return done({ kind: "scheduleRemoved", name });
+}

@@ -1,0 +1,93 @@
+import type { Batch } from "../batch/batch.ts";
+import { specOfGroup } from "../model/gang.ts";
+import { workloadId } from "../model/ids.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { Rejection } from "../contract/replies.ts";
+import { withdraw } from "../transitions/promises.ts";
+import { couldHoldByCounts } from "../placement/could-ever.ts";
+import { emptyFleetWorkers } from "../placement/place-on-type.ts";
+import type { Capacity } from "../cluster/capacity.ts";
+import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
+import type { World } from "../cluster/world.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { resolveAfter } from "./dependencies.ts";
+import { endWorkloadIfDone } from "./end-attempt.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+
+export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
+  const objection = submissionObjection(batch.world, spec, batch.world.state.teams);
+  if (objection !== null) return refused(objection);
+  return done({ kind: "workloadSubmitted", workloadId: recordSubmission(batch, spec, actor) });
+}
+
+export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
+  const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
+  const event = { kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
+  const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
+  const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : NOTHING;
+  if (waitsFor.length > 0 || given.length > 0)
+    batch.emit({
+      ...event,
+      ...(waitsFor.length === 0 ? {} : { waitsFor }),
+      ...(given.length === 0 ? {} : { given }),
+    });
+  else batch.emit(event);
+  return id;
+}
+
+const NOTHING = { waitsFor: [], given: [] } as const;
+
+/** Why a spec cannot be taken in under these teams; `null` if it can. */
+export function submissionObjection(
+  world: World,
+  spec: WorkloadSpec,
+  teams: { has(team: WorkloadSpec["team"]): boolean },
+): Rejection | null {
+  const { state, capacity } = world;
+  if (!teams.has(spec.team)) return { code: "unknownTeam", team: spec.team };
+  const waitingCount = state.submittedCount - state.endedCount;
+  if (waitingCount >= WAITING_WORKLOADS_MAX)
+    return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  if (spec.after !== undefined) {
+    const resolved = resolveAfter(world, spec);
+    if (resolved.kind === "refused") return resolved.rejection;
+  }
+  if (state.policy.exceedsFleet !== "reject" || couldHoldByCounts(world, spec)) return null;
+  return tooLarge(capacity, spec);
+}
+
+/** Of a gang of groups, about the first group that does not fit by itself, else about its first. */
+function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
+  const { gang } = spec;
+  const placeable = ({ gang: asked, acceleratorTypes }: WorkloadSpec): number =>
+    Math.max(0, ...capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, asked)));
+  const groups = gang.groups?.map((_, index) => specOfGroup(spec, index)) ?? [spec];
+  const first = groups.find((group) => placeable(group) < minWorkersOf(group.gang)) ?? groups[0] ?? spec;
+  return {
+    code: "tooLarge",
+    workers: first.gang.workers,
+    placeableWorkers: placeable(first),
+    acceleratorsPerWorker: first.gang.accelerators,
+  };
+}
+
+export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decision {
+  const { state } = batch.world;
+  const workload = state.workloads.get(id);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId: id });
+  if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
+  if (!workload.stopRequested) {
+    batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
+    for (const promise of Array.from(state.promises.values()))
+      if (promise.workloadId === id) withdraw(batch, promise, "its workload was stopped");
+    for (const attemptId of workload.activeAttempts) {
+      const attempt = state.attempts.get(attemptId);
+      if (attempt !== undefined) requestStop(batch, attempt, "cancelled");
+    }
+    endWorkloadIfDone(batch, workload, { kind: "cancelled" });
+  }
+  return done({ kind: "workloadStopping", workloadId: id });
+}

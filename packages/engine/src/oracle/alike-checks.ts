@@ -1,0 +1,50 @@
+/** Of work that is alike in all that is asked of it, what the policy puts first is started first, under whatever policy. */
+import type { Event } from "../contract/events.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { compareByPolicy, hasReadyTask } from "./recount.ts";
+
+/** `known`: whose places were promised before. */
+export function checkAlike(
+  findings: Findings,
+  state: ReadonlyState,
+  { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
+): void {
+  // What is served anew may have been there before.
+  if (rulesOf(state.policy).phases.includes("refill")) return;
+  // Spares help those alone who lost workers, and nobody counts as such any more who has started.
+  const onSpares = new Set(
+    events.flatMap((event) =>
+      event.kind === "spareReleased" && event.workloadId !== undefined ? event.workloadId : [],
+    ),
+  );
+  for (const event of events) {
+    if (event.kind !== "gangPlaced" || known.has(event.attemptId) || onSpares.has(event.workloadId)) continue;
+    const started = state.workloads.get(event.workloadId);
+    if (started === undefined || !isPlain(started)) continue;
+    const passed = [...state.workloads.values()].find(
+      (other) =>
+        isPlain(other) &&
+        hasReadyTask(other, nowMs) &&
+        compareByPolicy(state.policy, other, started) < 0 &&
+        areAlike(other, started),
+    );
+    findings.expect(
+      passed === undefined,
+      () => `${event.attemptId} was started, and ${passed?.id}, which is like it and comes first, waits`,
+    );
+  }
+}
+
+/** One gang that lost no workers, which spares may help. */
+const isPlain = ({ spec, lostWorkers }: Workload): boolean => spec.kind === "train" && lostWorkers === undefined;
+
+function areAlike(left: Workload, right: Workload): boolean {
+  if (left.actor !== right.actor || left.spec.team !== right.spec.team) return false;
+  const asked = ({ spec: { name: _name, after: _after, hold: _hold, ...spec } }: Workload): string =>
+    JSON.stringify(spec);
+  return asked(left) === asked(right);
+}

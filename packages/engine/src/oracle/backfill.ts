@@ -1,0 +1,42 @@
+/** What waits beside idle capacity waits for a protected start that it would be in the way of, and for nothing else (DESIGN §7.11, 12). */
+import { attemptId } from "../model/ids.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { PromisedPlace, Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { plannedDurationMs } from "../usage/planned-duration.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { World } from "../cluster/world.ts";
+import { withoutClosedNodes } from "../placement/verify/calendar.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { feasibility, requestOf } from "./recount.ts";
+import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
+
+export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
+  const { state } = world;
+  if (!reservesStarts(state) || !startsWork(state)) return;
+  for (const workload of waitingAlthoughItFits(state, nowMs)) {
+    const open = withoutClosedNodes(state, workload, nowMs);
+    const promises = withReserved(world, workload, nowMs);
+    const { couldNow } = feasibility(Object.assign(Object.create(open) as ReadonlyState, { promises }));
+    findings.expect(
+      !couldNow(requestOf(workload)),
+      () => `${workload.id} waits although it fits beside every protected start`,
+    );
+  }
+}
+
+/** Promises, and the places reserved for others that start before this would end. */
+function withReserved(
+  { state, reservations }: World,
+  workload: Workload,
+  nowMs: number,
+): ReadonlyMap<AttemptId, PromisedPlace> {
+  const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
+  const places = new Map(state.promises);
+  for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {
+    if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;
+    const id = attemptId(`reserved ${index}`);
+    places.set(id, { attemptId: id, workloadId, task: 0, number: 0, ...placement, growth: false, atMs: nowMs });
+  }
+  return places;
+}

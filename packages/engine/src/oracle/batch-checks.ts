@@ -1,0 +1,189 @@
+/**
+ * What only the events of the newest batch can show: nothing was placed on a node that takes no work, past a limit, against its
+ * wishes or ahead of a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
+ */
+import type { Event } from "../contract/events.ts";
+import type { Effect } from "../contract/effects.ts";
+import type { AttemptId } from "../model/ids.ts";
+import { wholeSlices } from "../model/slices.ts";
+import type { Workload, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { Ready } from "../engine/ready.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { checkAlike } from "./alike-checks.ts";
+import { windowBroken } from "../placement/verify/calendar.ts";
+import { checkDefragmentation } from "./defragment-checks.ts";
+import { checkEvictions } from "./eviction-checks.ts";
+import { Findings } from "../placement/verify/findings.ts";
+import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
+import { checkPredictions } from "./prediction-checks.ts";
+import { checkProtectedStarts } from "./protected-starts.ts";
+import { compareByPolicy, isUsable } from "./recount.ts";
+import { blockingHead } from "./rest.ts";
+import { checkTime } from "./time-checks.ts";
+import { brokenWishes, isAdmitted } from "./wishes.ts";
+import type { Share } from "./wishes.ts";
+
+/**
+ * Every rule that the batch broke, given the state as of its end; empty when all hold. `promisedBefore`: to whom places were
+ * promised when it began; what became of them was checked when they were promised.
+ */
+export function checkBatch(
+  state: ReadonlyState,
+  ready: Ready,
+  promisedBefore: ReadonlySet<AttemptId> = new Set(),
+): string[] {
+  const findings = new Findings();
+  checkPlacements(findings, state, { ready, promisedBefore });
+  checkEvictions(findings, state, ready);
+  checkEffects(findings, ready);
+  const batch = { events: ready.events, known: promisedBefore, nowMs: ready.atMs };
+  checkProtectedStarts(findings, state, batch);
+  checkAlike(findings, state, batch);
+  checkDefragmentation(findings, state, batch);
+  checkPredictions(findings, state, ready.events);
+  for (const reply of ready.replies) {
+    if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
+    const { workloadId } = reply.result;
+    // A retry of a command may be answered long after its workload has ended and is no longer kept.
+    const isNew = ready.events.some((event) => event.kind === "workloadSubmitted" && event.workloadId === workloadId);
+    findings.expect(!isNew || state.workloads.has(workloadId), () => `${workloadId} was accepted and is not there`);
+  }
+  return findings.list;
+}
+
+/** Workers that the batch gave to somebody, or promised. */
+interface Given {
+  readonly attemptId: AttemptId;
+  readonly workload: Workload;
+  readonly type: string;
+  readonly workers: readonly WorkerAllocation[];
+  readonly kind: "start" | "growth" | "promise";
+}
+
+function givenBy(state: ReadonlyState, event: Event): Given | null {
+  const of = (given: Omit<Given, "workload">, id: Workload["id"] | undefined): Given | null => {
+    const workload = id === undefined ? undefined : state.workloads.get(id);
+    return workload === undefined ? null : { ...given, workload };
+  };
+  if (event.kind === "gangPlaced") {
+    const { attemptId, acceleratorType: type, workers, workloadId } = event;
+    return of({ attemptId, type, workers, kind: "start" }, workloadId);
+  }
+  if (event.kind === "placePromised") {
+    const { attemptId, acceleratorType: type, workers, workloadId } = event.promise;
+    return of({ attemptId, type, workers, kind: "promise" }, workloadId);
+  }
+  if (event.kind !== "gangGrown" && event.kind !== "workersReplaced") return null;
+  const attempt = state.attempts.get(event.attemptId);
+  const { attemptId, workers } = event;
+  return of({ attemptId, type: attempt?.acceleratorType ?? "", workers, kind: "growth" }, attempt?.workloadId);
+}
+
+interface Round {
+  readonly ready: Ready;
+  readonly promisedBefore: ReadonlySet<AttemptId>;
+}
+
+function checkPlacements(findings: Findings, state: ReadonlyState, { ready, promisedBefore }: Round): void {
+  const held = heldByTeam(state);
+  // Plans move quotas after the head was asked, and a spare that is taken is open to others only then: who the head was cannot
+  // be told from the end of such a batch.
+  const isMoved = rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "spareReleased");
+  const head = isMoved ? null : blockingHead(state, ready.atMs);
+  for (const event of ready.events) {
+    const given = givenBy(state, event);
+    if (given === null) continue;
+    const { attemptId, workload, type, workers, kind } = given;
+    for (const { node: id } of workers) {
+      const node = state.nodes.get(id);
+      const takesWork = node !== undefined && isUsable(node);
+      findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
+      const window = node === undefined ? null : windowBroken(state, workload, { node, nowMs: ready.atMs });
+      findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
+    }
+    checkWishes(findings, state, given);
+    if (kind === "start" && !promisedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
+    if (promisedBefore.has(attemptId) || movesAlike(state, event)) continue;
+    const { team, gang } = workload.spec;
+    const asked = gang.groups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
+    // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
+    const isKept = isWithinLimits(state, held, { team, asked });
+    const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
+    findings.expect(isKeptByUser, () => `${attemptId} took ${workload.actor} past what one user may hold of ${type}`);
+    findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
+    findings.expect(
+      kind !== "start" || head === null || workload.id === head.id || compareByPolicy(state.policy, workload, head) < 0,
+      () => `${attemptId} was started ahead of ${head?.id}, which the policy puts first`,
+    );
+  }
+}
+
+/** Who moves holds as much of the same type as before: a limit that was lowered below that does not hold it where it is. */
+function movesAlike(state: ReadonlyState, event: Event): boolean {
+  if (event.kind !== "placePromised" || event.promise.afterAttempt === undefined) return false;
+  return state.attempts.get(event.promise.afterAttempt)?.acceleratorType === event.promise.acceleratorType;
+}
+
+/** Not of what lost some of a slice when it grew, nor of what was taken with slices that are never whole. */
+const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): boolean =>
+  spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
+
+/** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */
+function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, workload, workers, kind }: Given): void {
+  const { spec } = workload;
+  const before = kind === "start" ? [] : (state.attempts.get(attemptId)?.workers ?? []);
+  const known = new Set(before);
+  const all = [...before, ...workers.filter((worker) => !known.has(worker))];
+  const sharesOf = (those: readonly WorkerAllocation[]): Share[] =>
+    those.flatMap(({ node: id }) => {
+      const node = state.nodes.get(id);
+      return node === undefined ? [] : [{ node, workers: 1 }];
+    });
+  const broken = brokenWishes(state, spec, sharesOf(all), isInSlices(spec, all));
+  for (const [index, { fabric, minWorkers }] of (spec.gang.groups ?? []).entries()) {
+    const own = all.filter(({ group }) => group === index);
+    const isWhole = minWorkers === undefined || isInSlices(spec, own);
+    broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, sharesOf(own), isWhole));
+  }
+  for (const { node } of sharesOf(workers))
+    if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);
+  for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);
+}
+
+/** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */
+function checkEffects(findings: Findings, { events, effects }: Ready): void {
+  const asksFirst = new Set(events.flatMap((event) => (event.kind === "checkpointRequested" ? [event.attemptId] : [])));
+  const decided = events.flatMap((event) => {
+    if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "gangGrown") return [`grow ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "workersReplaced") return [`replace ${event.attemptId} ${JSON.stringify(event.workers)}`];
+    if (event.kind === "gangShrinkRequested") return [`shrink ${event.attemptId} ${event.workers}`];
+    if (event.kind === "checkpointRequested") return [`checkpoint ${event.attemptId} ${event.untilMs}`];
+    if (event.kind === "checkpointWaitEnded") return [`stop ${event.attemptId} ${event.reason}`];
+    const isStop = event.kind === "attemptStopRequested" && !asksFirst.has(event.attemptId);
+    return isStop ? [`stop ${event.attemptId} ${event.reason}`] : [];
+  });
+  const asked = effects.map(effectText);
+  findings.expect(
+    decided.toSorted().join("\n") === asked.toSorted().join("\n"),
+    () => `decided: ${decided.join("; ")}; asked of executors: ${asked.join("; ")}`,
+  );
+}
+
+function effectText(effect: Effect): string {
+  switch (effect.kind) {
+    case "launchGang":
+      return `launch ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "growGang":
+      return `grow ${effect.attemptId} ${JSON.stringify(effect.workers)}`;
+    case "replaceWorkers":
+      return `replace ${effect.attemptId} ${JSON.stringify(effect.workers.map(({ worker }) => worker))}`;
+    case "checkpointGang":
+      return `checkpoint ${effect.attemptId} ${effect.untilMs}`;
+    case "shrinkGang":
+      return `shrink ${effect.attemptId} ${effect.workers}`;
+    case "stopGang":
+      return `stop ${effect.attemptId} ${effect.reason}`;
+  }
+}

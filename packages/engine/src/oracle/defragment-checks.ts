@@ -1,0 +1,109 @@
+/**
+ * Moves that gather what is idle keep to their bounds: they are made while the policy's times allow it, for nobody who could start
+ * otherwise, bring together as many pairs as the record says, and lose no more for each than the policy allows.
+ */
+import type { Event } from "../contract/events.ts";
+import { acceleratorsIn, leastParts } from "../model/gang.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { lastDueMs } from "../model/time/due.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { heldByNode } from "./recount.ts";
+
+type Planned = Event & { readonly kind: "evictionPlanned" };
+
+export function checkDefragmentation(
+  findings: Findings,
+  state: ReadonlyState,
+  { events, nowMs }: { events: readonly Event[]; nowMs: number },
+): void {
+  const moves = events.filter(
+    (event): event is Planned => event.kind === "evictionPlanned" && event.pairsGathered !== undefined,
+  );
+  if (moves.length === 0) return;
+  const { defragment, phases } = rulesOf(state.policy);
+  findings.expect(
+    defragment !== undefined && phases.includes("defragment"),
+    () => "work was moved to gather what is idle, and the policy says nothing of it",
+  );
+  if (defragment === undefined) return;
+  const { during, lossPerPairMs } = defragment;
+  const opened = during === undefined ? nowMs : lastDueMs(during.times, nowMs);
+  const isOpen = opened !== null && (during === undefined || nowMs < opened + during.lastsMs);
+  findings.expect(isOpen, () => `work was moved to gather what is idle at ${nowMs} ms, outside of the policy's times`);
+  for (const move of moves) {
+    const pairs = move.pairsGathered ?? 0;
+    findings.expect(pairs > 0, () => `${move.workloadId} was moved and gathers nothing`);
+    for (const { attemptId } of move.victims) {
+      const attempt = state.attempts.get(attemptId);
+      const workload = state.workloads.get(move.workloadId);
+      if (attempt === undefined || workload === undefined) continue;
+      const lost = leastLossMs(state, { attempt, workload, nowMs });
+      findings.expect(
+        lost <= pairs * lossPerPairMs,
+        () => `${attemptId} loses ${lost} ms by a move that gathers ${pairs} pairs`,
+      );
+    }
+  }
+  const [only] = moves;
+  if (moves.length === 1 && only !== undefined && isLastToTake(events, only)) checkPairs(findings, state, only);
+}
+
+interface Moved {
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  readonly nowMs: number;
+}
+
+/** Work that is done again at least, in accelerators times ms: what may still be saved when it is asked for a checkpoint is left out. */
+function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Moved): number {
+  const { spec, checkpoint } = workload;
+  const savedAtMs = checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0;
+  const sinceMs = nowMs - Math.max(attempt.startedAtMs ?? nowMs, savedAtMs);
+  const saves = spec.checkpointOnRequest === true && rulesOf(policy).eviction.checkpointTimeoutMs > 0;
+  return ((saves ? 0 : sinceMs) + (spec.restartCostMs ?? 0)) * acceleratorsIn(leastParts(spec.gang));
+}
+
+/** Whether nothing but the move itself takes or frees a place after it was planned. */
+const isLastToTake = (events: readonly Event[], move: Planned): boolean =>
+  events
+    .slice(events.indexOf(move) + 1)
+    .every(
+      (event) =>
+        event.kind === "attemptStopRequested" ||
+        event.kind === "checkpointRequested" ||
+        (event.kind === "placePromised" && event.promise.workloadId === move.workloadId),
+    );
+
+/** Idle accelerators that share a node, two by two: more of them with the work in its new place than in its old one. */
+function checkPairs(findings: Findings, state: ReadonlyState, { pairsGathered, victims, workloadId }: Planned): void {
+  const [id] = victims.map(({ attemptId }) => attemptId);
+  const attempt = id === undefined ? undefined : state.attempts.get(id);
+  if (attempt?.stop?.reason !== "moved") return;
+  const promises = new Map([...state.promises].filter(([, promise]) => promise.afterAttempt !== attempt.id));
+  if (promises.size === state.promises.size) return;
+  const attempts = new Map([...state.attempts, [attempt.id, { ...attempt, stop: null }]]);
+  const before: ReadonlyState = Object.assign(Object.create(state) as ReadonlyState, { attempts, promises });
+  const gathered = idlePairs(state, attempt) - idlePairs(before, attempt);
+  findings.expect(
+    gathered === pairsGathered,
+    () => `${workloadId} is said to gather ${pairsGathered} pairs by its move, it gathers ${gathered}`,
+  );
+}
+
+/** What is whole and idle, or being left, and promised to nobody, of the type of the work. */
+function idlePairs(state: ReadonlyState, { acceleratorType }: Attempt): number {
+  let pairs = 0;
+  for (const [id, held] of heldByNode(state)) {
+    const node = state.nodes.get(id);
+    if (node === undefined || node.acceleratorType !== acceleratorType) continue;
+    let idle = 0;
+    for (let index = 0; index < node.acceleratorCount; index++) {
+      const of = (layer: ReadonlyMap<number, number>): number => layer.get(index) ?? 0;
+      if (of(held.accelerators) - of(held.leaving) + of(held.promised) === 0) idle++;
+    }
+    pairs += (idle * (idle - 1)) / 2;
+  }
+  return pairs;
+}

@@ -1,0 +1,270 @@
+/**
+ * Evictions of the newest batch: each lies in a recorded plan whose beneficiary got a place, each plan was carried out whole, and
+ * nobody was taken who might not be (DESIGN §7.8, and the rights that the policy and the work itself state).
+ */
+import type { Event, PlannedVictim } from "../contract/events.ts";
+import { typesOfGroup } from "../model/gang.ts";
+import type { AttemptId, TeamName } from "../model/ids.ts";
+import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
+import type { Amounts } from "../model/team.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { Ready } from "../engine/ready.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { amountsHeld, amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
+import { checkMinimal } from "./minimal-plans.ts";
+
+type Planned = Event & { readonly kind: "evictionPlanned" };
+
+export function checkEvictions(findings: Findings, state: ReadonlyState, { events, atMs }: Ready): void {
+  const plans = events.filter((event): event is Planned => event.kind === "evictionPlanned");
+  const planned = new Set<AttemptId>();
+  for (const plan of plans) {
+    const who = `${plan.workloadId} task ${plan.task}`;
+    findings.expect(plan.victims.length > 0, () => `a plan for ${who} names no victims`);
+    findings.expect(placeGiven(plan, events) !== undefined, () => `work was evicted for ${who}, which got no place`);
+    for (const victim of plan.victims) {
+      findings.expect(!planned.has(victim.attemptId), () => `${victim.attemptId} is a victim twice in one batch`);
+      planned.add(victim.attemptId);
+      const isPromised = hasPlaceElsewhere(victim, events);
+      checkVictim(findings, state, { plan, victim, atMs, wasAsked: wasAsked(victim, events), isPromised });
+    }
+  }
+  for (const event of events) {
+    const isEviction =
+      event.kind === "gangShrinkRequested" ||
+      (event.kind === "attemptStopRequested" && ["preempted", "reclaimed", "moved"].includes(event.reason));
+    if (isEviction)
+      findings.expect(planned.has(event.attemptId), () => `${event.attemptId} is evicted and no plan names it`);
+  }
+  checkMinimal(findings, state, events);
+  const [plan] = plans;
+  if (plan === undefined || plans.length > 1 || plan.reason !== "reclaimed") return;
+  if (rulesOf(state.policy).phases.includes("refill")) checkRefilled(findings, state, plan);
+  else checkClaims(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
+}
+
+/** After the plan, its beneficiary is placed, grown or promised a place. */
+function placeGiven(plan: Planned, events: readonly Event[]): Event | undefined {
+  return events.slice(events.indexOf(plan)).find((event) => {
+    if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
+    if (event.kind === "placePromised") return event.promise.workloadId === plan.workloadId;
+    return event.kind === "gangGrown" && event.attemptId.startsWith(`${plan.workloadId}.`);
+  });
+}
+
+const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[]): boolean =>
+  events.some((event) => {
+    if (event.kind === "attemptStopRequested") return keeps === 0 && event.attemptId === attemptId;
+    return event.kind === "gangShrinkRequested" && event.attemptId === attemptId && event.workers === keeps;
+  });
+
+/** A place for its task once it has ended. */
+const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
+  events.some((event) => event.kind === "placePromised" && event.promise.afterAttempt === attemptId);
+
+interface Taken {
+  readonly plan: Planned;
+  readonly victim: PlannedVictim;
+  readonly atMs: number;
+  readonly wasAsked: boolean;
+  readonly isPromised: boolean;
+}
+
+function checkVictim(
+  findings: Findings,
+  state: ReadonlyState,
+  { plan, victim, atMs, wasAsked: asked, isPromised }: Taken,
+): void {
+  const { attemptId, keeps } = victim;
+  findings.expect(asked, () => `${attemptId} is a victim and is not asked to leave`);
+  // Where promises are forgotten, it asks again for the place that the plan found.
+  findings.expect(
+    victim.moves !== true || keeps > 0 || isPromised || rulesOf(state.policy).eviction.promises !== "kept",
+    () => `${attemptId} is to move and is promised no place`,
+  );
+  const attempt = state.attempts.get(attemptId);
+  const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
+  if (attempt === undefined || workload === undefined) return;
+  const { spec } = workload;
+  // Tasks of an array may make room for one another by moving, and what a quota does not cover any more is filled up with other ones.
+  const refills = rulesOf(state.policy).phases.includes("refill");
+  const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
+  findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
+  findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
+  const ranMs = atMs - attempt.placedAtMs;
+  findings.expect(
+    ranMs >= (spec.minRuntimeMs ?? 0),
+    () => `${attemptId} is evicted after ${ranMs} of ${spec.minRuntimeMs} ms`,
+  );
+  const least = spec.gang.minWorkers ?? spec.gang.workers;
+  findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
+  const beneficiary = state.workloads.get(plan.workloadId);
+  if (beneficiary !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, beneficiary });
+}
+
+interface Right {
+  readonly refills: boolean;
+  readonly plan: Planned;
+  readonly victim: PlannedVictim;
+  readonly attempt: Attempt;
+  readonly spec: WorkloadSpec;
+  readonly beneficiary: Workload;
+}
+
+/** Within a team only lower priority gives way; what is reclaimed belongs to somebody else. */
+function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, beneficiary }: Right): void {
+  const isSameTeam = spec.team === beneficiary.spec.team;
+  const isLower = spec.priority < beneficiary.spec.priority;
+  // What uses idle accelerators alone gives way to whoever is guaranteed them.
+  if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
+    findings.expect(
+      isSameTeam && isLower,
+      () => `${attempt.id} is preempted by work of no higher priority in its team`,
+    );
+  // Filling up anew takes from whoever is served last, in whatever team.
+  if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
+    findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
+}
+
+/** Resources, as teams name them, of which the plan's beneficiary asked for some: of types, those that it cannot do without. */
+function askedFor(state: ReadonlyState, plan: Planned, given: Event | undefined): readonly string[] {
+  const { spec } = state.workloads.get(plan.workloadId) ?? {};
+  if (spec === undefined) return [];
+  const all = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
+  const lists =
+    spec.gang.groups === undefined
+      ? [spec.gang.accelerators > 0 ? typesFor(state, spec, given) : []]
+      : spec.gang.groups.map((group) => (group.accelerators > 0 ? typesOfGroup(spec, group) : []));
+  return [...new Set([...all, ...lists.flatMap((types) => (types.length === 1 ? types : []))])];
+}
+
+/** Types of the fleet that it will do with; a gang that runs grows on its own. */
+function typesFor(
+  state: ReadonlyState,
+  { acceleratorTypes }: WorkloadSpec,
+  given: Event | undefined,
+): readonly string[] {
+  if (given?.kind === "placePromised" && given.promise.growth) return [given.promise.acceleratorType];
+  const grown = given?.kind === "gangGrown" ? state.attempts.get(given.attemptId) : undefined;
+  if (grown !== undefined) return [grown.acceleratorType];
+  const inFleet = new Set([...state.nodes.values()].map((node) => node.acceleratorType));
+  return [...inFleet].filter((type) => acceleratorTypes.length === 0 || acceleratorTypes.includes(type));
+}
+
+interface Claimed {
+  readonly plan: Planned;
+  readonly asked: readonly string[];
+}
+
+/**
+ * Nothing is reclaimed from a side that keeps within its guarantee of all that is asked for, where the sides are the teams
+ * below the lowest one that both lie below; nor from a team below the side that does, where those above it are guaranteed what
+ * their teams are together. Where several plans were made, who held what in between is not known here.
+ */
+function checkClaims(findings: Findings, state: ReadonlyState, { plan, asked }: Claimed): void {
+  const { spec } = state.workloads.get(plan.workloadId) ?? {};
+  if (spec === undefined) return;
+  const own = new Set(withAncestors(state, spec.team));
+  const held = heldByTeam(state);
+  for (const { attemptId, keeps, right, moves = false } of plan.victims) {
+    const attempt = state.attempts.get(attemptId);
+    const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
+    if (attempt === undefined || workload === undefined || right !== undefined || moves) continue;
+    const gave = givenBy(state, { attempt, gang: workload.spec.gang, keeps });
+    const [side, ...below] = withAncestors(state, workload.spec.team)
+      .filter((team) => !own.has(team))
+      .toReversed();
+    if (side === undefined) continue;
+    for (const team of [side, ...below]) {
+      const ofType = Object.keys(state.teams.get(team)?.guarantee ?? {}).filter((name) => !ofAllTypes.has(name));
+      for (const type of ofType)
+        findings.expect(
+          (gave.get(type) ?? 0) === 0 ||
+            (held.get(team)?.get(type) ?? 0) + (gave.get(type) ?? 0) > rightfulOf(state, team, type),
+          () => `${attemptId} is reclaimed from ${team}, which holds no more ${type} than it is guaranteed`,
+        );
+    }
+    const first = below.findIndex((team) => !coversTeams(state, state.teams.get(team)?.parent ?? null, asked));
+    for (const team of [side, ...(first < 0 ? below : below.slice(0, first))]) {
+      const { guarantee } = state.teams.get(team) ?? {};
+      if (guarantee === undefined || !asked.every((resource) => isNamed(guarantee, resource))) continue;
+      const isAbove = asked.some((resource) => {
+        const given = gave.get(resource) ?? 0;
+        return given > 0 && (held.get(team)?.get(resource) ?? 0) + given > rightfulOf(state, team, resource);
+      });
+      findings.expect(isAbove, () => `${attemptId} is reclaimed from ${team}, which is within its guarantee`);
+    }
+  }
+}
+
+interface Given {
+  readonly attempt: Attempt;
+  readonly gang: GangSpec;
+  readonly keeps: number;
+}
+
+function givenBy(state: ReadonlyState, { attempt, gang, keeps }: Given): ReadonlyMap<string, number> {
+  return gang.groups === undefined
+    ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
+    : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
+}
+
+/**
+ * Filling up anew names the first whom it serves as the one for whom everybody leaves, so that what was asked for is not known:
+ * a victim's team held more of something that the victim gave than it is guaranteed.
+ */
+function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Planned): void {
+  const gave = new Map<TeamName, Map<string, number>>();
+  const given = victims.flatMap(({ attemptId, keeps, team }) => {
+    const attempt = state.attempts.get(attemptId);
+    const gang = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec.gang;
+    if (attempt === undefined || gang === undefined) return [];
+    const amounts = givenBy(state, { attempt, gang, keeps });
+    const sum = gave.get(team) ?? new Map<string, number>();
+    for (const [resource, amount] of amounts) sum.set(resource, (sum.get(resource) ?? 0) + amount);
+    gave.set(team, sum);
+    return [{ attemptId, team, amounts }];
+  });
+  const held = heldByTeam(state);
+  for (const { attemptId, team, amounts } of given) {
+    if (state.teams.get(team)?.guarantee === undefined) continue;
+    const isAbove = [...amounts].some(([resource, amount]) => {
+      const before = (held.get(team)?.get(resource) ?? 0) + (gave.get(team)?.get(resource) ?? 0);
+      return amount > 0 && before > rightfulOf(state, team, resource);
+    });
+    findings.expect(isAbove, () => `${attemptId} is reclaimed from ${team}, which is within its guarantee`);
+  }
+}
+
+/** What a team is guaranteed of a resource, as far as its limit goes: all of one that neither names. */
+function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
+  const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
+  const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
+  const isType = !ofAllTypes.has(resource);
+  let guaranteed = guarantee[resource] ?? Number.POSITIVE_INFINITY;
+  // Stated by type alone it is of those types; stated by number alone, of any.
+  if (!(resource in guarantee) && (isType || resource === ALL_ACCELERATORS)) {
+    if (isType) guaranteed = guarantee[ALL_ACCELERATORS] ?? (ofTypes.length > 0 ? 0 : guaranteed);
+    else if (ofTypes.length > 0) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
+  }
+  return Math.min(guaranteed, limit[resource] ?? Number.POSITIVE_INFINITY);
+}
+
+const ofAllTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
+
+/** Whether a guarantee says how much of the resource: of a type also by the number of accelerators of any. */
+const isNamed = (guarantee: Amounts, resource: string): boolean =>
+  resource in guarantee || (!ofAllTypes.has(resource) && ALL_ACCELERATORS in guarantee);
+
+/** Whether all teams below one state what they are guaranteed, together no more than what is rightfully its own. */
+function coversTeams(state: ReadonlyState, above: TeamName | null, resources: readonly string[]): boolean {
+  const below = [...state.teams.values()].filter(({ parent }) => parent === above);
+  return resources.every((resource) => {
+    if (!below.every(({ guarantee = {} }) => isNamed(guarantee, resource))) return false;
+    const sum = below.reduce((total, { name }) => total + rightfulOf(state, name, resource), 0);
+    return above === null || sum <= rightfulOf(state, above, resource);
+  });
+}

@@ -1,0 +1,162 @@
+/** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
+import type { TeamName, WorkloadId } from "../model/ids.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { Attempt, GangGroup, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { countedMilli } from "../placement/verify/part-checks.ts";
+
+export const specOf = (
+  state: ReadonlyState,
+  attempt: { readonly workloadId: WorkloadId },
+): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
+
+/** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
+export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+  const line: TeamName[] = [];
+  for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
+    line.push(at);
+  return line;
+}
+
+/** A resource's name, as teams state it, to an amount in the unit in which they do. */
+export type TeamAmounts = ReadonlyMap<string, number>;
+
+export function amountsOf(shape: WorkerShape, workers: number, type: string): TeamAmounts {
+  const accelerators = (workers * shape.accelerators * countedMilli(shape)) / 1000;
+  return new Map([
+    ["cores", workers * shape.coresMilli],
+    ["memory", workers * shape.memoryMib],
+    ["accelerators", accelerators],
+    ...(type === "" ? [] : ([[type, accelerators]] as const)),
+  ]);
+}
+
+/** The amounts of several kinds of worker together. */
+export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
+  const sum = new Map<string, number>();
+  for (const each of amounts) addAmounts(sum, each);
+  return sum;
+}
+
+/** Whole thousandths stay whole: thirteen accelerators made of parts are thirteen. */
+function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
+  for (const [resource, amount] of more)
+    sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);
+}
+
+/** What these workers hold, each on the type of its node. */
+export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: readonly WorkerAllocation[]): TeamAmounts =>
+  sumOfAmounts(
+    workers.map((worker) => amountsOf(shapeOf(gang, worker), 1, state.nodes.get(worker.node)?.acceleratorType ?? "")),
+  );
+
+/** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
+export function heldByTeam(
+  state: ReadonlyState,
+  counts: (workload: Workload) => boolean = () => true,
+): ReadonlyMap<TeamName, TeamAmounts> {
+  const held = new Map<TeamName, Map<string, number>>();
+  const add = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
+    const workload = state.workloads.get(id);
+    if (workload === undefined || !counts(workload)) return;
+    const { spec } = workload;
+    for (const team of withAncestors(state, spec.team)) {
+      const amounts = held.get(team) ?? new Map<string, number>();
+      held.set(team, amounts);
+      addAmounts(amounts, amountsHeld(state, spec.gang, workers));
+    }
+  };
+  for (const attempt of state.attempts.values()) {
+    if (!isEvicted(attempt)) add(attempt.workloadId, attempt.workers);
+  }
+  for (const promise of state.promises.values()) add(promise.workloadId, promise.workers);
+  return held;
+}
+
+const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
+
+/** Whether a plan took from the attempt all that it holds. */
+const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
+
+/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one, or what makes a slice whole. */
+export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
+  const workload = state.workloads.get(attempt.workloadId);
+  if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
+  const isRepaired = attempt.missing !== undefined || attempt.joining !== undefined;
+  const isChanging =
+    isRepaired ||
+    attempt.joinFailure !== undefined ||
+    attempt.stop !== null ||
+    attempt.leaving !== undefined ||
+    state.promises.has(attempt.id);
+  const { gang, fabric } = workload.spec;
+  if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
+  const { length } = attempt.workers;
+  const least = gang.minWorkers ?? gang.workers;
+  if (length < least) return least - length;
+  const isByCurve = rulesOf(state.policy).elastic.by === "throughput" && gang.throughputMilli !== undefined;
+  const slice = fabric?.slices?.[0]?.workers ?? 1;
+  if (gang.groups !== undefined) return stepOfGroups(gang.groups, attempt.workers);
+  return isByCurve ? bestStep(gang.throughputMilli ?? [], length, slice) : stepWithin(slice, length, gang.workers);
+}
+
+/** Up to the next size in whole slices; 0: there is none. */
+function stepWithin(slice: number, has: number, most: number): number {
+  const next = slice * (Math.floor(has / slice) + 1);
+  return next <= most ? next - has : 0;
+}
+
+/** Of the group that has least of what it may have. */
+function stepOfGroups(groups: readonly GangGroup[], workers: readonly WorkerAllocation[]): number {
+  let [part, step] = [Number.POSITIVE_INFINITY, 0];
+  for (const [index, { workers: most, fabric }] of groups.entries()) {
+    const has = workers.filter(({ group }) => group === index).length;
+    const own = stepWithin(fabric?.slices?.[0]?.workers ?? 1, has, most);
+    if (own > 0 && has / most < part) [part, step] = [has / most, own];
+  }
+  return step;
+}
+
+/** The number of further workers that brings most for each of them, the smallest of equals; 0: none brings anything. */
+function bestStep(curve: readonly number[], length: number, slice: number): number {
+  const now = curve[length - 1] ?? 0;
+  const eachOf = curve
+    .slice(length)
+    .map((milli, index) => ((length + index + 1) % slice === 0 ? (milli - now) / (index + 1) : 0));
+  const best = Math.max(0, ...eachOf);
+  return best > 0 ? eachOf.indexOf(best) + 1 : 0;
+}
+
+/** What the work of one user holds of each team and of everything below it. */
+export const heldByUser = (state: ReadonlyState, user: string): ReadonlyMap<TeamName, TeamAmounts> =>
+  heldByTeam(state, ({ actor }) => actor === user);
+
+/** Whether the user's work holds no more than one user may of the team and of every team above it, of what is asked for. */
+export function isWithinUserLimits(
+  state: ReadonlyState,
+  user: string,
+  { team, asked }: { readonly team: TeamName; readonly asked: TeamAmounts },
+): boolean {
+  const line = withAncestors(state, team).filter((at) => state.teams.get(at)?.userLimit !== undefined);
+  if (line.length === 0) return true;
+  const held = heldByUser(state, user);
+  return line.every((at) =>
+    Object.entries(state.teams.get(at)?.userLimit ?? {}).every(
+      ([resource, limit]) => (asked.get(resource) ?? 0) === 0 || (held.get(at)?.get(resource) ?? 0) <= limit,
+    ),
+  );
+}
+
+/** Whether the team and every team above it hold no more than their limits of what is asked for. */
+export function isWithinLimits(
+  state: ReadonlyState,
+  held: ReadonlyMap<TeamName, TeamAmounts>,
+  { team, asked }: { readonly team: TeamName; readonly asked: TeamAmounts },
+): boolean {
+  return withAncestors(state, team).every((at) =>
+    Object.entries(state.teams.get(at)?.limit ?? {}).every(
+      ([resource, limit]) => (asked.get(resource) ?? 0) === 0 || (held.get(at)?.get(resource) ?? 0) <= limit,
+    ),
+  );
+}

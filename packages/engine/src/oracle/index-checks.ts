@@ -1,0 +1,372 @@
+/** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
+import { acceptedTypes } from "../model/gang.ts";
+import { tariffEndMs } from "../model/calendar.ts";
+import { taskCountOf } from "../model/workload.ts";
+import { stateDigest } from "../state/digest.ts";
+import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
+import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
+import { rulesOf } from "../policy/rules.ts";
+import { expectedEndMs } from "../usage/expected-duration.ts";
+import { plannedDurationMs } from "../usage/planned-duration.ts";
+import { nextLookMs } from "../cluster/off-peak.ts";
+import type { TypeCapacity } from "../cluster/capacity.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World, WorkloadEntity } from "../cluster/world.ts";
+import { nextDueMs } from "../model/time/due.ts";
+import { withoutClosedNodes } from "../placement/verify/calendar.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
+import type { Held } from "./recount.ts";
+import { checkPastUse } from "./past-use-checks.ts";
+import { checkEvictable, checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
+
+export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
+  checkCapacity(findings, world);
+  checkTeamUse(findings, world);
+  checkUserUse(findings, world);
+  checkLending(findings, world);
+  checkGrowth(findings, world);
+  checkEvictable(findings, world);
+  checkLeaving(findings, world);
+  checkQueue(findings, world, nowMs);
+  checkClasses(findings, world, nowMs);
+  checkEndings(findings, world);
+  checkTimers(findings, world, nowMs);
+  checkPastUse(findings, world);
+  checkEndedKept(findings, world);
+  checkDigest(findings, world);
+}
+
+function checkCapacity(findings: Findings, { state, capacity, sparesStated }: World): void {
+  const spares = [...state.pools.values()].reduce((sum, pool) => sum + (pool.spares ?? 0), 0);
+  findings.expect(spares === sparesStated, () => `${spares} spares are stated, ${sparesStated} are filed`);
+  const held = heldByNode(state);
+  const slotsByType = new Map<string, NodeSlot[]>();
+  for (const node of state.nodes.values()) {
+    const slot = capacity.slot(node.id);
+    findings.expect(slot.node === node, () => `the slot of ${node.id} is of another node object`);
+    checkSlot(findings, slot, held.get(node.id) as Held);
+    const slots = slotsByType.get(node.acceleratorType) ?? [];
+    slotsByType.set(node.acceleratorType, slots);
+    slots.push(slot);
+  }
+  for (const [name, slots] of slotsByType) {
+    const type = capacity.type(name);
+    findings.expect(type !== undefined, () => `accelerator type "${name}" has nodes and no capacity`);
+    if (type !== undefined) checkType(findings, type, slots);
+  }
+}
+
+function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
+  const { node } = slot;
+  let free = 0;
+  let coming = 0;
+  for (let index = 0; index < slot.free.length * 32; index++) {
+    const exists = index < node.acceleratorCount;
+    const taken = (held.accelerators.get(index) ?? 0) + (held.promised.get(index) ?? 0);
+    const leaving = held.leaving.get(index) ?? 0;
+    const isFiled = (mask: Int32Array): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
+    const isFree = exists && taken === 0;
+    findings.expect(
+      isFiled(slot.free) === isFree,
+      () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "taken" : "free"} and is not`,
+    );
+    const isComing = exists && !isFree && taken === leaving;
+    findings.expect(
+      isFiled(slot.coming) === isComing,
+      () => `accelerator ${index} of ${node.id} is filed as ${isComing ? "staying" : "coming"} and is not`,
+    );
+    if (isFree) free++;
+    if (isComing) coming++;
+    if (exists) {
+      const left = slot.left(index, "coming");
+      findings.expect(
+        left === 1000 - taken + leaving,
+        () => `accelerator ${index} of ${node.id} is filed with room for ${left}, it has ${1000 - taken + leaving}`,
+      );
+      checkSlicesFiled(findings, slot, { index, held });
+    }
+  }
+  const compare = (what: string, filed: number, counted: number): void =>
+    findings.expect(filed === counted, () => `${node.id} is filed with ${filed} ${what}, it has ${counted}`);
+  compare("free accelerators", slot.freeCount, free);
+  compare("coming accelerators", slot.comingCount, coming);
+  compare("accelerators", slot.totalCount, node.acceleratorCount);
+  compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli - held.ahead.coresMilli);
+  compare("coming mcores", slot.coresComingMilli, held.away.coresMilli);
+  compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib - held.ahead.memoryMib);
+  compare("coming MiB", slot.memoryComingMib, held.away.memoryMib);
+  compare("coming workers", slot.workersComing, held.away.workers);
+  if (node.workersMax !== undefined)
+    compare("free workers", slot.workersFree, node.workersMax - held.workers - held.ahead.workers);
+  findings.expect(
+    slot.attempts.size === held.attempts.size && [...held.attempts].every((id) => slot.attempts.has(id)),
+    () =>
+      `${node.id} is filed with attempts ${[...slot.attempts.keys()].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
+  );
+}
+
+/** Counted slice by slice; a device that is not divided, or shared, is open to no part. */
+function checkSlicesFiled(
+  findings: Findings,
+  slot: NodeSlot,
+  { index, held }: { readonly index: number; readonly held: Held },
+): void {
+  const { node } = slot;
+  if (node.mig === undefined) return;
+  const { slices } = held;
+  const [own = [], leaving = [], promised = []] = [slices.held, slices.leaving, slices.promised].map((of) =>
+    of.get(index),
+  );
+  for (const layer of ["idle", "coming"] as const) {
+    const taken = [...own, ...promised];
+    if (layer === "coming") for (const slice of leaving) taken.splice(taken.indexOf(slice), 1);
+    const isShared = 1000 - slot.left(index, layer) !== 125 * taken.length;
+    const counted = (slice: number): number => (isShared ? 1 : taken.filter((each) => each === slice).length);
+    const filed = slot.slicesTaken(index, layer);
+    for (let slice = 0; slice < 8; slice++)
+      findings.expect(
+        ((filed >>> (4 * slice)) & 15) === counted(slice),
+        () =>
+          `slice ${slice} of accelerator ${index} of ${node.id} is filed as taken otherwise than ${counted(slice)} times`,
+      );
+    findings.expect(
+      slot.room(index, layer) === (taken.length === 0 ? slot.left(index, layer) : Math.min(0, slot.left(index, layer))),
+      () => `accelerator ${index} of ${node.id} is filed with room for shares beside parts`,
+    );
+  }
+}
+
+function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeSlot[]): void {
+  findings.expect(
+    type.slots.length === slots.length && slots.every((slot, position) => type.slots[position] === slot),
+    () => `the nodes of type "${type.type}" are not filed in the order of joining`,
+  );
+  const usable = slots.filter(({ node }) => isUsable(node));
+  const free = usable.reduce((sum, slot) => sum + slot.freeCount, 0);
+  const total = usable.reduce((sum, slot) => sum + slot.node.acceleratorCount, 0);
+  findings.expect(
+    type.freeCount === free,
+    () => `type "${type.type}" is filed with ${type.freeCount} free, it has ${free}`,
+  );
+  findings.expect(
+    type.usableCount === total,
+    () => `type "${type.type}" is filed with ${type.usableCount} usable accelerators, it has ${total}`,
+  );
+  const sums = [
+    ["coming", type.comingCount, usable.reduce((sum, slot) => sum + slot.comingCount, 0)],
+    ["usable mcores", type.usableCoresMilli, usable.reduce((sum, { node }) => sum + node.coresMilli, 0)],
+    ["usable MiB", type.usableMemoryMib, usable.reduce((sum, { node }) => sum + node.memoryMib, 0)],
+  ] as const;
+  for (const [what, filed, counted] of sums)
+    findings.expect(filed === counted, () => `type "${type.type}" is filed with ${filed} ${what}, it has ${counted}`);
+  for (const slot of slots) {
+    const isComing = type.coming.next(slot.position) === slot.position;
+    findings.expect(
+      isComing === (isUsable(slot.node) && slot.workersComing > 0),
+      () => `${slot.node.id} is ${isComing ? "" : "not "}filed among the nodes that somebody leaves`,
+    );
+  }
+  type.byFree.forEach((set, freeCount) => {
+    const filed: number[] = [];
+    for (let position = set.next(0); position >= 0; position = set.next(position + 1)) filed.push(position);
+    const counted = usable.filter((slot) => slot.freeCount === freeCount).map((slot) => slot.position);
+    findings.expect(
+      filed.join() === counted.join(),
+      () => `nodes of type "${type.type}" with ${freeCount} free: filed [${filed.join()}], counted [${counted.join()}]`,
+    );
+    findings.expect(
+      (type.freeCounts.next(freeCount) === freeCount) === filed.length > 0,
+      () =>
+        `type "${type.type}": ${freeCount} is wrongly ${filed.length > 0 ? "not " : ""}among the counts of free accelerators`,
+    );
+  });
+  const most = Math.max(0, ...usable.map((slot) => slot.freeCount));
+  findings.expect(
+    type.perNodeMax >= most,
+    () => `type "${type.type}" looks for no more than ${type.perNodeMax} on a node`,
+  );
+}
+
+const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: WorkloadEntity): boolean =>
+  spec.team === team &&
+  spec.gang.workers === gang.workers &&
+  spec.gang.accelerators === gang.accelerators &&
+  spec.gang.coresMilli === gang.coresMilli &&
+  spec.gang.memoryMib === gang.memoryMib &&
+  spec.gang.shareMilli === gang.shareMilli &&
+  spec.gang.profile === gang.profile &&
+  spec.gang.minWorkers === gang.minWorkers &&
+  JSON.stringify([spec.gang.groups, spec.gang.apart]) === JSON.stringify([gang.groups, gang.apart]) &&
+  acceptedTypes(spec).join() === acceleratorTypes.join();
+
+function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
+  const filed = new Set<WorkloadEntity>();
+  let count = 0;
+  for (const found of queue.classes()) {
+    let before: WorkloadEntity | null = null;
+    let length = 0;
+    for (const workload of found.waiting.from(0)) {
+      length++;
+      filed.add(workload);
+      findings.expect(state.workloads.get(workload.id) === workload, () => `${workload.id} waits and does not exist`);
+      findings.expect(workload.placementClass === found, () => `${workload.id} waits in a class that it does not name`);
+      findings.expect(isOfClass(found, workload), () => `${workload.id} waits in a class of other needs`);
+      const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
+      findings.expect(
+        rulesOf(state.policy).backfill.reserve === "none" || found.durationMs === lastsMs,
+        () => `${workload.id} is planned to last ${lastsMs}, its class says ${found.durationMs}`,
+      );
+      const previous = before;
+      findings.expect(
+        previous === null || compareByPolicy(state.policy, previous, workload) < 0,
+        () => `${workload.id} waits behind ${previous?.id}, the policy says before`,
+      );
+      before = workload;
+    }
+    findings.expect(
+      length === found.waiting.length,
+      () => `a class of ${length} says it holds ${found.waiting.length}`,
+    );
+    const arrays = [...found.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
+    findings.expect(
+      arrays.length === found.waitingArrays.size && arrays.every((each) => found.waitingArrays.has(each)),
+      () => `a class with ${arrays.length} arrays says it holds ${found.waitingArrays.size}, or others`,
+    );
+    count += length;
+  }
+  findings.expect(count === filed.size, () => "a workload waits twice");
+  const inUse = [...queue.classes()].filter(({ waiting }) => waiting.length > 0);
+  const listed = queue.waitingClasses();
+  findings.expect(
+    listed.length === inUse.length && inUse.every((found) => listed[found.waitingAt] === found),
+    () => `work waits in ${inUse.length} classes, ${listed.length} are listed, or others`,
+  );
+  findings.expect(count === queue.readyCount, () => `${count} workloads wait, the queue says ${queue.readyCount}`);
+  for (const workload of state.workloads.values()) {
+    const shouldWait = hasReadyTask(workload, nowMs);
+    findings.expect(
+      filed.has(workload) === shouldWait,
+      () => `${workload.id} ${shouldWait ? "may start and is not in the queue" : "is in the queue and may not start"}`,
+    );
+    findings.expect(
+      (workload.placementClass !== null) === shouldWait,
+      () => `${workload.id} ${shouldWait ? "names no class and waits" : "names a class and does not wait"}`,
+    );
+  }
+}
+
+/** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
+function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
+  const { couldEver, couldNow } = feasibility(state);
+  const describe = ({ team, gang, acceleratorTypes }: PlacementClass): string =>
+    `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
+  for (const found of queue.classes()) {
+    const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
+    const first = found.waiting.first();
+    const isOpen = (workload: WorkloadEntity): boolean =>
+      feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
+    // Of a class without workloads the calendar cannot be asked.
+    const fits = (): boolean =>
+      couldNow({ ...found.spec, actor: found.actor }) &&
+      (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
+    findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
+    if (found.fleetEpoch !== capacity.fleetEpoch) continue;
+    const { spread, fabric } = found.spec;
+    if (isInGroups(found)) {
+      const isSure = couldEver(found.spec);
+      findings.expect(!isSure || found.fitsFleet, () => `${describe(found)} is said not to fit the empty fleet`);
+      continue;
+    }
+    const isKnown = spread === undefined || fabric?.slices === undefined;
+    const isRight = found.fitsFleet === couldEver(found.spec);
+    // Who may take spares may fit beside them alone.
+    findings.expect(
+      !isKnown || isRight || (found.fitsFleet && found.lostWorkers > 0),
+      () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
+    );
+  }
+}
+
+/** What runs is filed by when it is expected to end, where starts are protected. */
+function checkEndings(findings: Findings, { state, endings }: World): void {
+  const rules = rulesOf(state.policy);
+  const filed: string[] = [];
+  const all = endings.inOrder();
+  for (let next = all.next(); next.done !== true; next = all.next())
+    filed.push(`${next.value.attempt.id} at ${next.value.endMs}`);
+  const counted = [...state.attempts.values()].map((attempt) => {
+    const { spec } = state.workloads.get(attempt.workloadId) as WorkloadEntity;
+    return `${attempt.id} at ${expectedEndMs(rules, attempt, spec)}`;
+  });
+  const expected = rules.backfill.reserve === "none" ? [] : counted;
+  findings.expect(
+    filed.toSorted().join() === expected.toSorted().join(),
+    () => `ends are filed as ${filed.join(", ")}; they are expected as ${expected.join(", ")}`,
+  );
+}
+
+/** The next wake-up may be early and is never late. */
+function checkTimers(findings: Findings, world: World, nowMs: number): void {
+  const { state, timers } = world;
+  const due: number[] = [];
+  for (const attempt of state.attempts.values()) {
+    const spec = state.workloads.get(attempt.workloadId)?.spec;
+    const walltimeMs = spec?.walltimeMs ?? null;
+    const savesUntilMs = attempt.stop?.checkpointUntilMs;
+    if (savesUntilMs !== undefined) due.push(savesUntilMs);
+    const mayRunOn = attempt.stop === null || savesUntilMs !== undefined;
+    if (attempt.startedAtMs !== null && mayRunOn && walltimeMs !== null) due.push(attempt.startedAtMs + walltimeMs);
+    if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
+      if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
+        due.push(attempt.startedAtMs + attempt.prediction.durationMs);
+    // From here on it may be taken for others.
+    const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
+    if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
+  }
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null || workload.stopRequested) continue;
+    const { notBeforeMs: notBeforeAtMs = 0 } = workload.spec;
+    if (notBeforeAtMs > nowMs) due.push(notBeforeAtMs);
+    if (workload.nextTask < taskCountOf(workload.spec)) continue;
+    for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
+  }
+  for (const { schedule, lookedAtMs } of state.schedules.values()) {
+    const dueAtMs = nextDueMs(schedule.times, lookedAtMs);
+    findings.expect(dueAtMs === null || dueAtMs > nowMs, () => `schedule ${schedule.name} is overdue since ${dueAtMs}`);
+    if (dueAtMs !== null) due.push(dueAtMs);
+  }
+  for (const { entry, begun } of state.calendar.values()) {
+    if (entry.kind !== "tariff") due.push(begun === true ? entry.endMs : entry.startMs);
+    else if (entry.when.kind !== "recurring") due.push(tariffEndMs(entry.when));
+  }
+  const lookAtMs = nextLookMs(world, nowMs);
+  if (lookAtMs !== null) due.push(lookAtMs);
+  if (due.length === 0) return;
+  const earliest = due.reduce((first, at) => Math.min(first, at));
+  const wake = timers.nextAtMs();
+  findings.expect(
+    wake !== null && wake <= earliest,
+    () => `the next wake-up is at ${wake}, ${earliest} is too late for it`,
+  );
+}
+
+function checkEndedKept(findings: Findings, { state, endedKept, endedDropped }: World): void {
+  const filed = endedKept.slice(endedDropped);
+  const counted = [...state.workloads.values()]
+    .filter(({ endedAtMs }) => endedAtMs !== null)
+    .toSorted((left, right) => left.endOrdinal - right.endOrdinal)
+    .map(({ id }) => id);
+  findings.expect(
+    filed.join() === counted.join(),
+    () => `ended and kept: filed ${filed.join()}, counted ${counted.join()}`,
+  );
+}
+
+/** The digest from remembered entities equals the one from nothing, by way of the stored form. */
+function checkDigest(findings: Findings, { state }: World): void {
+  const live = stateDigest(state);
+  const fromNothing = stateDigest(decodeSnapshot(encodeSnapshot(state)));
+  findings.expect(live === fromNothing, () => `the digest is ${live}, from nothing it is ${fromNothing}`);
+}

@@ -1,0 +1,114 @@
+/**
+ * What must hold after every batch, whatever happened (DESIGN §7): checked by counting again from the state, without the
+ * code that decided it. Tests of every kind use this, and so does the fault simulator after each of its rounds.
+ */
+import { clockOf, worldOf } from "../engine/engine.ts";
+import { explain } from "../explain/reasons/explain.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Engine } from "../engine/ready.ts";
+import { waitingTaskCount } from "../state/ready-task.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { BlockedReason } from "../contract/verdicts.ts";
+import { Findings } from "../placement/verify/findings.ts";
+import { checkRestBesideReservations } from "./backfill.ts";
+import { checkIndexes } from "./index-checks.ts";
+import { feasibility, hasReadyTask } from "./recount.ts";
+import type { Feasibility } from "./recount.ts";
+import { blockingHead } from "./rest.ts";
+import { checkState } from "./state-checks.ts";
+
+/** Every invariant that the engine breaks as of its last batch, one sentence each; empty when all hold. */
+export function checkInvariants(engine: Engine): string[] {
+  const world = worldOf(engine);
+  const nowMs = clockOf(engine);
+  const findings = new Findings();
+  checkIndexes(findings, world, nowMs);
+  checkVerdicts(findings, engine, nowMs);
+  checkRestBesideReservations(findings, world, nowMs);
+  return [...checkState(world.state, nowMs), ...findings.list];
+}
+
+/** Everything that waits has a verdict whose numbers say what the verdict claims. */
+function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void {
+  const fits = feasibility(engine.state);
+  const head = blockingHead(engine.state, nowMs);
+  const spares = [...engine.state.nodes.values()].filter(({ spare }) => spare === true).length;
+  for (const workload of engine.state.workloads.values()) {
+    const { id } = workload;
+    const verdict = explain(engine, id);
+    const isPromised = [...engine.state.promises.values()].some(
+      ({ workloadId, growth }) => workloadId === id && !growth,
+    );
+    const waits = workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || isPromised);
+    const expected = waits ? "blocked" : "notWaiting";
+    findings.expect(
+      verdict.kind === expected,
+      () => `the verdict on ${id} is ${verdict.kind}, it should be ${expected}`,
+    );
+    if (verdict.kind !== "blocked" || !waits) continue;
+    findings.expect(verdict.reasons.length > 0, () => `${id} is blocked without a reason`);
+    for (const reason of verdict.reasons) {
+      findings.expect(
+        isTrue(reason, { workload, fits, nowMs, head, spares, calendar: engine.state.calendar }),
+        () => `${id} is said to be blocked by ${JSON.stringify(reason)}, which is not so`,
+      );
+    }
+  }
+}
+
+interface Claim {
+  readonly workload: Workload;
+  readonly fits: Feasibility;
+  readonly nowMs: number;
+  readonly head: Workload | null;
+  /** How many nodes are spares. */
+  readonly spares: number;
+  readonly calendar: ReadonlyState["calendar"];
+}
+
+function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, calendar }: Claim): boolean {
+  switch (reason.kind) {
+    case "exceedsFleet":
+      return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
+    case "acceleratorShortfall":
+      return reason.freeCount < reason.neededCount && reason.freeCount <= reason.fleetCount;
+    case "workerShortfall":
+    case "partShortfall":
+      return reason.placeableWorkers < reason.workers;
+    case "minRuntime":
+      return reason.untilMs > nowMs && reason.workloadId !== workload.id;
+    case "apart":
+      return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
+    case "dataRule":
+      return workload.spec.data?.rule === reason.rule && reason.placeableWorkers < reason.workers;
+    case "teamLimit":
+      return reason.usedCount + reason.neededCount > reason.limitCount;
+    case "teamShapes":
+      return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
+    case "behindHead":
+      // Where teams take turns the head is the scheduler's business.
+      return (
+        reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload
+      );
+    case "held":
+      return workload.held === true;
+    case "waitsFor":
+      return workload.waitsFor?.some(({ workloadId }) => workloadId === reason.workloadId) === true;
+    case "notBefore":
+      return reason.atMs > nowMs;
+    case "offPeak":
+      return workload.waitsForOffPeak === true && (reason.anywayAtMs ?? nowMs + 1) > nowMs;
+    case "reservation":
+      return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
+    case "budget":
+      return reason.spent >= reason.limit;
+    case "window":
+      return reason.startMs < reason.expectedEndMs && reason.endMs > nowMs && calendar.has(reason.name);
+    case "sparesKept":
+      return reason.nodes > 0 && reason.nodes <= spares;
+    case "promised":
+      return reason.nodes.length > 0;
+    case "backoff":
+      return reason.untilMs > nowMs && !hasReadyTask(workload, nowMs);
+  }
+}

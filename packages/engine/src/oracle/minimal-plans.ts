@@ -1,0 +1,112 @@
+/**
+ * A plan takes no more than it needs (DESIGN §7.7): with any one of its victims still there, a gang that does without workers
+ * at the most that it needs, the beneficiary would not have fitted. Counted from the state after the batch, by the second opinion
+ * on what fits; what that cannot tell (places in the fabric, spreading, groups, shapes, windows, others on their way out) is left aside.
+ */
+import type { Event } from "../contract/events.ts";
+import { RESIZING_EXECUTORS } from "../model/fleet.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Attempt, WorkloadSpec } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { specOf, withAncestors } from "./held-by-team.ts";
+import { feasibility, requestOf } from "./recount.ts";
+
+type Planned = Event & { readonly kind: "evictionPlanned" };
+
+export function checkMinimal(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
+  const [plan, ...others] = events.filter((event): event is Planned => event.kind === "evictionPlanned");
+  if (plan === undefined || others.length > 0 || plan.reason === "moved") return;
+  const { teams, phases } = rulesOf(state.policy);
+  if (state.policy.waives?.includes(7) === true || phases.includes("refill") || teams.shapes !== undefined) return;
+  const taken = takenBy(plan, events);
+  const beneficiary = state.workloads.get(plan.workloadId);
+  if (taken === null || beneficiary === undefined || !canBeTold(state, plan, beneficiary.spec)) return;
+  for (const victim of plan.victims) {
+    const without = beforePlan(state, { plan, taken, staying: victim.attemptId });
+    if (without === null) continue;
+    findings.expect(
+      !feasibility(without).couldNow(requestOf(beneficiary)),
+      () => `${victim.attemptId} was taken for ${plan.workloadId}, which fits beside it`,
+    );
+  }
+}
+
+/** The one start that the batch gave after the plan, as an attempt's id; `null`: there were others, or it was a further worker. */
+function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
+  const given = events.slice(events.indexOf(plan)).flatMap((event) => {
+    if (event.kind === "gangGrown") return [{ id: event.attemptId, of: null }];
+    if (event.kind === "gangPlaced") return [{ id: event.attemptId, of: event.workloadId }];
+    if (event.kind === "placePromised")
+      return [{ id: event.promise.attemptId, of: event.promise.growth ? null : event.promise.workloadId }];
+    return [];
+  });
+  const [only, second] = given;
+  return only !== undefined && second === undefined && only.of === plan.workloadId ? only.id : null;
+}
+
+function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
+  if (fabric !== undefined || spread !== undefined || gang.groups !== undefined || state.calendar.size > 0)
+    return false;
+  // By a right of borrowing, who fits is a matter of the shares too.
+  if (victims.some(({ right }) => right !== undefined)) return false;
+  // Where what leaves counts for the beneficiary's team too, it may take more of it until nobody has the right to take it back.
+  const isFewest = rulesOf(state.policy).eviction.search === "fewest";
+  if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
+  const planned = new Set(victims.map(({ attemptId }) => attemptId));
+  return [...state.attempts.values()].every(
+    ({ id, stop, leaving }) => planned.has(id) || (stop === null && leaving === undefined),
+  );
+}
+
+interface Staying {
+  readonly plan: Planned;
+  readonly taken: AttemptId;
+  readonly staying: AttemptId;
+}
+
+/** The state in which one victim gave less and the beneficiary still waits; `null`: the victim is not there any more. */
+function beforePlan(state: ReadonlyState, { plan, taken, staying }: Staying): ReadonlyState | null {
+  const attempts = new Map(state.attempts);
+  attempts.delete(taken);
+  for (const { attemptId, keeps } of plan.victims) {
+    const attempt = attempts.get(attemptId);
+    if (attempt === undefined || isInGroups(state, attempt)) return null;
+    attempts.delete(attemptId);
+    if (attemptId === staying) attempts.set(attemptId, withOneMore(state, attempt, keeps));
+    else if (keeps > 0) attempts.set(attemptId, withoutLeaving(attempt));
+  }
+  const promises = new Map(state.promises);
+  promises.delete(taken);
+  return Object.assign(Object.create(state) as ReadonlyState, { attempts, promises });
+}
+
+const isInGroups = (state: ReadonlyState, attempt: Attempt): boolean =>
+  specOf(state, attempt)?.gang.groups !== undefined;
+
+function withoutLeaving({ leaving: _leaving, ...attempt }: Attempt): Attempt {
+  return attempt;
+}
+
+/** A gang that was asked to shrink keeps one worker more, or one slice; one that was evicted keeps its least where it could have shrunk. */
+function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
+  const staying = withoutLeaving(attempt);
+  const { fabric } = specOf(state, attempt) ?? {};
+  const together = fabric?.slices?.[0]?.workers ?? 1;
+  if (keeps > 0) return { ...staying, workers: [...attempt.workers, ...(attempt.leaving ?? []).slice(0, together)] };
+  const workers = couldShrink(state, attempt)
+    ? attempt.workers.slice(0, specOf(state, attempt)?.gang.minWorkers)
+    : attempt.workers;
+  return { ...staying, stop: null, workers };
+}
+
+/** Whether plans take single workers, and the executor can. */
+function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
+  const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
+  const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
+  const { search } = rulesOf(state.policy).eviction;
+  return (
+    (search === "cheapest" || search === "growing-list") && executor !== undefined && RESIZING_EXECUTORS.has(executor)
+  );
+}

@@ -1,0 +1,51 @@
+/** Whether past use is recorded of exactly those who hold something or lately did, at the rate at which they hold it. */
+import { shapeOf } from "../model/gang.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { World } from "../cluster/world.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { withAncestors } from "./held-by-team.ts";
+import { countedMilli } from "../placement/verify/part-checks.ts";
+
+export function checkPastUse(findings: Findings, { state, past }: World): void {
+  const { teams, phases } = rulesOf(state.policy);
+  const counts = teams.usageHalfLifeMs !== null && !phases.includes("refill");
+  findings.expect(
+    counts === (past.halfLife !== null),
+    () => `past use ${counts ? "counts" : "does not count"}, the index says otherwise`,
+  );
+  if (!counts) {
+    findings.expect(state.pastUse.size === 0, () => "past use is remembered and does not count");
+    return;
+  }
+  const held = new Map<string, number[]>();
+  for (const attempt of state.attempts.values()) {
+    const workload = state.workloads.get(attempt.workloadId);
+    if (workload === undefined) continue;
+    const { gang, team } = workload.spec;
+    const amounts = [0, 0, 0];
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const shape = shapeOf(gang, worker);
+      [shape.coresMilli, shape.memoryMib, shape.accelerators * countedMilli(shape)].forEach(
+        (each, at) => (amounts[at] = (amounts[at] ?? 0) + each),
+      );
+    }
+    for (const key of [`${team}\n${workload.actor}`, ...withAncestors(state, team)])
+      held.set(
+        key,
+        amounts.map((amount, at) => amount + (held.get(key)?.[at] ?? 0)),
+      );
+  }
+  for (const key of new Set([...held.keys(), ...past.rates().keys(), ...state.pastUse.keys()])) {
+    const [filed, counted] = [past.rate(key).join(), (held.get(key) ?? [0, 0, 0]).join()];
+    findings.expect(filed === counted, () => `${key} is filed as using ${filed}, it uses ${counted}`);
+    findings.expect(
+      counted === "0,0,0" || state.pastUse.has(key),
+      () => `${key} uses something, and nobody records it`,
+    );
+  }
+  for (const [key, { average, pending, atMs }] of state.pastUse)
+    findings.expect(
+      atMs <= state.nowMs && [...average, ...pending].every((each) => Number.isSafeInteger(each) && each >= 0),
+      () => `past use of ${key} is recorded as ${average.join()} and ${pending.join()}`,
+    );
+}

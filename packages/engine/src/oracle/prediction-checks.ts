@@ -1,0 +1,33 @@
+/** What is predicted of work that is placed is what the last of its kind took on average, and less than its walltime. */
+import type { Event } from "../contract/events.ts";
+import type { Workload } from "../model/workload.ts";
+import { runKindsOf } from "../usage/run-times.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+
+export function checkPredictions(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
+  for (const event of events) {
+    const workload = event.kind === "gangPlaced" ? state.workloads.get(event.workloadId) : undefined;
+    if (event.kind !== "gangPlaced" || workload === undefined) continue;
+    const predicted = event.prediction?.durationMs ?? null;
+    const took = tookMs(state, workload);
+    findings.expect(
+      predicted === took,
+      () => `${event.attemptId} is predicted to run ${predicted} ms, such work took ${took}`,
+    );
+  }
+}
+
+/** `null`: too little of the kind has run, or it took no less than the walltime. */
+function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
+  const { reserve, predictFrom } = rulesOf(policy).backfill;
+  if (reserve === "none" || predictFrom === undefined) return null;
+  const known = runKindsOf(workload)
+    .map((kind) => runTimes.get(kind) ?? [])
+    .find(({ length }) => length >= predictFrom);
+  if (known === undefined) return null;
+  const last = known.slice(known.length - predictFrom);
+  const mean = Math.max(1, Math.ceil(last.reduce((sum, each) => sum + each, 0) / predictFrom));
+  return mean < (workload.spec.walltimeMs ?? Number.POSITIVE_INFINITY) ? mean : null;
+}

@@ -1,0 +1,139 @@
+/**
+ * No start that went past the first of the queue delays its protected start (DESIGN §7.12): with what was started behind it taken
+ * away again, it could start no earlier than it can now. Counted from the state after the batch, by when work is expected to end
+ * and the second opinion on what fits, with what was given or promised since taken back; left aside is what that cannot tell, and
+ * batches in which places were taken otherwise.
+ */
+import type { Event } from "../contract/events.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Attempt, Workload, WorkloadSpec } from "../model/workload.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { specOf } from "./held-by-team.ts";
+import { compareByPolicy, feasibility, requestOf } from "./recount.ts";
+import { firstOfLine, reservesStarts } from "./rest.ts";
+
+/** Events after which it is not known who could have started when others did. */
+const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
+  "evictionPlanned",
+  "gangGrown",
+  "promiseWithdrawn",
+  "spareReleased",
+  "workersReplaced",
+]);
+
+/** `known`: whose places were promised before. */
+export function checkProtectedStarts(
+  findings: Findings,
+  state: ReadonlyState,
+  { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
+): void {
+  if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
+  // Who was first may be promised its place afterwards, and is first no more: starts are judged as of the promise that follows them.
+  const since: Given[] = [];
+  let started: Given[] = [];
+  const judge = (): void => {
+    if (started.length > 0) checkStarts(findings, withoutGiven(state, since, nowMs), { started, nowMs });
+    since.push(...started);
+    started = [];
+  };
+  for (const event of events.toReversed()) {
+    if (event.kind === "gangPlaced" && !known.has(event.attemptId)) started.unshift(event);
+    if (event.kind !== "placePromised" || event.promise.growth) continue;
+    judge();
+    since.push(event.promise);
+  }
+  judge();
+}
+
+/** A place that a task was given or promised. */
+type Given = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
+
+/** `started`: what was started last, and nothing was promised meanwhile. */
+function checkStarts(
+  findings: Findings,
+  state: ReadonlyState,
+  { started, nowMs }: { readonly started: readonly Given[]; readonly nowMs: number },
+): void {
+  const head = firstOfLine(state, nowMs);
+  if (head === null) return;
+  const isBehind = ({ workloadId }: Given): boolean => {
+    const workload = state.workloads.get(workloadId);
+    return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
+  };
+  const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
+  // By what was started behind it, somebody before it may have come to a limit of its team since.
+  const before = without(state, behind);
+  if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
+  const alone = earliestStartMs(before, head, nowMs);
+  if (alone === null) return;
+  const now = earliestStartMs(state, head, nowMs);
+  findings.expect(
+    now !== null && now <= alone,
+    () => `${[...behind].join(", ")} went past ${head.id} and delayed its start from ${alone} to ${now} ms`,
+  );
+}
+
+function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]): boolean {
+  const { teams, phases } = rulesOf(policy);
+  const isPlain = teams.shapes === undefined && !phases.includes("refill") && calendar.size === 0;
+  return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
+}
+
+/** `null`: it fits at no instant at which something is expected to end. */
+function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): number | null {
+  const running = [...state.attempts.values()].map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
+  const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
+  for (const startMs of instants) {
+    // Who was asked to leave counts as gone from the next instant on.
+    const there = running.filter(
+      ({ attempt, endMs }) => endMs > startMs && (attempt.stop === null || startMs === nowMs),
+    );
+    const then = withAttempts(
+      state,
+      there.map(({ attempt }) => attempt),
+    );
+    if (feasibility(then).couldNow(requestOf(head))) return startMs;
+  }
+  return null;
+}
+
+/** As if these places had not been given yet: their tasks wait again. */
+function withoutGiven(state: ReadonlyState, given: readonly Given[], nowMs: number): ReadonlyState {
+  if (given.length === 0) return state;
+  const ids = new Set(given.map(({ attemptId }) => attemptId));
+  const workloads = new Map(state.workloads);
+  for (const { workloadId, task } of given) {
+    const workload = workloads.get(workloadId);
+    if (workload === undefined) continue;
+    workloads.set(workloadId, { ...workload, retries: [...workload.retries, { task, notBeforeMs: nowMs }] });
+  }
+  const promises = new Map([...state.promises].filter(([id]) => !ids.has(id)));
+  return Object.assign(Object.create(without(state, ids)) as ReadonlyState, { workloads, promises });
+}
+
+const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): ReadonlyState =>
+  withAttempts(
+    state,
+    [...state.attempts.values()].filter(({ id }) => !attempts.has(id)),
+  );
+
+const withAttempts = (state: ReadonlyState, attempts: readonly Attempt[]): ReadonlyState =>
+  Object.assign(Object.create(state) as ReadonlyState, { attempts: new Map(attempts.map((each) => [each.id, each])) });
+
+/** What runs over its time ends at any moment. */
+function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
+  const spec = specOf(state, attempt);
+  return spec === undefined ? nowMs + 1 : Math.max(nowMs + 1, expectedEndMs(state, attempt, spec));
+}
+
+function expectedEndMs(
+  { policy }: ReadonlyState,
+  { stop, startedAtMs, placedAtMs, prediction }: Attempt,
+  { walltimeMs, graceTimeoutMs }: WorkloadSpec,
+): number {
+  if (stop !== null) return (stop.checkpointUntilMs ?? stop.atMs) + graceTimeoutMs;
+  const lastsMs = prediction?.durationMs ?? walltimeMs ?? rulesOf(policy).backfill.assumedWalltimeMs;
+  return (startedAtMs ?? placedAtMs) + lastsMs;
+}

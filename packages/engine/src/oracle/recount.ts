@@ -1,0 +1,338 @@
+/**
+ * What is held and what would fit, counted from the attempts and nodes alone. No index and no scheduling code is used: this
+ * is the second opinion that the checks in this folder compare the engine with.
+ */
+import { acceleratorIndices } from "../model/accelerator-set.ts";
+import type { AttemptId, NodeId } from "../model/ids.ts";
+import type { Node } from "../model/fleet.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { GangGroup, WorkerAllocation, WorkerShape, Workload, WorkloadSpec } from "../model/workload.ts";
+import { taskCountOf } from "../model/workload.ts";
+import type { OrderKey, Policy } from "../policy/policy.ts";
+import { isGuaranteed } from "../policy/guaranteed.ts";
+import { rulesOf } from "../policy/rules.ts";
+import type { Rules } from "../policy/rules.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { openNodes } from "./apart-checks.ts";
+import { amountsOf, specOf, sumOfAmounts } from "./held-by-team.ts";
+import type { TeamAmounts } from "./held-by-team.ts";
+import { bookedMilli, partsBeside, slicesOf } from "../placement/verify/part-checks.ts";
+import { quotaView } from "./quota-recount.ts";
+import { couldHold, isSelected } from "./wishes.ts";
+import type { Share } from "./wishes.ts";
+
+/** What a waiting gang asks for: the part of a workload's spec that placing depends on. */
+export type GangRequest = Pick<
+  WorkloadSpec,
+  "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "data" | "preemptible" | "priority"
+> & {
+  /** Whose work it is; absent: limits for users are left aside. */
+  readonly actor?: string;
+};
+
+export const requestOf = ({ spec, actor }: Pick<Workload, "spec" | "actor">): GangRequest => ({ ...spec, actor });
+
+/** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
+export interface Held {
+  readonly accelerators: Map<number, number>;
+  readonly leaving: Map<number, number>;
+  readonly promised: Map<number, number>;
+  /** Slices of divided accelerators, by number, each as often as it is held, left or promised. */
+  readonly slices: Readonly<Record<"held" | "leaving" | "promised", Map<number, readonly number[]>>>;
+  coresMilli: number;
+  memoryMib: number;
+  workers: number;
+  /** The same for those who are asked to leave, and for promises. */
+  readonly away: { coresMilli: number; memoryMib: number; workers: number };
+  readonly ahead: { coresMilli: number; memoryMib: number; workers: number };
+  readonly attempts: Set<AttemptId>;
+}
+
+const nothing = (): Held => ({
+  accelerators: new Map(),
+  leaving: new Map(),
+  promised: new Map(),
+  slices: { held: new Map(), leaving: new Map(), promised: new Map() },
+  coresMilli: 0,
+  memoryMib: 0,
+  workers: 0,
+  away: { coresMilli: 0, memoryMib: 0, workers: 0 },
+  ahead: { coresMilli: 0, memoryMib: 0, workers: 0 },
+  attempts: new Set(),
+});
+
+function addWorker(amounts: Held | Held["away"], shape: WorkerShape): void {
+  amounts.coresMilli += shape.coresMilli;
+  amounts.memoryMib += shape.memoryMib;
+  amounts.workers += 1;
+}
+
+interface Booked {
+  readonly layer: Map<number, number>;
+  readonly slices: Map<number, readonly number[]>;
+  readonly node: Node | undefined;
+}
+
+function addAccelerators({ layer, slices, node }: Booked, shape: WorkerShape, worker: WorkerAllocation): void {
+  const milli = bookedMilli(node, shape, worker);
+  const own = slicesOf(node, shape, worker);
+  for (const index of acceleratorIndices(worker.accelerators)) {
+    layer.set(index, (layer.get(index) ?? 0) + milli);
+    if (own.length > 0) slices.set(index, [...(slices.get(index) ?? []), ...own]);
+  }
+}
+
+/** What is held and promised of every node, attempts without a workload left out (they are a finding of their own). */
+export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
+  const held = new Map<NodeId, Held>();
+  for (const id of state.nodes.keys()) held.set(id, nothing());
+  const on = (node: NodeId): Held => {
+    const sum = held.get(node) ?? nothing();
+    held.set(node, sum);
+    return sum;
+  };
+  for (const attempt of state.attempts.values()) {
+    const spec = specOf(state, attempt);
+    if (spec === undefined) continue;
+    const leaving = attempt.stop === null ? (attempt.leaving ?? []) : [...attempt.workers, ...(attempt.leaving ?? [])];
+    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+      const sum = on(worker.node);
+      const booked = { layer: sum.accelerators, slices: sum.slices.held, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
+      addWorker(sum, shapeOf(spec.gang, worker));
+      sum.attempts.add(attempt.id);
+    }
+    for (const worker of leaving) {
+      const sum = on(worker.node);
+      const booked = { layer: sum.leaving, slices: sum.slices.leaving, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
+      addWorker(sum.away, shapeOf(spec.gang, worker));
+    }
+  }
+  for (const promise of state.promises.values()) {
+    const spec = specOf(state, promise);
+    if (spec === undefined) continue;
+    for (const worker of promise.workers) {
+      const sum = on(worker.node);
+      const booked = { layer: sum.promised, slices: sum.slices.promised, node: state.nodes.get(worker.node) };
+      addAccelerators(booked, shapeOf(spec.gang, worker), worker);
+      addWorker(sum.ahead, shapeOf(spec.gang, worker));
+    }
+  }
+  return held;
+}
+
+export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.spare !== true;
+
+/** What is left of a usable node: the room of every accelerator in thousandths, and sums. */
+interface Room {
+  readonly node: Node;
+  readonly accelerators: readonly number[];
+  /** Slices that are taken, by accelerator. */
+  readonly slices: readonly (readonly number[])[];
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+  readonly workers: number;
+}
+
+/** What is neither held nor promised of the usable nodes. */
+function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): readonly Room[] {
+  return [...state.nodes.values()].filter(isUsable).map((node) => {
+    const sum = held.get(node.id) ?? nothing();
+    return {
+      node,
+      accelerators: Array.from(
+        { length: node.acceleratorCount },
+        (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.promised.get(index) ?? 0),
+      ),
+      slices: Array.from({ length: node.acceleratorCount }, (_, index) => [
+        ...(sum.slices.held.get(index) ?? []),
+        ...(sum.slices.promised.get(index) ?? []),
+      ]),
+      coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
+      memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
+      workers: (node.workersMax ?? Number.MAX_SAFE_INTEGER) - sum.workers - sum.ahead.workers,
+    };
+  });
+}
+
+/** How many workers of the gang a node has room for. */
+function workersIn(room: Room, gang: WorkerShape): number {
+  const bounds = [room.workers];
+  const isDivided = (index: number): boolean => (room.slices[index] ?? []).length > 0;
+  if (gang.shareMilli !== undefined) {
+    const part = gang.shareMilli;
+    const ofOne = (left: number, index: number): number =>
+      isDivided(index) ? 0 : Math.max(0, Math.floor(left / part));
+    bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
+  } else if (gang.profile !== undefined) {
+    const { profile } = gang;
+    // Where more is taken than parts take, shares or whole work are there, or are to come.
+    const ofOne = (left: number, index: number): number => {
+      const taken = room.slices[index] ?? [];
+      return 1000 - left === 125 * taken.length ? partsBeside(room.node, profile, taken) : 0;
+    };
+    bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
+  } else if (gang.accelerators > 0) {
+    bounds.push(Math.floor(room.accelerators.filter((left) => left === 1000).length / gang.accelerators));
+  }
+  if (gang.coresMilli > 0) bounds.push(Math.floor(room.coresMilli / gang.coresMilli));
+  if (gang.memoryMib > 0) bounds.push(Math.floor(room.memoryMib / gang.memoryMib));
+  return Math.max(0, Math.min(...bounds));
+}
+
+const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.workers;
+
+/**
+ * Types on which the least of the gang fits as it wishes. All workers of a gang ask for the same, so it fits exactly when the
+ * workers that each node could take add up to the gang: no search is needed to be sure. What cannot be told fits nowhere.
+ */
+function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
+  const { gang, acceleratorTypes } = request;
+  const sharesByType = new Map<string, Share[]>();
+  for (const room of rooms) {
+    const type = room.node.acceleratorType;
+    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    const shares = sharesByType.get(type) ?? [];
+    sharesByType.set(type, shares);
+    shares.push({ node: room.node, workers: workersIn(room, gang) });
+  }
+  const fits = (shares: readonly Share[]): boolean => couldHold(state, request, shares, leastWorkers(request)) === true;
+  return [...sharesByType].filter(([, shares]) => fits(shares)).map(([type]) => type);
+}
+
+export const isInGroups = ({ gang }: Pick<GangRequest, "gang">): boolean => gang.groups !== undefined;
+
+interface Packing {
+  readonly rooms: readonly Room[];
+  allows(more: TeamAmounts): boolean;
+}
+
+/**
+ * Whether the least of every group certainly fits: with types chosen so that each group has room by itself even if every worker
+ * of the others took a whole node from it, those first on which it has most. Packing unlike workers exactly is a search; so
+ * much room is found by whoever places them one after the other.
+ */
+function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
+  const { gang, acceleratorTypes, fabric, spread } = request;
+  const groups = gang.groups ?? [];
+  if (fabric !== undefined || spread !== undefined || groups.some((group) => group.fabric !== undefined)) return false;
+  const least = (group: GangGroup): number => group.minWorkers ?? group.workers;
+  const all = groups.reduce((sum, group) => sum + least(group), 0);
+  const options = groups.map((group) => {
+    const accepted = group.acceleratorTypes ?? acceleratorTypes;
+    return [...new Set(rooms.map(({ node }) => node.acceleratorType))].filter((type) => {
+      if (accepted.length > 0 && !accepted.includes(type)) return false;
+      const fits = rooms
+        .filter(({ node }) => node.acceleratorType === type && isSelected(state, node, request))
+        .map((room) => workersIn(room, group))
+        .toSorted((left, right) => right - left);
+      return fits.slice(all - least(group)).reduce((sum, workers) => sum + workers, 0) >= least(group);
+    });
+  });
+  const amounts = (types: readonly string[]): TeamAmounts =>
+    sumOfAmounts(groups.map((group, at) => amountsOf(group, least(group), types[at] ?? "")));
+  return combinations(options).some((types) => allows(amounts(types)));
+}
+
+/** Every choice of one of each, the last varying fastest. */
+const combinations = (options: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  options.reduce<readonly (readonly string[])[]>(
+    (chosen, types) => chosen.flatMap((before) => types.map((type) => [...before, type])),
+    [[]],
+  );
+
+/** How many workers of a gang the empty usable fleet holds, wishes for fabric and spreading left aside. */
+function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): boolean {
+  const { gang, acceleratorTypes } = request;
+  const byType = new Map<string, number>();
+  for (const room of rooms) {
+    const type = room.node.acceleratorType;
+    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    byType.set(type, (byType.get(type) ?? 0) + (isSelected(state, room.node, request) ? workersIn(room, gang) : 0));
+  }
+  return [...byType.values()].some((workers) => workers >= leastWorkers(request));
+}
+
+/** Of gangs of groups `true` alone is certain: what is not seen at once to fit may fit all the same. */
+export interface Feasibility {
+  /** Whether the usable fleet could hold the gang if nothing ran. */
+  couldEver(request: GangRequest): boolean;
+  /** The same by counts alone: wishes for fabric and spreading left aside. */
+  couldByCounts(request: GangRequest): boolean;
+  /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
+  mayBlock(request: GangRequest): boolean;
+  /** Whether it could start now: free capacity and every limit above its team considered. */
+  couldNow(request: GangRequest): boolean;
+}
+
+/**
+ * Whether it matters whose the accelerators are: of guaranteed work, and of what may not sit on what others are guaranteed. That
+ * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
+ */
+const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
+  rules.teams.shapes !== undefined &&
+  work.gang.accelerators > 0 &&
+  (isGuaranteed(rules, work) || !isPreemptible(rules, work));
+
+export function feasibility(state: ReadonlyState): Feasibility {
+  const rules = rulesOf(state.policy);
+  const empty = roomOnNodes(state, new Map());
+  const current = roomOnNodes(state, heldByNode(state));
+  const quotas = quotaView(state);
+  const allows = (request: GangRequest, more: TeamAmounts): boolean =>
+    quotas.allows({
+      team: request.team,
+      ...(request.actor === undefined ? {} : { actor: request.actor }),
+      isPreemptible: isPreemptible(rules, request),
+      more,
+    });
+  const mayTake = (request: GangRequest, type: string): boolean =>
+    allows(request, amountsOf(request.gang, leastWorkers(request), type));
+  return {
+    couldEver: (request) =>
+      isInGroups(request)
+        ? groupsFit(state, request, { rooms: empty, allows: () => true })
+        : typesThatFit(state, empty, request).length > 0,
+    couldByCounts: (request) =>
+      isInGroups(request)
+        ? groupsFit(state, request, { rooms: empty, allows: () => true })
+        : countFits(state, empty, request),
+    mayBlock: (request) =>
+      isInGroups(request)
+        ? groupsFit(state, request, { rooms: empty, allows: (more) => allows(request, more) })
+        : typesThatFit(state, empty, request).some((type) => mayTake(request, type)),
+    couldNow: (request) => {
+      if (dependsOnShapes(rules, request)) return false;
+      const isOpen = openNodes(state, request.gang);
+      const open = current.filter(({ node }) => isOpen(node));
+      if (isInGroups(request))
+        return groupsFit(state, request, { rooms: open, allows: (more) => allows(request, more) });
+      return typesThatFit(state, open, request).some((type) => mayTake(request, type));
+    },
+  };
+}
+
+/** Whether one of the workload's tasks may start at this instant, capacity aside. */
+export function hasReadyTask(workload: Workload, nowMs: number): boolean {
+  if (workload.endedAtMs !== null || workload.stopRequested || workload.held === true) return false;
+  if (workload.waitsFor !== undefined || workload.waitsForOffPeak === true || (workload.spec.notBeforeMs ?? 0) > nowMs)
+    return false;
+  return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
+}
+
+/** The policy's order between workloads, written down a second time. */
+export function compareByPolicy(policy: Policy, left: Workload, right: Workload): number {
+  const values: Partial<Record<OrderKey, (workload: Workload) => number>> = {
+    priority: ({ spec }) => -spec.priority,
+    walltime: ({ spec }) => spec.walltimeMs ?? Number.MAX_VALUE,
+    deadline: ({ spec }) => spec.deadlineMs ?? Number.MAX_VALUE,
+  };
+  for (const key of policy.order) {
+    if (key === "submitted") break;
+    const [first, second] = [values[key]?.(left) ?? 0, values[key]?.(right) ?? 0];
+    if (first !== second) return first < second ? -1 : 1;
+  }
+  return left.ordinal - right.ordinal;
+}

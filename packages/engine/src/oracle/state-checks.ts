@@ -1,0 +1,316 @@
+/** What must hold for the state by itself, whatever the indexes say: allocations, gangs, phases, and that nothing is lost. */
+import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
+import { shapeOf } from "../model/gang.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
+import { PAST_ENTRIES_KEPT } from "../state/past-entries.ts";
+import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { DEFAULT_TEAM } from "../cluster/world.ts";
+import { Findings } from "../placement/verify/findings.ts";
+import { checkPromise } from "./promise-checks.ts";
+import { checkApart } from "./apart-checks.ts";
+import { checkGroups } from "../placement/verify/group-checks.ts";
+import { specOf, withAncestors } from "./held-by-team.ts";
+import { heldByNode } from "./recount.ts";
+import { checkPart, checkSlices } from "../placement/verify/part-checks.ts";
+import { checkRest } from "./rest.ts";
+import { checkSpares } from "./spare-checks.ts";
+import { checkWindows } from "./time-checks.ts";
+
+/** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
+export function checkState(state: ReadonlyState, nowMs: number): string[] {
+  const findings = new Findings();
+  checkReferences(findings, state);
+  checkCommitment(findings, state);
+  for (const attempt of state.attempts.values()) {
+    checkGang(findings, state, attempt);
+    checkAttemptPhase(findings, state, attempt, nowMs);
+  }
+  for (const workload of state.workloads.values()) {
+    checkTasks(findings, state, workload);
+    checkWorkloadPhase(findings, state, workload);
+  }
+  for (const promise of state.promises.values()) checkPromise(findings, state, promise);
+  checkApart(findings, state);
+  checkConservation(findings, state);
+  checkAccounts(findings, state);
+  checkSpares(findings, state, nowMs);
+  checkWindows(findings, state, nowMs);
+  checkRest(findings, state, nowMs);
+  return findings.list;
+}
+
+/** Everything that names something names something that exists, and teams form trees. */
+function checkReferences(findings: Findings, state: ReadonlyState): void {
+  findings.expect(state.teams.has(DEFAULT_TEAM), () => "the default team does not exist");
+  for (const pool of state.pools.values())
+    findings.expect(state.sites.has(pool.site), () => `pool ${pool.name} lies in unknown site ${pool.site}`);
+  const ordinals = new Set<number>();
+  for (const node of state.nodes.values()) {
+    const pool = state.pools.get(node.pool);
+    findings.expect(pool !== undefined, () => `node ${node.id} belongs to unknown pool ${node.pool}`);
+    findings.expect(
+      pool === undefined || pool.acceleratorType === node.acceleratorType,
+      () => `node ${node.id} has type ${node.acceleratorType}, its pool ${pool?.acceleratorType}`,
+    );
+    findings.expect(
+      pool?.mig === node.mig,
+      () => `node ${node.id} is divided as ${node.mig}, its pool as ${pool?.mig}`,
+    );
+    findings.expect(!ordinals.has(node.ordinal), () => `two nodes have ordinal ${node.ordinal}`);
+    ordinals.add(node.ordinal);
+  }
+  for (const team of state.teams.values()) {
+    const path = new Set([team.name]);
+    for (let at = team.parent; at !== null; at = state.teams.get(at)?.parent ?? null) {
+      const known = state.teams.has(at);
+      findings.expect(known, () => `team ${team.name} hangs below ${at}, which does not exist`);
+      findings.expect(!path.has(at), () => `team ${team.name} lies below itself`);
+      if (!known || path.has(at)) break;
+      path.add(at);
+    }
+  }
+  for (const workload of state.workloads.values()) {
+    if (workload.endedAtMs !== null) continue;
+    const { team } = workload.spec;
+    findings.expect(state.teams.has(team), () => `${workload.id} belongs to team ${team}, which does not exist`);
+  }
+}
+
+/** No accelerator, core or MiB of a node is given out twice (DESIGN §7.1). */
+function checkCommitment(findings: Findings, state: ReadonlyState): void {
+  for (const [id, held] of heldByNode(state)) {
+    const node = state.nodes.get(id);
+    findings.expect(node !== undefined, () => `${[...held.attempts].join(", ")} sits on ${id}, which does not exist`);
+    if (node === undefined) continue;
+    for (const [index, milli] of held.accelerators) {
+      findings.expect(milli <= 1000, () => `accelerator ${index} of ${id} is held ${milli / 1000} times`);
+      findings.expect(index < node.acceleratorCount, () => `accelerator ${index} of ${id} is held and does not exist`);
+      const slices = held.slices.held.get(index) ?? [];
+      checkSlices(findings, `accelerator ${index} of ${id}`, { slices, milli });
+    }
+    for (const [index, milli] of held.promised) {
+      const staying = (held.accelerators.get(index) ?? 0) - (held.leaving.get(index) ?? 0);
+      findings.expect(
+        staying + milli <= 1000,
+        () => `accelerator ${index} of ${id} is promised, and held by who was not asked to leave`,
+      );
+      const leaving = held.slices.leaving.get(index) ?? [];
+      const slices = (held.slices.held.get(index) ?? []).filter((slice) => !leaving.includes(slice));
+      const ahead = [...slices, ...(held.slices.promised.get(index) ?? [])];
+      checkSlices(findings, `accelerator ${index} of ${id}, as promised,`, { slices: ahead, milli: staying + milli });
+    }
+    const amounts = [
+      ["mcores", "coresMilli", node.coresMilli],
+      ["MiB", "memoryMib", node.memoryMib],
+      ["workers", "workers", node.workersMax ?? Number.MAX_SAFE_INTEGER],
+    ] as const;
+    for (const [unit, key, most] of amounts) {
+      findings.expect(held[key] <= most, () => `${held[key]} of ${most} ${unit} of ${id} are given out`);
+      const planned = held[key] - held.away[key] + held.ahead[key];
+      findings.expect(planned <= most, () => `${planned} of ${most} ${unit} of ${id} are held and promised`);
+    }
+  }
+}
+
+/** A gang has all of its workers, on one type that it accepts (DESIGN §7.2). */
+function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): void {
+  const spec = specOf(state, attempt);
+  findings.expect(spec !== undefined, () => `${attempt.id} is active without a workload`);
+  if (spec === undefined) return;
+  const { gang, acceleratorTypes } = spec;
+  const { workers, acceleratorType } = attempt;
+  const isIncomplete = attempt.stop?.reason === "incomplete";
+  const { missing = [], joining = [] } = attempt;
+  const ranks = workers.length + missing.length;
+  findings.expect(
+    isIncomplete || (ranks >= (gang.minWorkers ?? gang.workers) && ranks <= gang.workers),
+    () => `${attempt.id} has ${workers.length} of ${gang.workers} workers`,
+  );
+  findings.expect(
+    missing.length === 0 || attempt.stop !== null,
+    () => `${attempt.id} runs on without its ranks ${missing.join(", ")}`,
+  );
+  findings.expect(
+    [...missing, ...joining].every((rank) => rank < ranks),
+    () => `${attempt.id} waits for ranks that it does not have: ${[...missing, ...joining].join(", ")}`,
+  );
+  const { leaving } = attempt;
+  findings.expect(leaving === undefined || leaving.length > 0, () => `${attempt.id} waits for nobody to leave`);
+  const growing = state.promises.get(attempt.id);
+  const ahead = workers.length + (growing?.workers.length ?? 0);
+  findings.expect(ahead <= gang.workers, () => `${attempt.id} has and is promised ${ahead} of ${gang.workers} workers`);
+  findings.expect(
+    gang.groups !== undefined || acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
+  );
+  checkGroups(findings, state, { id: attempt.id, spec, workers, isIncomplete });
+  for (const worker of [...workers, ...(leaving ?? [])]) {
+    const { node: id, accelerators } = worker;
+    const count = acceleratorCount(accelerators);
+    const shape = shapeOf(gang, worker);
+    const needed = shape.accelerators;
+    checkPart(findings, attempt.id, { node: state.nodes.get(id), shape, worker });
+    findings.expect(count === needed, () => `${attempt.id} has ${count} of ${needed} accelerators on ${id}`);
+    const indices = acceleratorIndices(accelerators);
+    findings.expect(
+      indices.every((index, position) => position === 0 || index > (indices[position - 1] as number)),
+      () => `${attempt.id} holds ${accelerators} of ${id}: not in ascending order`,
+    );
+    const node = state.nodes.get(id);
+    findings.expect(
+      gang.groups !== undefined || node === undefined || node.acceleratorType === acceleratorType,
+      () => `${attempt.id} runs on ${acceleratorType}, ${id} is of another type`,
+    );
+  }
+}
+
+function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
+  const { id, phase, stop, startedAtMs, placedAtMs, placedSequence, task, number } = attempt;
+  const expected = stop !== null ? "stopping" : startedAtMs !== null ? "running" : "launching";
+  findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
+  findings.expect(startedAtMs === null || startedAtMs >= placedAtMs, () => `${id} started before it was placed`);
+  findings.expect(
+    placedSequence > 0 && placedSequence <= state.sequence,
+    () => `${id} was placed at sequence ${placedSequence} of ${state.sequence}`,
+  );
+  const workload = state.workloads.get(attempt.workloadId);
+  if (workload === undefined) return;
+  findings.expect(
+    workload.activeAttempts.filter((each) => each === id).length === 1,
+    () => `${workload.id} does not name its attempt ${id} once`,
+  );
+  const attempts = task < workload.nextTask ? (workload.attemptCounts.get(task) ?? 1) : 0;
+  findings.expect(number === attempts, () => `${id} is attempt ${number} of its task, ${attempts} are on record`);
+  const { walltimeMs } = workload.spec;
+  const isOver = startedAtMs !== null && walltimeMs !== null && startedAtMs + walltimeMs <= nowMs;
+  const isAskedToStop = stop !== null && stop.checkpointUntilMs === undefined;
+  findings.expect(!isOver || isAskedToStop, () => `${id} has passed its walltime and nobody stops it`);
+  checkCheckpointWait(findings, state, attempt, nowMs);
+}
+
+/** Who is asked for a checkpoint before it stops can write one, has time left, and nothing has come up that does not wait. */
+function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
+  const { id, stop, startedAtMs, workers } = attempt;
+  const untilMs = stop?.checkpointUntilMs;
+  const workload = state.workloads.get(attempt.workloadId);
+  if (untilMs === undefined || workload === undefined) return;
+  findings.expect(untilMs > nowMs, () => `${id} is waited for until ${untilMs}, and its time is over`);
+  const isAble = workload.spec.checkpointOnRequest === true && startedAtMs !== null;
+  findings.expect(isAble, () => `${id} is asked for a checkpoint, which it cannot write`);
+  findings.expect(!workload.stopRequested, () => `${id} is waited for, and its workload was cancelled`);
+  const isWhole = workers.every(({ node }) => state.nodes.get(node)?.health !== "lost");
+  findings.expect(isWhole, () => `${id} is waited for on a node that was lost`);
+}
+
+/** Every task is fresh, waiting for a retry, active, done or given up; none is two of these. */
+function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
+  const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
+  const taskCount = taskCountOf(spec);
+  // The task of one that is to move still runs where it was.
+  const promised = [...state.promises.values()].filter(
+    ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
+  );
+  const begun = retries.length + activeAttempts.length + promised.length + succeededCount + failedCount;
+  findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
+  // Tasks that a cancellation stopped count as nothing.
+  findings.expect(
+    workload.stopRequested ? begun <= nextTask : begun === nextTask,
+    () => `${id} has begun ${nextTask} tasks, ${begun} are accounted for`,
+  );
+  const open: number[] = retries.map((retry) => retry.task);
+  for (const attemptId of activeAttempts) {
+    const attempt = state.attempts.get(attemptId);
+    findings.expect(attempt?.workloadId === id, () => `${id} names ${attemptId}, which is not an active attempt of it`);
+    if (attempt !== undefined) open.push(attempt.task);
+  }
+  for (const { task } of promised) open.push(task);
+  findings.expect(new Set(open).size === open.length, () => `a task of ${id} runs or waits twice: ${open.join(", ")}`);
+  findings.expect(
+    open.every((task) => task < nextTask),
+    () => `${id} runs or retries a task that it never began: ${open.join(", ")}`,
+  );
+  for (const [task, failures] of workload.failureCounts) {
+    const isOpen = open.includes(task);
+    findings.expect(
+      failures <= spec.retries.max + (isOpen ? 0 : 1),
+      () => `task ${task} of ${id} has failed ${failures} times, ${spec.retries.max} retries are allowed`,
+    );
+  }
+  findings.expect(
+    workload.endedAttempts.length <= ENDED_ATTEMPTS_KEPT,
+    () => `${id} keeps ${workload.endedAttempts.length} ended attempts`,
+  );
+}
+
+function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: Workload): void {
+  const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, retries } = workload;
+  const isActive = activeAttempts.length > 0;
+  const isPromised = [...state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+  const isWaiting = !stopRequested && (isPromised || nextTask < taskCountOf(workload.spec) || retries.length > 0);
+  if (endedAtMs === null) {
+    const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
+    findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
+    findings.expect(isActive || isWaiting, () => `${id} has no task left and has not ended`);
+    findings.expect(endReason === null, () => `${id} has not ended, for the reason ${endReason?.kind}`);
+    return;
+  }
+  // Work whose condition can never be met ends without a task ever begun.
+  const isHopeless = endReason?.kind === "dependencyNotMet";
+  const expected = stopRequested || isHopeless ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
+  findings.expect(phase === expected, () => `${id} ended as ${phase}, it should be ${expected}`);
+  findings.expect(
+    !isActive && (!isWaiting || (isHopeless && nextTask === 0)),
+    () => `${id} ended with tasks under way`,
+  );
+  const reasons = { cancelled: ["cancelled", "dependencyNotMet"], succeeded: ["allTasksSucceeded"] }[
+    phase as string
+  ] ?? ["tasksFailed", "retriesExhausted", "walltimeExceeded"];
+  findings.expect(
+    endReason !== null && reasons.includes(endReason.kind),
+    () => `${id} is ${phase} for the reason ${endReason?.kind}`,
+  );
+}
+
+/** What was submitted is there or has ended, and is kept for the promised while. */
+function checkConservation(findings: Findings, state: ReadonlyState): void {
+  const { submittedCount, endedCount, workloads, answers, pastEntries } = state;
+  let lastOrdinal = 0;
+  let endedKept = 0;
+  for (const workload of workloads.values()) {
+    findings.expect(workload.ordinal > lastOrdinal, () => `${workload.id} is out of the order of submission`);
+    lastOrdinal = workload.ordinal;
+    if (workload.endedAtMs !== null) endedKept++;
+  }
+  findings.expect(lastOrdinal <= submittedCount, () => `workload ${lastOrdinal} of ${submittedCount} exists`);
+  const unended = workloads.size - endedKept;
+  findings.expect(
+    unended === submittedCount - endedCount,
+    () => `${unended} workloads have not ended; ${submittedCount} were submitted and ${endedCount} ended`,
+  );
+  const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
+  findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
+  findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
+  findings.expect(pastEntries.size <= PAST_ENTRIES_KEPT, () => `${pastEntries.size} past entries are kept`);
+}
+
+/** Exactly the teams with a budget have an account, and nothing runs on past the end of one that says so. */
+function checkAccounts(findings: Findings, state: ReadonlyState): void {
+  for (const { name, budget } of state.teams.values())
+    findings.expect(
+      (budget !== undefined) === state.accounts.has(name),
+      () => `team ${name} has ${budget === undefined ? "an account and no budget" : "a budget and no account"}`,
+    );
+  const stopping = new Set(
+    [...state.accounts].flatMap(([team, { crossed }]) =>
+      crossed?.percent === 100 && state.teams.get(team)?.budget?.over === "stop" ? [team] : [],
+    ),
+  );
+  if (stopping.size === 0) return;
+  for (const attempt of state.attempts.values()) {
+    const spec = specOf(state, attempt);
+    const isOver = spec !== undefined && withAncestors(state, spec.team).some((team) => stopping.has(team));
+    findings.expect(!isOver || attempt.stop !== null, () => `${attempt.id} runs on with its team's budget used up`);
+  }
+}

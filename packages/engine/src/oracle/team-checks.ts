@@ -1,0 +1,149 @@
+/** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
+import { isPreemptible } from "../policy/preemptible.ts";
+import { mayEvict } from "../policy/rules.ts";
+import { ACCELERATORS_AT } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
+import { quotaView } from "./quota-recount.ts";
+
+export function checkTeamUse(findings: Findings, { state, teamUse, rules }: World): void {
+  const held = heldByTeam(state);
+  const fixed = heldByTeam(state, ({ spec }) => !isPreemptible(rules, spec));
+  for (const team of state.teams.keys()) {
+    const node = teamUse.node(team);
+    teamUse.resources.forEach((resource, position) => {
+      // Accelerators are filed in thousandths, all of them and by type.
+      const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+      const counted = held.get(team)?.get(resource) ?? 0;
+      const filed = (node.used[position] ?? 0) / unit;
+      findings.expect(
+        isSame(filed, counted),
+        () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`,
+      );
+      const countedFixed = fixed.get(team)?.get(resource) ?? 0;
+      const filedFixed = (node.fixed[position] ?? 0) / unit;
+      findings.expect(
+        isSame(filedFixed, countedFixed),
+        () => `team ${team} is filed with ${filedFixed} ${resource} that cannot be preempted, it holds ${countedFixed}`,
+      );
+    });
+  }
+}
+
+/** What users are filed with, where they are told apart, is what their work holds. */
+export function checkUserUse(findings: Findings, { state, teamUse, rules }: World): void {
+  const { users } = teamUse;
+  const isAsked =
+    rules.order.includes("user") || [...state.teams.values()].some(({ userLimit }) => userLimit !== undefined);
+  findings.expect(
+    users.isKept === isAsked,
+    () => `users are ${isAsked ? "" : "not "}told apart, the index says otherwise`,
+  );
+  const seen = new Set<string>();
+  if (isAsked)
+    for (const user of new Set([...state.workloads.values()].map(({ actor }) => actor)))
+      for (const [team, amounts] of heldByUser(state, user)) {
+        const filed = users.used(team, user);
+        seen.add(`${team}\n${user}`);
+        teamUse.resources.forEach((resource, position) => {
+          const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+          const [is, counted] = [(filed[position] ?? 0) / unit, amounts.get(resource) ?? 0];
+          findings.expect(
+            isSame(is, counted),
+            () => `${user} in ${team} is filed with ${is} ${resource}, and holds ${counted}`,
+          );
+        });
+      }
+  for (const [key, filed] of users.entries())
+    findings.expect(
+      seen.has(key) || filed.every((amount) => amount === 0),
+      () => `${key} is filed as holding something and holds nothing`,
+    );
+}
+
+/** Thousandths are summed as integers in one place and as fractions in the other. */
+const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 1e-6;
+
+/** What teams may still use of each other's guarantees, where the policy in force lets them borrow. */
+export function checkLending(findings: Findings, { state, teamUse, rules }: World): void {
+  const { quota } = teamUse;
+  const borrows = rules.teams.overGuarantee === "borrow";
+  findings.expect(
+    borrows === (quota !== null),
+    () => `teams ${borrows ? "" : "do not "}borrow and the quota tree says otherwise`,
+  );
+  if (quota === null) return;
+  const view = quotaView(state);
+  for (const team of state.teams.keys()) {
+    const leaf = quota.leaf(team);
+    quota.positions.forEach((position, at) => {
+      const resource = teamUse.resources[position] as string;
+      const filed = quota.tree.available(leaf, at) / (position >= ACCELERATORS_AT ? 1000 : 1);
+      const counted = view.available(team, resource);
+      // Amounts without bound are written down differently.
+      const isBound = counted !== null && Math.abs(counted) < 1e12;
+      findings.expect(
+        !isBound || isSame(filed, counted),
+        () => `team ${team} is filed with ${filed} ${resource} to use, it may use ${counted}`,
+      );
+    });
+  }
+}
+
+/** Attempts that are filed as taken, whole or in part, are those that a plan asked to leave. */
+export function checkLeaving(findings: Findings, { state, leaving }: World): void {
+  for (const attempt of state.attempts.values()) {
+    const { id, stop } = attempt;
+    const isTaken = stop !== null && ["preempted", "reclaimed", "moved", "incomplete"].includes(stop.reason);
+    const isLeaving = isTaken || attempt.leaving !== undefined;
+    findings.expect(
+      leaving.has(attempt) === isLeaving,
+      () => `${id} is filed as ${isLeaving ? "staying" : "leaving"} and is not`,
+    );
+  }
+  const gone = [...leaving].filter(({ id }) => !state.attempts.has(id));
+  findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
+}
+
+/** Every running gang below its size asks for as many further workers as it may have at once, and nobody else does. */
+export function checkGrowth(findings: Findings, { state, queue }: World): void {
+  const filed = new Map([...queue.growthClasses()].map((found) => [found.grows as string, found.workers]));
+  for (const attempt of state.attempts.values()) {
+    const asked = growthAsked(state, attempt);
+    const filedAs = filed.get(attempt.id) ?? 0;
+    findings.expect(
+      filedAs === asked,
+      () => `${attempt.id} is filed as asking for ${filedAs} workers, it asks for ${asked}`,
+    );
+    filed.delete(attempt.id);
+  }
+  findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
+}
+
+/** Who may be evicted, and what that bounds any plan by. */
+export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
+  const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
+  for (const attempt of state.attempts.values()) {
+    const spec = state.workloads.get(attempt.workloadId)?.spec;
+    const isFiled = spec !== undefined && evictable.get(spec.team)?.has(attempt) === true;
+    if (spec === undefined || attempt.stop !== null || !isPreemptible(rules, spec) || !mayEvict(rules)) {
+      findings.expect(!isFiled, () => `${attempt.id} is filed as evictable and is not`);
+      continue;
+    }
+    findings.expect(isFiled, () => `${attempt.id} is evictable and is not filed so`);
+    const known = counted.get(spec.team) ?? { accelerators: 0, priorityMin: spec.priority, size: 0 };
+    known.accelerators += attempt.workers.length * spec.gang.accelerators;
+    known.priorityMin = Math.min(known.priorityMin, spec.priority);
+    known.size++;
+    counted.set(spec.team, known);
+  }
+  findings.expect(counted.size === evictable.size, () => "a team without evictable work is filed with some");
+  for (const [team, { size, accelerators, priorityMin }] of evictable) {
+    const known = counted.get(team);
+    findings.expect(
+      known?.size === size && known.accelerators === accelerators && known.priorityMin === priorityMin,
+      () => `${team}'s evictable work is filed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
+    );
+  }
+}

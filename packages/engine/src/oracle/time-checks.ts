@@ -1,0 +1,86 @@
+/**
+ * What starts may start by now: nobody holds it, its time has come, power is cheap enough, its team's budget is not used up; and what
+ * may not run in a window of the calendar has been stopped when that begins. Counted from the state and the calendar's entries alone.
+ */
+import type { Tariff } from "../model/calendar.ts";
+import type { Workload } from "../model/workload.ts";
+import { lastDueMs } from "../model/time/due.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { covers, isKeptFor } from "../placement/verify/calendar.ts";
+import type { Findings } from "../placement/verify/findings.ts";
+import { withAncestors } from "./held-by-team.ts";
+
+/** For a start that was not promised before. */
+export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {
+  const { id, spec, held, waitsFor } = workload;
+  findings.expect(held !== true, () => `${id} was started while it is held`);
+  findings.expect((spec.notBeforeMs ?? 0) <= nowMs, () => `${id} was started before ${spec.notBeforeMs} ms`);
+  findings.expect(waitsFor === undefined, () => `${id} was started before ${waitsFor?.[0]?.workloadId} had ended`);
+  findings.expect(mayUsePower(state, workload, nowMs), () => `${id} was started while power is too dear for it`);
+  for (const team of withAncestors(state, spec.team)) {
+    const { over = "warn" } = state.teams.get(team)?.budget ?? {};
+    const isUsedUp = over !== "warn" && state.accounts.get(team)?.crossed?.percent === 100;
+    findings.expect(!isUsedUp, () => `${id} was started with the budget of ${team} used up`);
+  }
+}
+
+/** By its price alone; where the cheapest or the cleanest hours are asked for, or carbon, it cannot be told here. */
+function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): boolean {
+  const { offPeak, deadlineMs, walltimeMs } = spec;
+  const { microUsdPerKwhMax: most, latestStartMs } = offPeak ?? {};
+  if (most === undefined || (latestStartMs ?? nowMs + 1) <= nowMs) return true;
+  // For its deadline it may start anyway; what has no walltime is left aside.
+  if (deadlineMs !== undefined && (walltimeMs === null || deadlineMs - walltimeMs <= nowMs)) return true;
+  return [...state.sites.keys()].every((site) => {
+    const price = priceAt(state, site, nowMs) ?? priceAt(state, undefined, nowMs);
+    return price !== null && price <= most;
+  });
+}
+
+/** What the tariffs of a site say, a forecast before others, else the one that began last. */
+function priceAt({ calendar }: ReadonlyState, site: Tariff["site"], nowMs: number): number | null {
+  const inForce = [...calendar.values()].flatMap(({ entry }) => {
+    if (entry.kind !== "tariff" || entry.site !== site) return [];
+    const since = sinceMs(entry, nowMs);
+    const price = priceOf(entry, nowMs);
+    return since === null || price === undefined ? [] : [{ since, price, entry }];
+  });
+  const isSeries = (entry: Tariff): number => (entry.when.kind === "series" ? 1 : 0);
+  const [first] = inForce.toSorted(
+    (left, right) =>
+      isSeries(right.entry) - isSeries(left.entry) ||
+      right.since - left.since ||
+      (left.entry.name > right.entry.name ? -1 : 1),
+  );
+  return first?.price ?? null;
+}
+
+function sinceMs({ when }: Tariff, nowMs: number): number | null {
+  if (when.kind !== "recurring")
+    return when.startMs <= nowMs && (when.kind === "series" || nowMs < when.endMs) ? when.startMs : null;
+  const due = lastDueMs(when.times, nowMs);
+  return due !== null && nowMs < due + when.durationMs ? due : null;
+}
+
+const priceOf = ({ when, microUsdPerKwh }: Tariff, nowMs: number): number | undefined =>
+  when.kind === "series" ? when.microUsdPerKwh?.[Math.floor((nowMs - when.startMs) / when.stepMs)] : microUsdPerKwh;
+
+/** Once a window has begun, nothing that it is not kept for goes on on its nodes. */
+export function checkWindows(findings: Findings, state: ReadonlyState, nowMs: number): void {
+  for (const item of state.calendar.values()) {
+    const { entry } = item;
+    if (entry.kind === "tariff" || nowMs < entry.startMs || nowMs >= entry.endMs) continue;
+    for (const { id, workloadId, workers, stop } of state.attempts.values()) {
+      const workload = state.workloads.get(workloadId);
+      const isThere = workers.some(({ node }) => {
+        const declared = state.nodes.get(node);
+        return declared !== undefined && covers(item, declared);
+      });
+      if (workload === undefined || !isThere || isKeptFor(state, item, workload)) continue;
+      findings.expect(
+        stop !== null && stop.checkpointUntilMs === undefined,
+        () => `${id} runs on in ${entry.name}, which has begun`,
+      );
+    }
+  }
+}

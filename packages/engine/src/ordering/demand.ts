@@ -1,0 +1,158 @@
+/**
+ * What each team's own work holds and asks for, in sum. Who gets what changes nothing of it: what was asked to leave and will
+ * ask again counts on the way, and what a plan in the making books does not count. So shares move only when work comes
+ * and goes, and whatever is decided by them cannot be undone by the deciding.
+ */
+import { RESIZING_EXECUTORS } from "../model/fleet.ts";
+import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { canResize, countsForTeam } from "../cluster/holdings.ts";
+import { waitingTaskCount } from "../state/ready-task.ts";
+import { COMPARED, amountAt } from "../cluster/team-node.ts";
+import type { TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+
+/** By position, of each team; and the positions of the accelerator types by which teams are compared, by name. */
+interface Demands {
+  readonly byTeam: ReadonlyMap<TeamNode, number[]>;
+  readonly typesAt: ReadonlyMap<string, number>;
+}
+
+/**
+ * What is compared for each node, by position, in the order of the nodes. Work counts for every type that it will do with, also
+ * when it has got one of them: which one it is given is no demand.
+ */
+export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
+  const { compared, resources } = world.teamUse;
+  const types = compared.slice(COMPARED.length);
+  const ofNode = (node: TeamNode): number[] => {
+    const demand: number[] = [];
+    for (const position of COMPARED) demand[position] = held(node, position);
+    for (const position of types) demand[position] = 0;
+    return demand;
+  };
+  const demands: Demands = {
+    byTeam: new Map(nodes.map((node) => [node, ofNode(node)])),
+    typesAt: new Map(types.map((position) => [resources[position] as string, position])),
+  };
+  if (types.length > 0) countHeldByType(world, demands);
+  countWaiting(world, demands);
+  countGrowing(world, demands);
+  countLeaving(world, demands);
+  return nodes.map((node) => demands.byTeam.get(node) as number[]);
+}
+
+/** What the team's own work holds and is promised, without what is only tried. */
+const held = (node: TeamNode, position: number): number =>
+  node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
+  (node.tentative[position] ?? 0);
+
+interface Asked {
+  readonly parts: readonly GangPart[];
+  /** So many times. */
+  readonly gangs: number;
+}
+
+function add(world: World, demands: Demands, workload: Workload, { parts, gangs }: Asked): void {
+  const { teamUse } = world;
+  const demand = demands.byTeam.get(teamUse.node(workload.spec.team)) as number[];
+  const all = gangs === 1 ? parts : parts.map((part) => ({ ...part, workers: part.workers * gangs }));
+  const amount = teamUse.amountOfParts(all, () => "");
+  for (const position of COMPARED) demand[position] = (demand[position] as number) + amountAt(amount, position);
+  addByType(world, demands, workload, all);
+}
+
+function addByType(
+  { capacity, teamUse }: World,
+  { byTeam, typesAt }: Demands,
+  { spec }: Workload,
+  parts: readonly GangPart[],
+): void {
+  if (typesAt.size === 0) return;
+  const demand = byTeam.get(teamUse.node(spec.team)) as number[];
+  for (const { shape, workers, group } of parts) {
+    const { acceleratorsMilli } = teamUse.amountOf(shape, workers, "");
+    const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
+    for (const { type } of capacity.acceptable(accepted)) {
+      const position = typesAt.get(type);
+      if (position !== undefined) demand[position] = (demand[position] as number) + acceleratorsMilli;
+    }
+  }
+}
+
+/** Whatever has a place or is promised one, and counts for its team. */
+function countHeldByType(world: World, demands: Demands): void {
+  const { state } = world;
+  const count = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
+    const workload = workloadOf(world, id);
+    addByType(world, demands, workload, partsOf(workload.spec.gang, workers));
+  };
+  for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt.workers);
+  for (const { workloadId, workers } of state.promises.values()) count(workloadId, workers);
+}
+
+/** What a gang would come to hold: its least, where it may not grow. */
+function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
+  const mayGrow =
+    rules.elastic.grow !== "never" &&
+    [...state.pools.values()].every(({ executor }) => RESIZING_EXECUTORS.has(executor));
+  return mayGrow ? wholeParts : leastParts;
+}
+
+function countWaiting(world: World, demands: Demands): void {
+  const size = fullSize(world);
+  for (const { waiting, waitingArrays, gang } of world.queue.waitingClasses()) {
+    const first = waiting.first();
+    if (first === undefined) continue;
+    const parts = size(gang);
+    add(world, demands, first, { parts, gangs: waiting.length - waitingArrays.size });
+    for (const workload of waitingArrays) add(world, demands, workload, { parts, gangs: waitingTaskCount(workload) });
+  }
+}
+
+/** What gangs lack that run and ask for it, or are promised a part of it. */
+function countGrowing(world: World, demands: Demands): void {
+  const { queue, state } = world;
+  for (const { grows } of queue.growthClasses())
+    if (grows !== null) countLacking(world, demands, { id: grows, promised: [] });
+  for (const { growth, attemptId, workers } of state.promises.values())
+    if (growth) countLacking(world, demands, { id: attemptId, promised: workers });
+}
+
+interface Growing {
+  readonly id: AttemptId;
+  readonly promised: readonly WorkerAllocation[];
+}
+
+function countLacking(world: World, demands: Demands, { id, promised }: Growing): void {
+  const { state, rules } = world;
+  const attempt = state.attempts.get(id);
+  if (rules.elastic.grow === "never" || attempt === undefined || attempt.joinFailure !== undefined) return;
+  if (!canResize(state, attempt)) return;
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const has = partsOf(gang, [...attempt.workers, ...promised]);
+  const parts = wholeParts(gang).map((part, at) => ({ ...part, workers: part.workers - (has[at]?.workers ?? 0) }));
+  if (!workload.stopRequested) add(world, demands, workload, { parts, gangs: 1 });
+}
+
+/**
+ * What was evicted does not count for its team any more and asks again when it has left, unless it has a place to move to; a
+ * gang that was asked to shrink would grow again.
+ */
+function countLeaving(world: World, demands: Demands): void {
+  const { leaving, state } = world;
+  if (leaving.size === 0) return;
+  const promises = [...state.promises.values()];
+  const moving = new Set(promises.flatMap(({ afterAttempt }) => afterAttempt ?? []));
+  const size = fullSize(world);
+  for (const { id, workloadId, stop } of leaving) {
+    const workload = workloadOf(world, workloadId);
+    if (stop === null && !state.promises.has(id)) countLacking(world, demands, { id, promised: [] });
+    if (stop !== null && !workload.stopRequested && !moving.has(id))
+      add(world, demands, workload, { parts: size(workload.spec.gang), gangs: 1 });
+  }
+}

@@ -1,0 +1,21 @@
+/** Whom the next further worker goes to, among gangs that run: where the policy says so, to whom it brings most. */
+import { compareSteps, throughputMilli } from "../model/throughput.ts";
+import type { GrowthStep } from "../model/throughput.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { headOrder } from "../cluster/head-order.ts";
+import type { CompareClasses } from "../cluster/head-order.ts";
+
+export function growthOrder(world: World): CompareClasses {
+  const inQueue = headOrder(world);
+  if (world.rules.elastic.by === "order") return inQueue;
+  return (left, right) => compareSteps(stepOf(world, right), stepOf(world, left)) || inQueue(left, right);
+}
+
+/** Whoever lacks some of its least number of workers gets nothing done without them. */
+function stepOf({ state }: World, { gang, grows, workers }: PlacementClass): GrowthStep {
+  const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
+  if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };
+  return { workers, gainMilli: throughputMilli(gang, has + workers) - throughputMilli(gang, has) };
+}

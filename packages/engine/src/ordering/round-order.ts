@@ -1,0 +1,75 @@
+/** Who is next in a round, among the classes that are to be looked at. */
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { FlatOrder } from "./flat-order.ts";
+import { headOrder } from "../cluster/head-order.ts";
+import type { CompareClasses } from "../cluster/head-order.ts";
+import { QueueOrder } from "./queue-order.ts";
+import { comparesRequests } from "./team-comparison.ts";
+import { TeamOrder } from "./team-order.ts";
+
+export interface RoundOrder {
+  /** The class whose head is next; `null`: nobody is left. */
+  first(): PlacementClass | null;
+  /** The head of the class got what it asked for: another may be next, of this class or of its team. */
+  served(found: PlacementClass): void;
+  /** The class is out for the rest of the phase. */
+  drop(found: PlacementClass): void;
+  /** Another class is to be looked at from now on. */
+  add(found: PlacementClass): void;
+}
+
+/** Grows whenever something that did not fit may fit now. */
+export const openingOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
+
+export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
+
+/** The classes by which the order of those that are not closed is known. */
+export function classesInTurn(world: World, classes: readonly PlacementClass[]): readonly PlacementClass[] {
+  const open = classes.filter((found) => !isClosed(world, found));
+  return heedsClosed(world, open) ? classes : open;
+}
+
+/**
+ * Whether classes that are closed decide which of the others is next: each stands for its team like any other until its turn comes,
+ * where a team is seen with what its best request asks for, and where a team's own work goes before or after whoever is next below it.
+ */
+export function heedsClosed(world: World, open: readonly PlacementClass[]): boolean {
+  const { order } = world.rules.teams;
+  return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
+}
+
+/** Whether the team of one of them lies above the team of another. */
+function isAnyAbove({ teamUse }: World, classes: readonly PlacementClass[]): boolean {
+  const below = classes.map(({ team }) => teamUse.node(team)).filter(({ parent }) => parent !== null);
+  if (below.length === 0) return false;
+  const own = new Set(classes.map(({ team }) => teamUse.node(team)));
+  return below.some((node) => {
+    for (let above = node.parent; above !== null; above = above.parent) if (own.has(above)) return true;
+    return false;
+  });
+}
+
+/** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
+export function roundOrder(
+  world: World,
+  classes: readonly PlacementClass[],
+  compareHeads: CompareClasses = headOrder(world),
+): RoundOrder {
+  return world.rules.teams.order.length === 0
+    ? new FlatOrder(classes, compareHeads)
+    : new TeamOrder(world, classes, compareHeads);
+}
+
+/** The same of classes of the queue alone, by the policy's order; takes the list over. */
+export function queueOrder(world: World, classes: PlacementClass[]): RoundOrder {
+  return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
+    ? new QueueOrder(world.rules, classes, headOrder(world))
+    : new TeamOrder(world, classes, headOrder(world));
+}
+
+/** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */
+function areOfOneTeam(classes: readonly PlacementClass[]): boolean {
+  for (const { team } of classes) if (team !== classes[0]?.team) return false;
+  return true;
+}

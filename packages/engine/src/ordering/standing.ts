@@ -1,0 +1,187 @@
+/**
+ * How every team stands in a round: what it holds, what it asks for and its fair share of each resource, by position as in
+ * `indexes/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
+ */
+import { divideDownTree } from "../quota/divide.ts";
+import type { TreeClaim } from "../quota/divide.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
+import type { Amount, TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { ownDemands } from "./demand.ts";
+import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-use.ts";
+import type { WeightLeft } from "./weights-after-use.ts";
+
+/** What cannot be split further when shares are rounded. */
+const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000);
+
+export interface Standing {
+  readonly node: TeamNode;
+  /** The positions by which teams are compared; what follows is by position. */
+  readonly positions: readonly number[];
+  readonly fair: readonly number[];
+  /** The same where past use does not count: what nobody may be evicted below, whatever was used before. */
+  readonly fairByPresent: readonly number[];
+  /** What past use leaves of its weight. */
+  readonly weightsLeft: readonly WeightLeft[];
+  readonly total: readonly number[];
+}
+
+export type Standings = ReadonlyMap<TeamNode, Standing>;
+
+/** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
+export function standingsOf(world: World): Standings {
+  if (world.standingsHeld !== null) return world.standingsHeld;
+  // Work also joins the queue without an event, when its time has come.
+  const key = `${world.state.sequence} ${world.queue.changes} ${world.past.step}`;
+  if (world.standings?.key === key) return world.standings.value;
+  const value = computeStandings(world);
+  world.standings = { key, value };
+  return value;
+}
+
+/**
+ * Does something by the shares as they are when it begins: what it decides moves none of them (`demand.ts`), and adding them up
+ * anew after each of thousands of plans is what those would cost.
+ */
+export function byStandingsOfNow(world: World, act: () => void): void {
+  world.standingsHeld = standingsOf(world);
+  try {
+    act();
+  } finally {
+    world.standingsHeld = null;
+  }
+}
+
+function computeStandings(world: World): Standings {
+  const byWeight = world.rules.teams.share === "weights";
+  const nodes = parentsFirst(world);
+  const indexOf = new Map(nodes.map((node, index) => [node, index]));
+  const total = fleetTotal(world);
+  const requests = ownDemands(world, nodes);
+  const weights = plainWeights(nodes, byWeight);
+  const positions = world.teamUse.compared;
+  const fairBy = (weightsBy: readonly (readonly number[])[]): readonly (readonly number[])[] =>
+    positions.map((position) => {
+      const claims = nodes.map((node, index): TreeClaim => ({
+        parent: node.parent === null ? -1 : (indexOf.get(node.parent) as number),
+        guarantee: byWeight ? 0 : finite(node.guaranteed[position]),
+        limit: finite(node.limit[position]),
+        request: (requests[index] as readonly number[])[position] ?? 0,
+        weight: (weightsBy[baseAt(position)] as readonly number[])[index] as number,
+        priority: node.team.priority ?? 0,
+      }));
+      return divideDownTree(total[position] as number, claims, byWeight ? 1 : unitAt(position));
+    });
+  const fairByPresent = fairBy(weights);
+  const left =
+    world.past.halfLife === null
+      ? null
+      : COMPARED.map((position, at) =>
+          weightsLeft(world, position, {
+            nodes,
+            total: total[position] as number,
+            weights: weights[at] as readonly number[],
+          }),
+        );
+  const fair =
+    left === null
+      ? fairByPresent
+      : fairBy(
+          weights.map((byNode, at) =>
+            byNode.map((weight, index) => scaledWeight(weight, left[at]?.[index] ?? WHOLE_WEIGHT)),
+          ),
+        );
+  const of = (vectors: readonly (readonly number[])[], index: number): readonly number[] =>
+    byPosition(positions, (_position, at) => (vectors[at] as readonly number[])[index] as number);
+  return new Map(
+    nodes.map((node, index) => [
+      node,
+      {
+        node,
+        positions,
+        total,
+        fair: of(fair, index),
+        fairByPresent: of(fairByPresent, index),
+        weightsLeft: byPosition(positions, (position) => left?.[baseAt(position)]?.[index] ?? WHOLE_WEIGHT),
+      },
+    ]),
+  );
+}
+
+function byPosition<T>(positions: readonly number[], valueAt: (position: number, at: number) => T): readonly T[] {
+  const values: T[] = [];
+  for (const [at, position] of positions.entries()) values[position] = valueAt(position, at);
+  return values;
+}
+
+/** What is stated and counted of accelerators in all goes for each type of them. */
+const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
+
+/** As teams state them; of cores and memory they are divided alike, unless weights are all that counts. */
+const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (readonly number[])[] =>
+  COMPARED.map((position) =>
+    nodes.map(({ team }) => (position === ACCELERATORS_AT || byWeight ? (team.weight ?? 1) : 1)),
+  );
+
+const finite = (amount: number | undefined): number | null =>
+  amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
+
+/** Cores, memory and accelerators of all usable nodes, and those of each type that is compared, by position. */
+export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
+  const total = [0, 0, 0];
+  const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));
+  for (const position of teamUse.compared) total[position] = 0;
+  for (const type of capacity.allTypes) {
+    total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
+    total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
+    total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
+    const position = named.get(type.type);
+    if (position !== undefined) total[position] = type.usableCount * 1000;
+  }
+  return total;
+}
+
+function parentsFirst({ teamUse }: World): TeamNode[] {
+  const nodes: TeamNode[] = [...teamUse.roots()];
+  for (let index = 0; index < nodes.length; index++) nodes.push(...(nodes[index] as TeamNode).children);
+  return nodes;
+}
+
+/** What a team may claim of a resource: the larger of guarantee and fair share, within its limit; all there is where nothing bounds it. */
+export const claimOf = (standing: Standing, position: number): number =>
+  boundedBy(standing, position, claimBy(standing, position, standing.fair[position] as number));
+
+/** What it may evict others for. */
+export const claimToTake = (standing: Standing, position: number): number => {
+  const fair = Math.min(standing.fair[position] as number, standing.fairByPresent[position] as number);
+  return boundedBy(standing, position, claimBy(standing, position, fair));
+};
+
+/**
+ * What it keeps: only what is above may be evicted, and nothing is above where everything is guaranteed, also where nodes that take no
+ * work any more still hold some. With past use a fair share changes by time alone, so evictions need both
+ * shares to agree: each brings teams nearer to their shares by what is held now, and that comes to an end. Past use decides who is next
+ * and may keep a team from taking; nobody is evicted on its account who could not be without it.
+ */
+export const claimToKeep = (standing: Standing, position: number): number =>
+  claimBy(standing, position, Math.max(standing.fair[position] as number, standing.fairByPresent[position] as number));
+
+function claimBy({ node }: Standing, position: number, fair: number): number {
+  const guaranteed = node.guaranteed[position] as number;
+  return Math.min(node.limit[position] ?? Number.POSITIVE_INFINITY, Math.max(guaranteed, fair));
+}
+
+const boundedBy = ({ total }: Standing, position: number, claim: number): number =>
+  claim === Number.POSITIVE_INFINITY ? (total[position] as number) : claim;
+
+/** The largest part of any resource's claim that it would hold with this much more and less; a claim of nothing weighs a thousandfold. */
+export function dominantShare(standing: Standing, more: Amount | null, taken: readonly number[] | null = null): number {
+  let share = 0;
+  for (const position of standing.positions) {
+    const held = (standing.node.used[position] ?? 0) - (taken?.[position] ?? 0);
+    const used = held + (more === null ? 0 : amountAt(more, position));
+    const claim = claimOf(standing, position);
+    share = Math.max(share, claim === 0 ? 1000 * used : used / claim);
+  }
+  return share;
+}

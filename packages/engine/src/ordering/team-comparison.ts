@@ -1,0 +1,144 @@
+/** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
+import type { TeamOrderKey } from "../policy/policy.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
+import type { Amount } from "../cluster/team-node.ts";
+import { claimOf, dominantShare } from "./standing.ts";
+import type { Standing } from "./standing.ts";
+import type { WeightLeft } from "./weights-after-use.ts";
+
+/** A team as it is seen with a request of work below it. */
+export interface Seen {
+  readonly standing: Standing;
+  readonly request: Amount;
+  /** What a plan in the making takes from it, by resource position; its dominant share is seen without that. */
+  readonly taken: readonly number[] | null;
+}
+
+export type CompareTeams = (left: Seen, right: Seen) => number;
+
+const keysOfRequests: ReadonlySet<TeamOrderKey> = new Set([
+  "within-guarantee",
+  "without-claim-last",
+  "share-with",
+  "weighted-use",
+]);
+
+/** Whether it matters for the turn of a team what its best request asks for. */
+export const comparesRequests = (keys: readonly TeamOrderKey[]): boolean => keys.some((key) => keysOfRequests.has(key));
+
+export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
+  return (left, right) => {
+    for (const key of keys) {
+      const difference = compareRanks(rankOf[key](left), rankOf[key](right));
+      if (difference !== 0) return difference;
+    }
+    return left.standing.node.ordinal - right.standing.node.ordinal;
+  };
+}
+
+/** Where a team stands by one key: smaller goes first, of several numbers the first that differs. */
+type Rank = number | string | readonly number[];
+
+function compareRanks(left: Rank, right: Rank): number {
+  if (typeof left === "object" && typeof right === "object") {
+    const at = left.findIndex((value, index) => value !== right[index]);
+    return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
+  }
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** A team in a round, whose ranks are looked up once for as long as nothing of what they are of changes. */
+export class RankedTeam {
+  readonly #keys: readonly TeamOrderKey[];
+  #seen: Seen | null = null;
+  #useEpoch = -1;
+  readonly #ranks: Rank[] = [];
+
+  constructor(keys: readonly TeamOrderKey[]) {
+    this.#keys = keys;
+  }
+
+  /** Its best request is another. */
+  forget(): void {
+    this.#seen = null;
+  }
+
+  /** What the teams hold is as of `useEpoch` (`TeamUse`). */
+  see(seen: () => Seen, useEpoch: number): void {
+    if (this.#seen !== null && this.#useEpoch === useEpoch) return;
+    this.#seen = seen();
+    this.#useEpoch = useEpoch;
+    this.#ranks.length = 0;
+  }
+
+  /** Both have been seen. */
+  compare(other: RankedTeam): number {
+    for (let index = 0; index < this.#keys.length; index++) {
+      const difference = compareRanks(this.#rank(index), other.#rank(index));
+      if (difference !== 0) return difference;
+    }
+    return (this.#seen as Seen).standing.node.ordinal - (other.#seen as Seen).standing.node.ordinal;
+  }
+
+  #rank(index: number): Rank {
+    return (this.#ranks[index] ??= rankOf[this.#keys[index] as TeamOrderKey](this.#seen as Seen));
+  }
+}
+
+/** Teams for which a statement is true go before (or behind) the others. */
+const first =
+  (holds: (seen: Seen) => boolean) =>
+  (seen: Seen): number =>
+    holds(seen) ? 0 : 1;
+const last =
+  (holds: (seen: Seen) => boolean) =>
+  (seen: Seen): number =>
+    holds(seen) ? 1 : 0;
+
+const usedAt = ({ node }: Standing, position: number): number => node.used[position] ?? 0;
+/** What past use leaves of the weight that the team states. */
+const weightAt = ({ node, weightsLeft }: Standing, position: number): number => {
+  const { part, whole } = weightsLeft[position] as WeightLeft;
+  return ((node.team.weight ?? 1) * part) / whole;
+};
+/** Accelerators before cores before memory. */
+const CLAIMS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
+
+const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
+  "above-share-last": last(({ standing }) =>
+    standing.positions.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
+  ),
+  "within-guarantee": first(({ standing, request }) =>
+    standing.positions.every(
+      (position) =>
+        usedAt(standing, position) + amountAt(request, position) <= (standing.node.guaranteed[position] as number),
+    ),
+  ),
+  priority: ({ standing: { node } }) => -(node.team.priority ?? 0),
+  "without-claim-last": last(({ standing, request }) =>
+    standing.positions.some(
+      (position) => claimOf(standing, position) === 0 && usedAt(standing, position) + amountAt(request, position) > 0,
+    ),
+  ),
+  "share-with": ({ standing, request, taken }) => dominantShare(standing, request, taken),
+  share: ({ standing }) => dominantShare(standing, null),
+  // Whoever may claim no more of anything and less of something goes first in this order too.
+  claim: ({ standing }) => CLAIMS_COMPARED.map((position) => claimOf(standing, position)),
+  "weighted-use": ({ standing, request }) =>
+    Math.max(
+      ...standing.positions.map(
+        (position) =>
+          (usedAt(standing, position) + amountAt(request, position)) /
+          Math.max(1, standing.total[position] as number) /
+          weightAt(standing, position),
+      ),
+    ),
+  "guarantee-ratio": ({ standing }) =>
+    Math.max(
+      ...standing.positions.map((position) => {
+        const guarantee = standing.node.guaranteed[position] as number;
+        return guarantee === 0 ? 0 : usedAt(standing, position) / guarantee;
+      }),
+    ),
+  name: ({ standing }) => standing.node.name,
+};

@@ -1,0 +1,146 @@
+/**
+ * Teams take turns: from the top of the tree down the sibling that stands lowest goes next, each seen with the best request
+ * of everything below it. A team's own work stands beside its children as one of them.
+ */
+import { amountClaimed } from "../cluster/request.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { TeamOrderKey } from "../policy/policy.ts";
+import type { TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { insertSorted } from "./queue-order.ts";
+import type { CompareClasses } from "../cluster/head-order.ts";
+import type { RoundOrder } from "./round-order.ts";
+import { standingsOf } from "./standing.ts";
+import type { Standing, Standings } from "./standing.ts";
+import { RankedTeam } from "./team-comparison.ts";
+import type { Seen } from "./team-comparison.ts";
+
+/** A team with work in it that is to be looked at. */
+interface Entry {
+  readonly node: TeamNode;
+  readonly parent: Entry | null;
+  /** Its own, the best one last. */
+  readonly classes: PlacementClass[];
+  readonly children: Entry[];
+  /** The best class of all below, own ones included; `null`: nothing is left. */
+  best: PlacementClass | null;
+  readonly ranked: RankedTeam;
+}
+
+export class TeamOrder implements RoundOrder {
+  readonly #world: World;
+  /** Looked at when two teams are compared, and not where there is only one. */
+  #standings: Standings | null = null;
+  readonly #keys: readonly TeamOrderKey[];
+  readonly #compareHeads: CompareClasses;
+  readonly #entries = new Map<TeamNode, Entry>();
+  readonly #top: Entry[] = [];
+
+  constructor(world: World, classes: readonly PlacementClass[], compareHeads: CompareClasses) {
+    this.#world = world;
+    this.#keys = world.rules.teams.order;
+    this.#compareHeads = compareHeads;
+    for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
+    // The best last: taking it away is all that happens to most of them.
+    for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
+    for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#settle(entry);
+  }
+
+  #entry(node: TeamNode): Entry {
+    const known = this.#entries.get(node);
+    if (known !== undefined) return known;
+    const parent = node.parent === null ? null : this.#entry(node.parent);
+    const entry: Entry = { node, parent, classes: [], children: [], best: null, ranked: new RankedTeam(this.#keys) };
+    this.#entries.set(node, entry);
+    (parent?.children ?? this.#top).push(entry);
+    return entry;
+  }
+
+  /** Finds the best of an entry and of everything below it. */
+  #settle(entry: Entry): void {
+    for (const child of entry.children) this.#settle(child);
+    this.#chooseBest(entry);
+  }
+
+  #chooseBest(entry: Entry): void {
+    entry.ranked.forget();
+    const own = entry.classes.at(-1) ?? null;
+    const child = this.#bestEntry(entry.children);
+    entry.best = child?.best ?? own;
+    // Own work beside children: whoever comes first in the order of the queue, since both count for this team alike.
+    if (own !== null && child?.best != null) entry.best = this.#compareHeads(own, child.best) < 0 ? own : child.best;
+  }
+
+  #bestEntry(entries: readonly Entry[]): Entry | null {
+    let best: Entry | null = null;
+    for (const entry of entries) {
+      if (entry.best !== null && (best === null || this.#compareEntries(entry, best) < 0)) best = entry;
+    }
+    return best;
+  }
+
+  first(): PlacementClass | null {
+    return this.#bestEntry(this.#top)?.best ?? null;
+  }
+
+  served(found: PlacementClass): void {
+    const { classes } = this.#entry(this.#world.teamUse.node(found.team));
+    remove(classes, found);
+    this.#sortAgain(found);
+    // It has another head now, and with it another place among the classes of its team.
+    if (found.waiting.length > 0 && !found.isGrowth) insertSorted(classes, found, this.#compareHeads);
+    this.#refresh(found);
+  }
+
+  /** What its user holds of the team and of every team above it has changed, and with it the place of everything else of that user there. */
+  #sortAgain({ team, actor }: PlacementClass): void {
+    if (!this.#world.rules.order.includes("user")) return;
+    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
+      const own = at.classes.filter((other) => other.actor === actor);
+      for (const each of own) remove(at.classes, each);
+      for (const each of own) insertSorted(at.classes, each, this.#compareHeads);
+    }
+  }
+
+  drop(found: PlacementClass): void {
+    const { classes } = this.#entry(this.#world.teamUse.node(found.team));
+    remove(classes, found);
+    this.#refresh(found);
+  }
+
+  add(found: PlacementClass): void {
+    insertSorted(this.#entry(this.#world.teamUse.node(found.team)).classes, found, this.#compareHeads);
+    this.#refresh(found);
+  }
+
+  /** What the team holds, or its best request, changed: so may the best of every team above it. */
+  #refresh(found: PlacementClass): void {
+    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(found.team)); at !== null; at = at.parent)
+      this.#chooseBest(at);
+  }
+
+  #compareEntries(left: Entry, right: Entry): number {
+    const { useEpoch } = this.#world.teamUse;
+    left.ranked.see(() => this.#seen(left), useEpoch);
+    right.ranked.see(() => this.#seen(right), useEpoch);
+    return left.ranked.compare(right.ranked);
+  }
+
+  #seen({ node, best }: Entry): Seen {
+    const found = best as PlacementClass;
+    this.#standings ??= standingsOf(this.#world);
+    return {
+      standing: this.#standings.get(node) as Standing,
+      request: amountClaimed(this.#world, found),
+      taken: null,
+    };
+  }
+}
+
+function remove(classes: PlacementClass[], found: PlacementClass): void {
+  if (classes.at(-1) === found) classes.pop();
+  else {
+    const index = classes.indexOf(found);
+    if (index >= 0) classes.splice(index, 1);
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * How many whole accelerators of each type can be free at an instant to come: a step function that rises where running work is
+ * expected to end and falls where a reservation begins. It bounds from above what a place could be found in, so an instant
+ * at which it is too low for a request need not be looked at: a protected start is found with a look or two at the indexes.
+ */
+import type { WorkerShape } from "../../model/workload.ts";
+import { partsByType } from "../../cluster/amounts.ts";
+import { invariant } from "../../base/invariant.ts";
+import { needsPart } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";
+import type { ExpectedEnds } from "./expected-ends.ts";
+import type { Reservation } from "./reservations.ts";
+
+/** A number that changes at instants, ascending; zero before the first. */
+interface Steps {
+  readonly atMs: number[];
+  readonly value: number[];
+}
+
+interface TypeOverTime {
+  /** Free now, or coming from those who were asked to leave. */
+  readonly base: number;
+  /** Freed since by expected ends, in all. */
+  readonly freed: Steps;
+  readonly reserved: Steps;
+}
+
+export class FreeOverTime {
+  readonly #world: World;
+  readonly #ends: ExpectedEnds;
+  /** How many of the expected ends are counted. */
+  #endCount = 0;
+  readonly #endTimes: number[] = [];
+  readonly #reservedEndTimes: number[] = [];
+  readonly #types = new Map<string, TypeOverTime>();
+
+  /** To be made while nothing tentative is in the indexes. */
+  constructor(world: World, ends: ExpectedEnds, reservations: readonly Reservation[]) {
+    this.#world = world;
+    this.#ends = ends;
+    for (const { type, freeCount, comingCount } of world.capacity.allTypes)
+      this.#types.set(type, {
+        base: freeCount + comingCount,
+        freed: { atMs: [], value: [] },
+        reserved: { atMs: [], value: [] },
+      });
+    for (const reservation of reservations) this.reserve(reservation);
+  }
+
+  reserve({ found, placement, startMs, endMs }: Reservation): void {
+    this.#reservedEndTimes.splice(countUpTo(this.#reservedEndTimes, endMs), 0, endMs);
+    for (const { type, shape, workers } of partsByType(this.#world, found.gang, placement)) {
+      const count = wholeOf(shape, workers);
+      if (count === 0) continue;
+      const { reserved } = this.#type(type);
+      const first = stepAt(reserved, startMs);
+      const end = stepAt(reserved, endMs);
+      for (let index = first; index < end; index++) reserved.value[index] = (reserved.value[index] as number) + count;
+    }
+  }
+
+  /**
+   * Instants after this one at which something is expected to end and the request might fit for as long as it lasts, ascending.
+   * Every instant at which it does fit is among them.
+   */
+  *startsAfter(nowMs: number, found: PlacementClass, durationMs: number): Generator<number, void> {
+    const needed = wholeNeeded(found);
+    const types = acceptableTypes(this.#world, found).map(({ type }) => this.#type(type));
+    for (let startMs = this.#nextEnd(nowMs); startMs !== null;) {
+      let shortMs = Number.POSITIVE_INFINITY;
+      for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));
+      if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
+      // Whoever starts by then is still there then.
+      startMs = this.#nextEnd(Math.max(startMs, shortMs));
+    }
+  }
+
+  /** The last instant at which a type has too few, while the request would run; `-Infinity`: it has enough throughout. */
+  #lastShort(
+    { base, freed, reserved }: TypeOverTime,
+    { needed, startMs, durationMs }: { readonly needed: number; readonly startMs: number; readonly durationMs: number },
+  ): number {
+    const first = countUpTo(reserved.atMs, startMs);
+    for (let index = countUpTo(reserved.atMs, startMs + durationMs - 1) - 1; index >= first; index--) {
+      const atMs = reserved.atMs[index] as number;
+      this.#countEndsUpTo(atMs);
+      if (base + valueAt(freed, atMs) - (reserved.value[index] as number) < needed) return atMs;
+    }
+    this.#countEndsUpTo(startMs);
+    const taken = first === 0 ? 0 : (reserved.value[first - 1] as number);
+    return base + valueAt(freed, startMs) - taken < needed ? startMs : Number.NEGATIVE_INFINITY;
+  }
+
+  /** The first instant after this one at which running work or a reservation is expected to end. */
+  #nextEnd(afterMs: number): number | null {
+    const reservedMs = this.#reservedEndTimes[countUpTo(this.#reservedEndTimes, afterMs)] ?? Number.POSITIVE_INFINITY;
+    while ((this.#endTimes.at(-1) ?? 0) <= afterMs && this.#countNextEnd());
+    const endMs = this.#endTimes[countUpTo(this.#endTimes, afterMs)] ?? Number.POSITIVE_INFINITY;
+    const nextMs = Math.min(reservedMs, endMs);
+    return nextMs === Number.POSITIVE_INFINITY ? null : nextMs;
+  }
+
+  #countEndsUpTo(atMs: number): void {
+    for (;;) {
+      const next = this.#ends.at(this.#endCount);
+      if (next === undefined || next.endMs > atMs) return;
+      this.#countNextEnd();
+    }
+  }
+
+  #countNextEnd(): boolean {
+    const next = this.#ends.at(this.#endCount);
+    if (next === undefined) return false;
+    this.#endCount++;
+    const { attempt, gang, endMs } = next;
+    if (this.#endTimes.at(-1) !== endMs) this.#endTimes.push(endMs);
+    // Whoever was asked to leave counts as gone from the start.
+    if (attempt.stop !== null) return true;
+    for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
+      const { freed } = this.#type(type);
+      const more = needsPart(shape) ? workers : wholeOf(shape, workers);
+      const before = freed.value.at(-1) ?? 0;
+      if (freed.atMs.at(-1) === endMs) freed.value[freed.value.length - 1] = before + more;
+      else {
+        freed.atMs.push(endMs);
+        freed.value.push(before + more);
+      }
+    }
+    return true;
+  }
+
+  #type(name: string): TypeOverTime {
+    const type = this.#types.get(name);
+    invariant(type !== undefined, `no accelerator type ${name}`);
+    return type;
+  }
+}
+
+/** Whole accelerators that so many workers take; a part may fit where none is whole. */
+const wholeOf = (shape: WorkerShape, workers: number): number => (needsPart(shape) ? 0 : workers * shape.accelerators);
+
+/** How many of ascending instants are at or before one. */
+function countUpTo(atMs: readonly number[], untilMs: number): number {
+  let low = 0;
+  let high = atMs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((atMs[middle] as number) <= untilMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function valueAt({ atMs, value }: Steps, instantMs: number): number {
+  const count = countUpTo(atMs, instantMs);
+  return count === 0 ? 0 : (value[count - 1] as number);
+}
+
+/** The position of the step at an instant; where there is none one is made that changes nothing. */
+function stepAt({ atMs, value }: Steps, instantMs: number): number {
+  const count = countUpTo(atMs, instantMs);
+  if (count > 0 && atMs[count - 1] === instantMs) return count - 1;
+  atMs.splice(count, 0, instantMs);
+  value.splice(count, 0, count === 0 ? 0 : (value[count - 1] as number));
+  return count;
+}

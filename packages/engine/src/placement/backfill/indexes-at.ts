@@ -1,0 +1,124 @@
+/**
+ * The live indexes as they are expected to stand at an instant to come: who is expected to end by then has left, and what
+ * is reserved while a request would run is taken. From one instant to another only what differs is booked. What teams hold
+ * is booked apart, where a quota asks for it: who is next is judged by what they hold now.
+ */
+import type { WorkerAllocation } from "../../model/workload.ts";
+import { isPreemptible } from "../../policy/preemptible.ts";
+import { amountHeld } from "../../cluster/amounts.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { holderOf } from "../../cluster/holdings.ts";
+import type { World } from "../../cluster/world.ts";
+import type { ExpectedEnd, ExpectedEnds } from "./expected-ends.ts";
+import type { Reservation } from "./reservations.ts";
+
+type Sign = 1 | -1;
+
+/** How a kind of index takes it that somebody leaves, and that a place is taken, or takes it back (-1). */
+interface Index {
+  leave(ended: ExpectedEnd, sign: Sign): void;
+  take(reservation: Reservation, sign: Sign): void;
+}
+
+export class IndexesAt {
+  readonly #capacity: Bookings;
+  /** `null`: there is no quota that anything could reach. */
+  readonly #use: Bookings | null;
+  /** Told of places that others have left or taken, or not any more. */
+  watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;
+
+  constructor(world: World, ends: ExpectedEnds) {
+    this.#capacity = new Bookings(
+      ends,
+      capacityIndex(world, (workers) => this.watch?.(workers)),
+    );
+    this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
+  }
+
+  /** As of `atMs`, without what is reserved to anybody before `untilMs`. */
+  stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
+    this.#capacity.stand(atMs, untilMs, reservations);
+    this.#use?.stand(atMs, untilMs, reservations);
+  }
+
+  /** Teams hold what they hold now. */
+  restoreUse(): void {
+    this.#use?.restore();
+  }
+
+  /** Everything is as it is now. */
+  restore(): void {
+    this.#capacity.restore();
+    this.#use?.restore();
+  }
+}
+
+class Bookings {
+  readonly #ends: ExpectedEnds;
+  readonly #index: Index;
+  /** How many of the expected ends have left. */
+  #leftCount = 0;
+  readonly #taken = new Set<Reservation>();
+
+  constructor(ends: ExpectedEnds, index: Index) {
+    this.#ends = ends;
+    this.#index = index;
+  }
+
+  stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
+    this.#letLeave(atMs);
+    for (const each of reservations) {
+      const isTaken = each.startMs < untilMs && each.endMs > atMs;
+      if (isTaken === this.#taken.has(each)) continue;
+      if (isTaken) this.#taken.add(each);
+      else this.#taken.delete(each);
+      this.#index.take(each, isTaken ? 1 : -1);
+    }
+  }
+
+  restore(): void {
+    this.#letLeave(Number.NEGATIVE_INFINITY);
+    for (const each of this.#taken) this.#index.take(each, -1);
+    this.#taken.clear();
+  }
+
+  #letLeave(untilMs: number): void {
+    for (;;) {
+      const last = this.#leftCount === 0 ? undefined : this.#ends.at(this.#leftCount - 1);
+      if (last === undefined || last.endMs <= untilMs) break;
+      this.#leftCount--;
+      this.#move(last, -1);
+    }
+    for (let next = this.#ends.at(this.#leftCount); next !== undefined && next.endMs <= untilMs;) {
+      this.#move(next, 1);
+      next = this.#ends.at(++this.#leftCount);
+    }
+  }
+
+  #move(ended: ExpectedEnd, sign: Sign): void {
+    // Who was asked to leave is leaving already.
+    if (ended.attempt.stop === null) this.#index.leave(ended, sign);
+  }
+}
+
+const capacityIndex = ({ capacity }: World, tell: (workers: readonly WorkerAllocation[]) => void): Index => ({
+  leave: ({ gang, attempt: { workers } }, sign) => {
+    capacity.leave(gang, workers, sign);
+    tell(workers);
+  },
+  take: ({ found, placement: { workers } }, sign) => {
+    capacity.promise(found.gang, workers, sign);
+    tell(workers);
+  },
+});
+
+const useIndex = (world: World): Index => ({
+  leave: ({ attempt }, sign) => {
+    const { teamUse, rules } = world;
+    const workload = workloadOf(world, attempt.workloadId);
+    const amount = amountHeld(world, workload.spec.gang, attempt);
+    teamUse.try(holderOf(workload), amount, !isPreemptible(rules, workload.spec), sign === 1 ? -1 : 1);
+  },
+  take: ({ found, placement }, sign) =>
+    world.teamUse.try(found, amountHeld(world, found.gang, placement), !found.isPreemptible, sign),
+});

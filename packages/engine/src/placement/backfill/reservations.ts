@@ -1,0 +1,226 @@
+/**
+ * Protected starts: who does not fit is given the earliest time and place at which it will, as running work is expected to
+ * end; whoever starts before it in spite of coming after it ends by then or stays out of that place. With one reservation
+ * that is EASY backfill, with one for all of the first it is conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
+ */
+import type { WorkloadId } from "../../model/ids.ts";
+import type { Workload } from "../../model/workload.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import { bookedSequenceOf } from "../../cluster/world.ts";
+import type { World } from "../../cluster/world.ts";
+import { findPlacement } from "../place.ts";
+import { isHeldByLimit } from "../could-ever.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import { RoomComing } from "../room-coming.ts";
+import { ExpectedEnds } from "./expected-ends.ts";
+import { FreeOverTime } from "./free-over-time.ts";
+import { IndexesAt } from "./indexes-at.ts";
+
+export interface Reservation {
+  readonly workloadId: WorkloadId;
+  readonly found: PlacementClass;
+  readonly placement: Placement;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/**
+ * A start that was looked for, with what was found. It is the same as long as nothing is held, promised or defined otherwise, at the
+ * same instant, and those before it are the same: a round that only takes in what waits need not look again.
+ */
+export interface LookedFor {
+  readonly bookedSequence: number;
+  readonly nowMs: number;
+  readonly found: PlacementClass;
+  readonly head: Workload;
+  readonly reservation: Reservation | null;
+}
+
+/** What is known of the time to come, until something starts. */
+interface Outlook {
+  /** Accelerators of each type that are free now. */
+  readonly idle: ReadonlyMap<string, number>;
+  readonly ends: ExpectedEnds;
+  readonly indexes: IndexesAt;
+  /** Made for the first reservation. */
+  free: FreeOverTime | null;
+  /** What `idleMost` last answered, beside so many reservations. */
+  idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
+}
+
+export class Reservations {
+  readonly #world: World;
+  readonly #nowMs: number;
+  #outlook: Outlook | null = null;
+  /** By start. */
+  readonly #list: Reservation[] = [];
+  readonly #most: number;
+  /** Whose starts are to be protected once there is somebody who could be in their way; `null`: at once. */
+  readonly #due: PlacementClass[] | null;
+  /** How many starts were looked for. */
+  #askedCount = 0;
+
+  /** `isPutOff`: a start is protected no sooner than somebody could be in its way. */
+  constructor(world: World, nowMs: number, isPutOff: boolean) {
+    const { backfill } = world.rules;
+    this.#world = world;
+    this.#nowMs = nowMs;
+    this.#most = backfill.reserve === "head" ? 1 : backfill.depth;
+    this.#due = isPutOff ? [] : null;
+  }
+
+  get list(): readonly Reservation[] {
+    return this.#list;
+  }
+
+  /** Whether nobody's start is left to be protected, for now. */
+  get isComplete(): boolean {
+    return this.#due !== null || this.#list.length >= this.#most;
+  }
+
+  /** Accelerators of one type, at most, that are idle and not kept from those who last so long, or longer. */
+  idleMost(durationMs: number): number {
+    if (this.#list.length === 0)
+      return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
+    const outlook = this.#look();
+    if (outlook.idleMost?.durationMs !== durationMs || outlook.idleMost.beside !== this.#list.length) {
+      outlook.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
+      const counts = this.#world.capacity.allTypes.map(({ freeCount }) => freeCount);
+      outlook.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
+      outlook.indexes.restoreUse();
+    }
+    return outlook.idleMost.count;
+  }
+
+  /** A place for the request among what nobody is promised who would need it before the request ends. */
+  findPlacement(found: PlacementClass): Placement | null {
+    const placement = this.#findBeside(found);
+    if (this.#due === null || this.#due.length === 0) return placement;
+    // What finds no room finds none beside more protected starts either; what groups find is put together group by group.
+    if (placement === null && !isInGroups(found)) return null;
+    this.protectDue();
+    return this.#findBeside(found);
+  }
+
+  #findBeside(found: PlacementClass): Placement | null {
+    const world = this.#world;
+    if (this.#list.length === 0) return findPlacement(world, found);
+    const { idle, indexes } = this.#look();
+    const needed = wholeNeeded(found);
+    if (!acceptableTypes(world, found).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
+    indexes.stand(this.#nowMs, this.#nowMs + found.durationMs, this.#list);
+    return findPlacement(world, found);
+  }
+
+  /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
+  concern(found: PlacementClass): boolean {
+    const endMs = this.#nowMs + found.durationMs;
+    const [first] = this.#list;
+    return first !== undefined && first.startMs < endMs;
+  }
+
+  /** Takes everything tentative back; done before anything is recorded. */
+  release(): void {
+    this.#outlook?.indexes.restore();
+  }
+
+  /** What teams hold is as it is now: by that it is judged whom a quota holds up, and who is next. */
+  releaseUse(): void {
+    this.#outlook?.indexes.restoreUse();
+  }
+
+  /** Something was recorded, while nothing tentative was in the indexes: what was expected is looked up anew. */
+  forget(): void {
+    this.#outlook = null;
+  }
+
+  /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
+  protect(found: PlacementClass): void {
+    if (this.#due !== null) this.#due.push(found);
+    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.reserve(found);
+  }
+
+  /** Protects those that were put off; nothing was recorded since. */
+  protectDue(): void {
+    if (this.#due === null) return;
+    for (const found of this.#due.splice(0)) {
+      if (this.#list.length >= this.#most) return;
+      this.releaseUse();
+      if (!isHeldByLimit(this.#world, found)) this.reserve(found);
+    }
+    this.releaseUse();
+  }
+
+  /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
+  reserve(found: PlacementClass): boolean {
+    const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
+    if (reservation === null) return false;
+    const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
+    this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
+    this.#outlook?.free?.reserve(reservation);
+    return true;
+  }
+
+  #reservationFor(found: PlacementClass, head: Workload): Reservation | null {
+    const { lookedFor } = this.#world;
+    const bookedSequence = bookedSequenceOf(this.#world);
+    const nowMs = this.#nowMs;
+    const position = this.#askedCount++;
+    const known = lookedFor[position];
+    const isKnown = known?.bookedSequence === bookedSequence && known.nowMs === nowMs;
+    if (isKnown && known.found === found && known.head === head) return known.reservation;
+    const { durationMs } = found;
+    const start = this.#earliestStart(found, durationMs);
+    const reservation =
+      start === null ? null : { ...start, workloadId: head.id, found, endMs: start.startMs + durationMs };
+    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, found, head, reservation });
+    return reservation;
+  }
+
+  /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */
+  #earliestStart(
+    found: PlacementClass,
+    durationMs: number,
+  ): { readonly placement: Placement; readonly startMs: number } | null {
+    const world = this.#world;
+    const outlook = this.#look();
+    if (outlook.free === null) {
+      outlook.indexes.restore();
+      outlook.free = new FreeOverTime(world, outlook.ends, this.#list);
+    }
+    const { indexes } = outlook;
+    let room: RoomComing | null = null;
+    try {
+      for (const startMs of outlook.free.startsAfter(this.#nowMs, found, durationMs)) {
+        indexes.stand(startMs, startMs + durationMs, this.#list);
+        if (room !== null && !room.suffices) continue;
+        const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+        if (placement !== null) return { placement, startMs };
+        // The next one will hardly have room either: from here on only what differs is counted.
+        room ??= this.#counted(found, indexes);
+      }
+    } finally {
+      indexes.watch = null;
+    }
+    return null;
+  }
+
+  /** Counts the workers that would fit, node by node, as the indexes move in time. */
+  #counted(found: PlacementClass, indexes: IndexesAt): RoomComing {
+    const room = new RoomComing(this.#world, found);
+    indexes.watch = (workers) => room.changed(workers);
+    return room;
+  }
+
+  /** Looked up for the first time while nothing tentative is in the indexes. */
+  #look(): Outlook {
+    if (this.#outlook === null) {
+      const world = this.#world;
+      const ends = new ExpectedEnds(world, this.#nowMs);
+      const idle = new Map(world.capacity.allTypes.map(({ type, freeCount }) => [type, freeCount]));
+      this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null, idleMost: null };
+    }
+    return this.#outlook;
+  }
+}

@@ -1,0 +1,39 @@
+/** What work's data say of the pools: where it may not run at all, and where most of what it reads lies. */
+import { admitsRule, inputsHeld } from "../model/data.ts";
+import type { NodeId, PoolName } from "../model/ids.ts";
+import type { WorkloadSpec } from "../model/workload.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { World } from "../cluster/world.ts";
+
+export interface DataPlaces {
+  admits(slot: NodeSlot): boolean;
+  /** How many of the inputs lie there. */
+  held(slot: NodeSlot): number;
+  /** The numbers of inputs that some pool holds, largest first, down to 0. */
+  readonly tiers: readonly number[];
+}
+
+const NO_TIERS: readonly number[] = [0];
+const ANYWHERE: DataPlaces = { admits: () => true, held: () => 0, tiers: NO_TIERS };
+
+export function dataPlaces({ state }: Pick<World, "state">, { data }: Pick<WorkloadSpec, "data">): DataPlaces {
+  if (data === undefined) return ANYWHERE;
+  const { inputs = [], rule } = data;
+  const open = new Set<PoolName>();
+  const held = new Map<PoolName, number>();
+  for (const pool of state.pools.values()) {
+    const site = state.sites.get(pool.site);
+    if (rule === undefined || admitsRule(rule, site, pool)) open.add(pool.name);
+    const count = inputsHeld(inputs, site, pool);
+    if (count > 0 && open.has(pool.name)) held.set(pool.name, count);
+  }
+  return {
+    admits: ({ node }) => open.has(node.pool),
+    held: ({ node }) => held.get(node.pool) ?? 0,
+    tiers: held.size === 0 ? NO_TIERS : [...new Set([...held.values(), 0])].toSorted((left, right) => right - left),
+  };
+}
+
+/** Whether work of this spec may run on the node. */
+export const admitsNode = (world: World, spec: Pick<WorkloadSpec, "data">, node: NodeId): boolean =>
+  spec.data?.rule === undefined || dataPlaces(world, spec).admits(world.capacity.slot(node));

@@ -1,0 +1,143 @@
+/**
+ * Which parts of the fabric to try for a request, best first. Without wishes all candidates are one choice. A required level
+ * gives one choice for each of its domains that could hold the request, a preferred one the narrower domains before them;
+ * within a level the fullest go first.
+ */
+import type { NodeId } from "../model/ids.ts";
+import type { FabricSpec } from "../model/workload.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import type { Candidate } from "./place-wishes.ts";
+import { nodeHeld } from "../cluster/request.ts";
+
+export function fabricChoices(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): Iterable<readonly Candidate[]> {
+  const { fabric } = found.spec;
+  if (fabric === undefined || (fabric.within === undefined && fabric.prefer === undefined)) return [candidates];
+  return choicesByLevel(world, found, candidates);
+}
+
+function* choicesByLevel(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): Generator<readonly Candidate[]> {
+  const { fabric = {} } = found.spec;
+  const isFree = fabric.within === undefined;
+  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
+    const range = levelsToTry(site.tree.levels, fabric);
+    if (range === null) continue;
+    const { narrowest, widest } = range;
+    const here = isFree ? candidates : pinned(world, { found, site, level: widest, candidates });
+    for (let level = narrowest; level >= widest; level--) {
+      for (const domain of fullestFirst(site, here, level))
+        if (domain.workers >= found.workers) yield domain.candidates;
+    }
+  }
+  if (isFree) yield candidates;
+}
+
+/**
+ * The levels at which one domain for all is looked for, from the narrowest to the widest; `null`: there is none. A level that is
+ * preferred is no condition: one that the site does not have, or that is wider than the required one, is as if it were not there.
+ */
+export function levelsToTry(
+  levels: readonly string[],
+  { within, prefer }: FabricSpec,
+): { readonly narrowest: number; readonly widest: number } | null {
+  const preferred = prefer === undefined ? -1 : levels.indexOf(prefer);
+  if (within === undefined) return preferred < 0 ? null : { narrowest: preferred, widest: 0 };
+  const required = levels.indexOf(within);
+  return required < 0 ? null : { narrowest: Math.max(preferred, required), widest: required };
+}
+
+interface Pinning {
+  readonly found: PlacementClass;
+  readonly site: SiteFabric;
+  readonly level: number;
+  readonly candidates: readonly Candidate[];
+}
+
+/** The candidates in the domain in which the gang runs already; all of them while it does not. */
+function pinned(world: World, { found, site, level, candidates }: Pinning): readonly Candidate[] {
+  const node = nodeHeld(world, found);
+  const leaf = node === undefined ? undefined : site.leafOf.get(node);
+  if (leaf === undefined) return candidates;
+  const own = domainOf(site, level, leaf);
+  return candidates.filter(({ slot }) => domainOf(site, level, site.leafOf.get(slot.node.id) ?? -1) === own);
+}
+
+/** The domain of a level that a leaf lies in; -1 for a node of another site. */
+export function domainOf({ tree }: SiteFabric, level: number, leaf: number): number {
+  let low = 0;
+  let high = tree.domainCount(level) - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const { first, end } = tree.leavesOf(level, middle);
+    if (leaf < first) high = middle - 1;
+    else if (leaf >= end) low = middle + 1;
+    else return middle;
+  }
+  return -1;
+}
+
+interface Domain {
+  readonly index: number;
+  readonly candidates: Candidate[];
+  workers: number;
+  /** Free accelerators of the domain at each level from the top down to it. */
+  readonly free: readonly number[];
+}
+
+/** By how full the domains are, level by level from the top, then by name. */
+function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level: number): readonly Domain[] {
+  const leaves = candidates.map(({ slot }) => site.leafOf.get(slot.node.id) ?? -1);
+  const freeByLevel = Array.from({ length: level + 1 }, (_, depth) => {
+    const free = new Map<number, number>();
+    candidates.forEach(({ slot }, position) => {
+      const domain = domainOf(site, depth, leaves[position] as number);
+      free.set(domain, (free.get(domain) ?? 0) + slot.freeCount);
+    });
+    return free;
+  });
+  const domains = new Map<number, Domain>();
+  candidates.forEach((candidate, position) => {
+    const leaf = leaves[position] as number;
+    const index = domainOf(site, level, leaf);
+    if (index < 0) return;
+    const free = (): number[] => freeByLevel.map((byDomain, depth) => byDomain.get(domainOf(site, depth, leaf)) ?? 0);
+    const domain = domains.get(index) ?? { index, candidates: [], workers: 0, free: free() };
+    domains.set(index, domain);
+    domain.candidates.push(candidate);
+    domain.workers += candidate.fits;
+  });
+  return [...domains.values()].toSorted((left, right) => {
+    const depth = left.free.findIndex((free, at) => free !== right.free[at]);
+    return depth < 0 ? left.index - right.index : (left.free[depth] as number) - (right.free[depth] as number);
+  });
+}
+
+/**
+ * The order in which nodes are filled where a choice has several domains of the level that is preferred: the emptiest first, which
+ * takes most of the gang, ties to the last; empty without such a wish.
+ */
+export function preferredRanks(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): ReadonlyMap<NodeId, number> {
+  const ranks = new Map<NodeId, number>();
+  const prefer = found.spec.fabric?.prefer;
+  if (prefer === undefined) return ranks;
+  for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
+    const level = site.tree.levels.indexOf(prefer);
+    if (level < 0) continue;
+    for (const [rank, domain] of fullestFirst(site, candidates, level).toReversed().entries())
+      for (const { slot } of domain.candidates) ranks.set(slot.node.id, rank);
+  }
+  return ranks;
+}

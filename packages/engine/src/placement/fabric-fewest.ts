@@ -1,0 +1,81 @@
+/** Places in the fabric by the fewest domains (`fabric/place-workers.ts`): how many workers of a request go to which candidate. */
+import { placeWorkers } from "../topology/place-workers.ts";
+import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
+import type { DomainRange } from "../topology/domain-tree.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import type { Candidate } from "./place-wishes.ts";
+import { growingAttempt, nodeHeld } from "../cluster/request.ts";
+
+/** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
+export function fewestDomains(
+  world: World,
+  found: PlacementClass,
+  candidates: readonly Candidate[],
+): readonly Candidate[] | null {
+  const { rules, fabric, capacity } = world;
+  const byNode = new Map(candidates.map((candidate) => [candidate.slot.node.id, candidate]));
+  for (const site of fabric.sites(capacity.nodesEpoch)) {
+    const request = requestIn(site, found, isOfWholeSlices(world, found));
+    const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
+    const room: FabricRoom = { leaves: leavesFor(world, { site, found, request }), capacityOf };
+    const policy = { usesRemnants: rules.fabric.leastFreeWithoutWish, balances: rules.fabric.balanced };
+    const outcome = placeWorkers(site.tree, request, policy, room);
+    if (outcome.kind !== "placed") continue;
+    return outcome.portions.map(({ leaf, workers }) => ({
+      slot: (byNode.get(site.nodes[leaf] as never) as Candidate).slot,
+      fits: workers,
+    }));
+  }
+  return null;
+}
+
+/** Further workers are whole slices as well, unless they are to make one whole of which others run already. */
+function isOfWholeSlices(world: World, found: PlacementClass): boolean {
+  const { spec, workers, isGrowth, group } = found;
+  const size = spec.fabric?.slices?.[0]?.workers ?? 1;
+  if (!isGrowth || size === 1) return true;
+  const running = growingAttempt(world, found)?.workers ?? [];
+  const own = group === null ? running : running.filter((worker) => worker.group === group);
+  return workers % size === 0 && own.length % size === 0;
+}
+
+function requestIn({ tree: { levels } }: SiteFabric, found: PlacementClass, isInSlices: boolean): FabricRequest {
+  const { spec, workers } = found;
+  const { within, prefer, slices = [] } = spec.fabric ?? {};
+  // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
+  const level = (name: string | undefined): number | null => {
+    if (name === undefined) return null;
+    const index = levels.indexOf(name);
+    return index < 0 ? levels.length : index;
+  };
+  return {
+    workers,
+    required: level(within),
+    preferred: prefer !== undefined && levels.includes(prefer) ? level(prefer) : null,
+    slices: !isInSlices
+      ? []
+      : slices.map((slice) => ({ level: level(slice.within) as number, workers: slice.workers })),
+  };
+}
+
+interface Where {
+  readonly site: SiteFabric;
+  readonly found: PlacementClass;
+  readonly request: FabricRequest;
+}
+
+/** All of the site, or the required domain in which the gang runs already. */
+function leavesFor(world: World, { site, found, request }: Where): DomainRange {
+  const all = { first: 0, end: site.tree.leafCount };
+  const node = nodeHeld(world, found);
+  const leaf = node === undefined ? undefined : site.leafOf.get(node);
+  const { required } = request;
+  if (required === null || leaf === undefined || required >= site.tree.levels.length) return all;
+  for (let domain = 0; domain < site.tree.domainCount(required); domain++) {
+    const leaves = site.tree.leavesOf(required, domain);
+    if (leaf >= leaves.first && leaf < leaves.end) return leaves;
+  }
+  return all;
+}

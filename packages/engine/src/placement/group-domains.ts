@@ -1,0 +1,64 @@
+/** Domains of the fabric in which a gang of groups may lie as a whole, best first; each as its nodes, `null` for anywhere. */
+import { leastParts } from "../model/gang.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import { needsPart } from "../cluster/node-slot.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { levelsToTry } from "./fabric-choice.ts";
+import { growingAttempt } from "../cluster/request.ts";
+
+export function* domainsFor(world: World, found: PlacementClass): Generator<ReadonlySet<NodeId> | null> {
+  const { fabric = {} } = found.spec;
+  const { within, prefer } = fabric;
+  if (within === undefined && prefer === undefined) {
+    yield null;
+    return;
+  }
+  const sites = world.fabric.sites(world.capacity.nodesEpoch);
+  const held = growingAttempt(world, found)?.workers[0]?.node;
+  if (held !== undefined) {
+    // What runs has chosen its domain.
+    if (within === undefined) yield null;
+    else for (const site of sites) yield* domainsAt(site, within).filter((nodes) => nodes.has(held));
+    return;
+  }
+  for (const site of sites) {
+    const { levels } = site.tree;
+    const range = levelsToTry(levels, fabric);
+    if (range === null) continue;
+    for (let level = range.narrowest; level >= range.widest; level--)
+      yield* tightestFirst(world, found, domainsAt(site, levels[level] as string));
+  }
+  if (within === undefined) yield null;
+}
+
+function domainsAt({ tree, nodes }: SiteFabric, name: string): ReadonlySet<NodeId>[] {
+  const level = tree.levels.indexOf(name);
+  if (level < 0) return [];
+  return Array.from({ length: tree.domainCount(level) }, (_, domain) => {
+    const { first, end } = tree.leavesOf(level, domain);
+    return new Set(nodes.slice(first, end));
+  });
+}
+
+/** By free accelerators, of those that have enough at all; else by name, as the tree has them. */
+function tightestFirst(
+  { capacity }: World,
+  { gang }: PlacementClass,
+  domains: readonly ReadonlySet<NodeId>[],
+): readonly ReadonlySet<NodeId>[] {
+  const needed = leastParts(gang).reduce(
+    (sum, { shape, workers }) => sum + (needsPart(shape) ? 0 : workers * shape.accelerators),
+    0,
+  );
+  return domains
+    .map((nodes) => {
+      const slots = [...nodes].map((node) => capacity.slot(node)).filter(({ usable }) => usable);
+      const free = slots.reduce((sum, slot) => sum + slot.freeCount, 0);
+      return { nodes, free, enough: slots.reduce((sum, slot) => sum + slot.freeCount + slot.comingCount, 0) >= needed };
+    })
+    .filter(({ enough }) => enough)
+    .toSorted((left, right) => left.free - right.free)
+    .map(({ nodes }) => nodes);
+}

@@ -1,0 +1,147 @@
+/** Where the workers of a gang go on one accelerator type, and how many of them would fit there. */
+import type { AttemptId } from "../model/ids.ts";
+import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
+import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
+import type { NodeSet } from "../base/collections/node-set.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { looksAround } from "./apart.ts";
+import { windowsInTheWay } from "./closed-nodes.ts";
+import { placeWithWishes } from "./place-wishes.ts";
+import { isScored } from "./score/place-by-score.ts";
+import { openCount } from "../model/mig.ts";
+import { partOn } from "../cluster/device-slices.ts";
+import { needsPart } from "../cluster/node-slot.ts";
+
+export interface Where {
+  readonly type: TypeCapacity;
+  readonly layer: Layer;
+  /** Loans to be seen as if they had been relabelled; absent: none. */
+  readonly relabelled?: ReadonlySet<AttemptId>;
+}
+
+/** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
+function hasNoWishes(world: World, { spec, gang, isGrowth, among }: PlacementClass): boolean {
+  const { rules } = world;
+  const { fabric } = rules;
+  const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
+  // Cells count more than free accelerators do.
+  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
+  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
+    return false;
+  if (spec.data !== undefined || looksAround(world, { gang })) return false;
+  return !isGrowth && among === null && !needsPart(gang) && !isScored(world, gang);
+}
+
+export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
+  if (where.layer !== "idle" || !hasNoWishes(world, found) || windowsInTheWay(world, found).length > 0)
+    return placeWithWishes(world, found, where);
+  const { gang, workers: count } = found;
+  const isPacking = world.rules.placement !== "spread";
+  return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, found, isPacking);
+}
+
+function placeSeveral(
+  type: TypeCapacity,
+  { gang, workers: count }: PlacementClass,
+  isPacking: boolean,
+): readonly WorkerAllocation[] | null {
+  const workers: WorkerAllocation[] = [];
+  visitNodes(type, gang, isPacking, (slot) => {
+    const fits = slot.workersThatFit(gang, count - workers.length);
+    for (let index = 0; index < fits; index++) workers.push(workerOn(slot, gang, index));
+    return workers.length < count;
+  });
+  return workers.length === count ? workers : null;
+}
+
+/** The common case without a growing array: most work is one worker. */
+function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
+  for (
+    let free = firstCount(type, gang, isPacking);
+    free >= gang.accelerators;
+    free = nextCount(type, free, isPacking)
+  ) {
+    const nodes = type.byFree[free] as NodeSet;
+    for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
+      const slot = type.slots[position] as NodeSlot;
+      if (slot.workersThatFit(gang, 1) > 0) return [workerOn(slot, gang, 0)];
+    }
+  }
+  return null;
+}
+
+const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocation => ({
+  node: slot.node.id,
+  accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
+});
+
+/** How many workers of the gang fit now on one type, at most all of them. */
+export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
+  let count = 0;
+  const needed = needsPart(gang) ? { ...gang, accelerators: 0 } : gang;
+  visitNodes(type, needed, true, (slot) => {
+    count += slot.workersThatFit(gang, gang.workers - count);
+    return count < gang.workers;
+  });
+  return count;
+}
+
+/** Usable nodes with enough free accelerators for one worker, fullest or emptiest first, while `visit` returns true. */
+function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visit: (slot: NodeSlot) => boolean): void {
+  for (
+    let free = firstCount(type, gang, isPacking);
+    free >= gang.accelerators;
+    free = nextCount(type, free, isPacking)
+  ) {
+    const nodes = type.byFree[free] as NodeSet;
+    for (let position = nodes.next(0); position >= 0; position = nodes.next(position + 1)) {
+      if (!visit(type.slots[position] as NodeSlot)) return;
+    }
+  }
+}
+
+/** The counts of free accelerators that nodes have: fewest or most first, of those that a worker can have. */
+const firstCount = ({ freeCounts, perNodeMax }: TypeCapacity, { accelerators }: GangSpec, isPacking: boolean): number =>
+  isPacking ? freeCounts.next(accelerators) : freeCounts.previous(perNodeMax);
+
+const nextCount = ({ freeCounts }: TypeCapacity, free: number, isPacking: boolean): number =>
+  isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1);
+
+/** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
+export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
+  let count = 0;
+  for (const slot of type.slots) {
+    if (count >= gang.workers) break;
+    if (slot.usable) count += Math.min(gang.workers - count, emptyNodeWorkers(slot, gang));
+  }
+  return count;
+}
+
+export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
+  const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
+  let fits = Math.min(gang.workers, workersMax ?? gang.workers);
+  if (gang.accelerators > 0) fits = Math.min(fits, workersOnEmpty(slot, acceleratorCount, gang));
+  if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
+  if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
+  return fits;
+}
+
+function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): number {
+  if (gang.profile !== undefined) {
+    const part = partOn(node, gang);
+    return part === undefined ? 0 : count * openCount(part, 0);
+  }
+  if (gang.shareMilli !== undefined) return count * Math.floor(1000 / gang.shareMilli);
+  return Math.floor(count / gang.accelerators);
+}
+
+/** Whether the usable fleet could hold the least of the gang if it were empty. */
+export function fitsEmptyFleet(
+  capacity: Capacity,
+  { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">,
+): boolean {
+  for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
+  return false;
+}

@@ -1,0 +1,79 @@
+/**
+ * Which part of which accelerator a worker with a profile takes: one of a device that is divided already rather than of a whole one,
+ * at the position that leaves the device with most positions for parts of every kind; ties end in the lower accelerator and
+ * position. One instance may waste more of a device than another of equal size: that is why positions are counted, not slices.
+ */
+import { isOpen, migTable, positionsLost } from "../model/mig.ts";
+import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import { partOn } from "../cluster/device-slices.ts";
+import { acceleratorSetOf } from "../cluster/node-slot.ts";
+import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
+
+export interface PartSpot {
+  readonly index: number;
+  readonly slice: number;
+  readonly digits: number;
+  /** 1: the device is whole, and would be divided for it. */
+  readonly divides: 0 | 1;
+  /** Positions for parts of any kind that the device loses. */
+  readonly lost: number;
+}
+
+interface Sought {
+  readonly shape: WorkerShape;
+  readonly layer: Layer;
+  /** By accelerator, slices that others take beside those who are booked. */
+  readonly given?: ReadonlyMap<number, number>;
+}
+
+/** The best place on one accelerator; `null`: it has none. */
+export function partOf(slot: NodeSlot, index: number, { shape, layer, given }: Sought): PartSpot | null {
+  const part = partOn(slot.node, shape);
+  const table = migTable(slot.node.mig);
+  if (part === undefined || table === undefined) return null;
+  const taken = slot.slicesTaken(index, layer) + (given?.get(index) ?? 0);
+  let best: PartSpot | null = null;
+  for (const place of part.places) {
+    if (!isOpen(place, taken)) continue;
+    const lost = positionsLost(table, taken, place.digits);
+    if (best === null || lost < best.lost)
+      best = { index, slice: place.start, digits: place.digits, divides: taken === 0 ? 1 : 0, lost };
+  }
+  return best;
+}
+
+/** The best place on a node; `null`: it has none. */
+export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
+  let best: PartSpot | null = null;
+  for (let index = 0; index < slot.totalCount; index++) {
+    const spot = partOf(slot, index, sought);
+    if (spot !== null && (best === null || isBetter(spot, best))) best = spot;
+  }
+  return best;
+}
+
+const isBetter = (left: PartSpot, right: PartSpot): boolean =>
+  left.divides === right.divides ? left.lost < right.lost : left.divides < right.divides;
+
+/** Parts for so many workers of one node, each seeing what those before it took; fewer where no more fit. */
+export function partsOn(slot: NodeSlot, count: number, { shape, layer }: Sought): WorkerAllocation[] {
+  const given = new Map<number, number>();
+  const workers: WorkerAllocation[] = [];
+  while (workers.length < count) {
+    const spot = bestPart(slot, { shape, layer, given });
+    if (spot === null) break;
+    give(given, spot);
+    workers.push(partAt(slot, spot));
+  }
+  return workers;
+}
+
+/** The slices of a place are given away. */
+export const give = (given: Map<number, number>, { index, digits }: Pick<PartSpot, "index" | "digits">): void =>
+  void given.set(index, (given.get(index) ?? 0) + digits);
+
+export const partAt = ({ node }: NodeSlot, { index, slice }: PartSpot): WorkerAllocation => ({
+  node: node.id,
+  accelerators: acceleratorSetOf([index]),
+  slice,
+});

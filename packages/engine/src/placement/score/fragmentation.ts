@@ -1,0 +1,103 @@
+/**
+ * The score of Fragmentation Gradient Descent (Weng et al., USENIX ATC '23) without floating point: how much of a node's free
+ * accelerators a typical worker could not use, summed over the typical kinds by how often they are asked for; a place is
+ * graded 0 to 99 by how much that grows. Its authors' score is floor(100 x sigmoid(-d / 1000)) of the mean growth d in
+ * thousandths of an accelerator; the grades' thresholds are tabulated here, since logarithms differ between platforms.
+ */
+import type { WorkerAsk } from "../../state/demand-mix.ts";
+import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+
+export interface TypicalKind extends Pick<WorkerAsk, "accelerators" | "milli" | "coresMilli"> {
+  readonly count: number;
+}
+
+/** floor(10^9 ln(100 / k - 1)) for k = 1 to 49: the largest growth, in millionths of a thousandth, that has grade k. */
+const UPPER_THRESHOLDS: readonly number[] = [
+  4595119850, 3891820298, 3476098689, 3178053830, 2944438979, 2751535313, 2586689344, 2442347035, 2313634929,
+  2197224577, 2090741096, 1992430164, 1900958761, 1815289966, 1734601055, 1658228076, 1585627263, 1516347489,
+  1450010175, 1386294361, 1324925414, 1265666373, 1208311205, 1152679509, 1098612288, 1045968555, 994622575, 944461608,
+  895384047, 847297860, 800119300, 753771802, 708185057, 663294217, 619039208, 575364144, 532216813, 489548225,
+  447312218, 405465108, 363965377, 322773392, 281851152, 241162056, 200670695, 160342650, 120144311, 80042707, 40005334,
+];
+/** For k = 1 to 99: ln(100 / (100 - k) - 1) = -ln(100 / k - 1), rounded down. */
+const THRESHOLDS: readonly number[] = [
+  ...UPPER_THRESHOLDS,
+  0,
+  ...UPPER_THRESHOLDS.toReversed().map((threshold) => -threshold - 1),
+];
+const PER_MILLI = 1_000_000;
+
+export interface Graded {
+  readonly grade: number;
+  /** The accelerator that a share takes; -1: whole ones, or none. */
+  readonly accelerator: number;
+}
+
+export class Fragmentation {
+  readonly #kinds: readonly TypicalKind[];
+  readonly #count: number;
+
+  constructor(kinds: readonly TypicalKind[]) {
+    this.#kinds = kinds;
+    this.#count = kinds.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** The grade of a place on a node that has room for the worker. */
+  grade(slot: NodeSlot, ask: WorkerAsk): Graded {
+    const rooms = Array.from({ length: slot.totalCount }, (_, index) => Math.max(0, slot.room(index, "idle")));
+    const before = this.#fragments(rooms, slot.coresFreeMilli);
+    const coresLeft = slot.coresFreeMilli - ask.coresMilli;
+    if (ask.milli === WHOLE_MILLI || ask.accelerators === 0) {
+      let left = ask.accelerators;
+      const after = rooms.map((room) => (room === WHOLE_MILLI && left-- > 0 ? 0 : room));
+      return { grade: this.#gradeOf(this.#fragments(after, coresLeft) - before), accelerator: -1 };
+    }
+    let best: Graded = { grade: -1, accelerator: -1 };
+    for (let index = 0; index < rooms.length; index++) {
+      const room = rooms[index] as number;
+      // Equal rooms leave equal nodes behind, and ties go to the lowest.
+      if (room < ask.milli || rooms.indexOf(room) < index) continue;
+      rooms[index] = room - ask.milli;
+      const grade = this.#gradeOf(this.#fragments(rooms, coresLeft) - before);
+      rooms[index] = room;
+      if (grade > best.grade) best = { grade, accelerator: index };
+    }
+    return best;
+  }
+
+  /** Free thousandths that typical workers could not use, times how often each is asked for. */
+  #fragments(rooms: readonly number[], coresFree: number): number {
+    let total = 0;
+    for (const room of rooms) total += room;
+    let sum = 0;
+    for (const { accelerators, milli, coresMilli, count } of this.#kinds) {
+      if (accelerators === 0 || coresFree < coresMilli) {
+        sum += count * total;
+        continue;
+      }
+      let usableCount = 0;
+      let usable = 0;
+      for (const room of rooms) {
+        if (room < milli) continue;
+        usableCount++;
+        usable += room;
+      }
+      sum += count * (usableCount < accelerators ? total : total - usable);
+    }
+    return sum;
+  }
+
+  /** The largest k from 1 to 99 whose threshold the growth does not pass, else 0; the thresholds fall as k grows. */
+  #gradeOf(growth: number): number {
+    const scaled = growth * PER_MILLI;
+    let low = 0;
+    let high = THRESHOLDS.length;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (scaled <= (THRESHOLDS[middle - 1] as number) * this.#count) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

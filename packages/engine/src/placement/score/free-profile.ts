@@ -1,0 +1,88 @@
+/**
+ * The free accelerators of a node as a shared, immutable value: nodes in equal states have one profile, and what follows from
+ * taking a share or some whole ones is found once. Which accelerator of a node has which room plays no part.
+ */
+import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+
+/** A way to take a share: from an accelerator with this room; what is left then. */
+export interface ShareOption {
+  readonly room: number;
+  readonly after: FreeProfile;
+}
+
+export class FreeProfile {
+  /** Accelerators of which nothing is taken. */
+  readonly whole: number;
+  /** Room on each of the others that have any, ascending. */
+  readonly parts: readonly number[];
+  readonly freeMilli: number;
+  /** Values by free cores, then by free memory (`refill-value.ts`). */
+  readonly values: Map<number, Map<number, number>> = new Map();
+  readonly #table: ProfileTable;
+  readonly #wholes: (FreeProfile | undefined)[] = [];
+  readonly #shares = new Map<number, readonly ShareOption[]>();
+
+  constructor(table: ProfileTable, whole: number, parts: readonly number[]) {
+    this.#table = table;
+    this.whole = whole;
+    this.parts = parts;
+    this.freeMilli = parts.reduce((sum, part) => sum + part, whole * WHOLE_MILLI);
+  }
+
+  takeWhole(count: number): FreeProfile {
+    return (this.#wholes[count] ??= this.#table.intern(this.whole - count, this.parts));
+  }
+
+  /** Every way to take a share, the fullest accelerator first. */
+  shareOptions(milli: number): readonly ShareOption[] {
+    const known = this.#shares.get(milli);
+    if (known !== undefined) return known;
+    const { parts, whole } = this;
+    const options: ShareOption[] = [];
+    parts.forEach((room, index) => {
+      if (room < milli || parts[index - 1] === room) return;
+      options.push({ room, after: this.#table.intern(whole, withRoom(parts.toSpliced(index, 1), room - milli)) });
+    });
+    if (whole > 0) {
+      const after = this.#table.intern(whole - 1, withRoom(parts, WHOLE_MILLI - milli));
+      options.push({ room: WHOLE_MILLI, after });
+    }
+    this.#shares.set(milli, options);
+    return options;
+  }
+}
+
+const withRoom = (parts: readonly number[], room: number): readonly number[] =>
+  room === 0 ? parts : [...parts, room].toSorted((left, right) => left - right);
+
+export class ProfileTable {
+  readonly #known = new Map<string, FreeProfile>();
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  intern(whole: number, parts: readonly number[]): FreeProfile {
+    const key = `${whole}|${parts.join(",")}`;
+    let profile = this.#known.get(key);
+    if (profile === undefined) {
+      profile = new FreeProfile(this, whole, parts);
+      this.#known.set(key, profile);
+    }
+    return profile;
+  }
+
+  /** What is free of a node now. */
+  of(slot: NodeSlot): FreeProfile {
+    const parts: number[] = [];
+    if (slot.freeCount < slot.totalCount) {
+      for (let index = 0; index < slot.totalCount; index++) {
+        const room = slot.room(index, "idle");
+        if (room > 0 && room < WHOLE_MILLI) parts.push(room);
+      }
+      parts.sort((left, right) => left - right);
+    }
+    return this.intern(slot.freeCount, parts);
+  }
+}

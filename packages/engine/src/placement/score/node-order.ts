@@ -1,0 +1,69 @@
+/** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
+import type { WorkerShape } from "../../model/workload.ts";
+import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { workerAsk } from "../../state/demand-mix.ts";
+import { dataPlaces } from "../data-places.ts";
+import { preferredRanks } from "../fabric-choice.ts";
+import type { Candidate } from "../place-wishes.ts";
+import { bestPart } from "../place-parts.ts";
+import { isScored } from "./place-by-score.ts";
+
+export interface Candidates {
+  readonly candidates: readonly Candidate[];
+  readonly layer: Layer;
+}
+
+/** Smaller goes first, key by key. */
+type Keys = readonly number[];
+
+export function nodeOrder(
+  world: World,
+  found: PlacementClass,
+  { candidates, layer }: Candidates,
+): readonly Candidate[] {
+  const isPacking = world.rules.placement !== "spread";
+  const { shareMilli: share, profile } = found.gang;
+  const byScore = layer === "idle" && isScored(world, found.gang);
+  const ask = workerAsk(found.gang);
+  const preferred = preferredRanks(world, found, candidates);
+  const data = dataPlaces(world, found.spec);
+  const keysOf = ({ slot }: Candidate): Keys => {
+    const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    return [
+      preferred.get(slot.node.id) ?? 0,
+      -data.held(slot),
+      byScore ? -world.scores.scoreOf(world, slot, ask) : 0,
+      share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
+      ...(profile === undefined ? [] : partKeys(slot, found.gang, layer)),
+      layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
+      // Later, what is idle now is left to others until the plan's time comes.
+      isPacking || layer === "later" ? unallocated : -unallocated,
+      slot.position,
+    ];
+  };
+  return candidates
+    .map((candidate) => ({ candidate, keys: keysOf(candidate) }))
+    .toSorted((left, right) => compareKeys(left.keys, right.keys))
+    .map(({ candidate }) => candidate);
+}
+
+function compareKeys(left: Keys, right: Keys): number {
+  const at = left.findIndex((key, index) => key !== right[index]);
+  return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
+}
+
+/** A device that is divided already before a whole one, and where the part costs fewest positions. */
+function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
+  const spot = bestPart(slot, { shape, layer });
+  return spot === null ? [1, 0] : [spot.divides, spot.lost];
+}
+
+/** Whether an accelerator of which a part is taken has room for the share. */
+function hasOpenShare(slot: NodeSlot, milli: number, layer: Layer): boolean {
+  for (let index = 0; index < slot.totalCount; index++) {
+    if (!slot.isWhole(index, layer) && slot.room(index, layer) >= milli) return true;
+  }
+  return false;
+}

@@ -1,0 +1,95 @@
+/**
+ * Placing by the policy's scores where nothing else has a say: worker by worker, each seeing what those before it took. Where
+ * the work names accelerator types, the first that has room for the whole gang is used, as ever; where any will do, all of
+ * them are ranked together.
+ */
+import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
+import { workerAsk } from "../../state/demand-mix.ts";
+import { acceleratorSetOf } from "../../cluster/node-slot.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { looksAround } from "../apart.ts";
+import { windowsInTheWay } from "../closed-nodes.ts";
+import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import type { ScoredChoice } from "./score-index.ts";
+
+/** Whether the policy scores nodes for such workers at all; those that ask for nothing but whole accelerators are packed. */
+export function isScored({ rules, state }: World, gang: GangSpec): boolean {
+  // Scores know rooms, not positions.
+  if (gang.profile !== undefined) return false;
+  const { placement } = rules;
+  if (placement === "pack" || placement === "spread") return false;
+  if (placement !== "balanced") return true;
+  const asksForMore = gang.shareMilli !== undefined || gang.coresMilli > 0 || gang.memoryMib > 0;
+  return asksForMore && state.demand !== null && state.demand.renewals > 0;
+}
+
+/** Whether the scores alone decide where the request goes. */
+export function isPlacedByScore(world: World, found: PlacementClass): boolean {
+  const { rules } = world;
+  const { spec, gang, isGrowth, among } = found;
+  if (!isScored(world, gang) || isGrowth || among !== null) return false;
+  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
+  if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
+  if (
+    spec.data !== undefined ||
+    looksAround(world, found) ||
+    (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish)
+  )
+    return false;
+  return windowsInTheWay(world, found).length === 0;
+}
+
+export function placeByScore(world: World, found: PlacementClass): Placement | null {
+  const types = acceptableTypes(world, found).filter(({ type }) => quotaReached(world, found, type) === null);
+  if (found.acceleratorTypes.length === 0) return placeOnAny(world, found, types);
+  for (const type of types) {
+    const placement = placeOnAny(world, found, [type]);
+    if (placement !== null) return placement;
+  }
+  return null;
+}
+
+/** The type of the best place for the first worker, if all of the gang fit there, else that of the next best. */
+function placeOnAny(world: World, found: PlacementClass, types: readonly TypeCapacity[]): Placement | null {
+  const { gang } = found;
+  const ask = workerAsk(gang);
+  const first = world.scores.choose(world, ask, types, 0);
+  if (first === null) return null;
+  const { type } = first;
+  if (found.workers === 1) return { acceleratorType: type.type, workers: [workerOn(first, gang)] };
+  const workers = placeRest(world, found, first);
+  if (workers !== null) return { acceleratorType: type.type, workers };
+  return placeOnAny(
+    world,
+    found,
+    types.filter((other) => other !== type),
+  );
+}
+
+/** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
+function placeRest(
+  world: World,
+  { gang, workers: count }: PlacementClass,
+  first: ScoredChoice,
+): readonly WorkerAllocation[] | null {
+  const { capacity, scores } = world;
+  const ask = workerAsk(gang);
+  const workers: WorkerAllocation[] = [];
+  for (let next: ScoredChoice | null = first; next !== null;) {
+    const worker = workerOn(next, gang);
+    capacity.promise(gang, [worker], 1);
+    workers.push(worker);
+    next = workers.length === count ? null : scores.choose(world, ask, [first.type], workers.length);
+  }
+  capacity.promise(gang, workers, -1);
+  return workers.length === count ? workers : null;
+}
+
+function workerOn({ slot, accelerator }: ScoredChoice, gang: GangSpec): WorkerAllocation {
+  const node = slot.node.id;
+  if (accelerator >= 0) return { node, accelerators: acceleratorSetOf([accelerator]) };
+  return { node, accelerators: gang.accelerators === 0 ? "" : slot.pick(0, gang.accelerators) };
+}

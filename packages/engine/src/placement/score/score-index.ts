@@ -1,0 +1,206 @@
+/**
+ * Nodes by score, for policies whose `placement` scores them. An index: everything in it follows from the state and is made
+ * when it is first asked for; whether and when it was asked for changes no answer.
+ */
+import type { Rules } from "../../policy/rules.ts";
+import type { DemandMix, WorkerAsk } from "../../state/demand-mix.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { World } from "../../cluster/world.ts";
+import type { TypicalKind } from "./fragmentation.ts";
+import { NO_ROOM } from "./ranking.ts";
+import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";
+import {
+  TIE_STEPS,
+  balancedScore,
+  bestFitScore,
+  drawBelow,
+  fragmentationScore,
+  isShare,
+  randomScore,
+} from "./score.ts";
+import type { LargestNode, Score, ScoredNode } from "./score.ts";
+import { ScoredType } from "./scored-type.ts";
+import type { FreeSums } from "./scored-type.ts";
+
+/** Nodes times rankings that are kept: 16 bytes each. */
+const RANKED_MAX = 8_000_000;
+/** Untouched nodes of a size are kept while they are less of what is free than so many times their part of demand. */
+const RESERVE_TIMES = 10;
+/** Opening one that is kept costs a whole accelerator. */
+const OPENING_COST = VALUE_PER_MILLI * WHOLE_MILLI * TIE_STEPS;
+
+export interface ScoredChoice {
+  readonly type: TypeCapacity;
+  readonly slot: NodeSlot;
+  /** The accelerator that a share is taken of; -1: whole ones, or none. */
+  readonly accelerator: number;
+}
+
+export class ScoreIndex {
+  readonly #types = new Map<string, ScoredType>();
+  #sums: FreeSums = { milli: 0, untouchedMilli: new Map() };
+  #score: Score | null = null;
+  #rules: Rules | null = null;
+  #fleetEpoch = -1;
+  #renewals = -1;
+
+  /** Where the scores put a worker; `null`: none of these types has room. `nth`: of its gang. */
+  choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
+    const score = this.#settled(world);
+    const random = world.rules.placement === "random" ? { sequence: world.state.sequence, nth } : null;
+    const found = random === null ? this.#best(world, ask, types) : this.#any(ask, types, random);
+    if (found === null) return null;
+    const { type, position } = found;
+    const node = type.node(position);
+    return { type: type.type, slot: node.slot, accelerator: isShare(ask) ? score.accelerator(node, ask) : -1 };
+  }
+
+  /** The score of one node with room. */
+  scoreOf(world: World, slot: NodeSlot, ask: WorkerAsk): number {
+    return this.#settled(world).score(this.#node(slot), ask);
+  }
+
+  /** The accelerator of a node with room that a share would be taken of. */
+  acceleratorOf(world: World, slot: NodeSlot, ask: WorkerAsk): number {
+    return this.#settled(world).accelerator(this.#node(slot), ask);
+  }
+
+  #node(slot: NodeSlot): ScoredNode {
+    return (this.#types.get(slot.node.acceleratorType) as ScoredType).node(slot.position);
+  }
+
+  #best({ state }: World, ask: WorkerAsk, types: readonly TypeCapacity[]): Found | null {
+    const key = keyOf(ask);
+    let best: Found | null = null;
+    let top = NO_ROOM;
+    let ordinal = 0;
+    for (const { type: name } of types) {
+      const type = this.#types.get(name) as ScoredType;
+      for (const { untouchedSize, ranking } of type.ranked(key, ask, this.#score as Score)) {
+        const position = ranking.best;
+        let score = ranking.scoreOf(position);
+        if (score === NO_ROOM) continue;
+        if (untouchedSize > 0 && this.#isKept(state.demand, untouchedSize, ask)) score -= OPENING_COST;
+        const joined = type.node(position).slot.node.ordinal;
+        if (score < top || (score === top && joined > ordinal)) continue;
+        best = { type, position };
+        top = score;
+        ordinal = joined;
+      }
+    }
+    return best;
+  }
+
+  /** Any node with room, drawn by lot. */
+  #any(
+    ask: WorkerAsk,
+    types: readonly TypeCapacity[],
+    { sequence, nth }: { readonly sequence: number; readonly nth: number },
+  ): Found | null {
+    const ranked = types.flatMap(({ type: name }) => {
+      const type = this.#types.get(name) as ScoredType;
+      return type.ranked(keyOf(ask), ask, this.#score as Score).map(({ ranking }) => ({ type, ranking }));
+    });
+    let left = drawBelow(
+      ranked.reduce((sum, { ranking }) => sum + ranking.roomCount, 0),
+      sequence,
+      `node of worker ${nth}`,
+    );
+    for (const { type, ranking } of ranked) {
+      if (left < ranking.roomCount) return { type, position: ranking.withRoom(left) };
+      left -= ranking.roomCount;
+    }
+    return null;
+  }
+
+  /** Whether untouched nodes of this size are kept for workers that want all of one, as far as recent demand goes. */
+  #isKept(demand: DemandMix | null, size: number, ask: WorkerAsk): boolean {
+    if (demand === null || ask.accelerators === size) return false;
+    const asked = demand.countedMilliBySize.get(size);
+    if (asked === undefined) return false;
+    const untouched = this.#sums.untouchedMilli.get(size) ?? 0;
+    return untouched * demand.countedMilli < RESERVE_TIMES * asked * this.#sums.milli;
+  }
+
+  /** Another demand may have as many renewals behind it as the one that was seen last. */
+  forgetDemand(): void {
+    this.#renewals = -1;
+  }
+
+  /** Brings everything up to date with the state. */
+  #settled(world: World): Score {
+    const { capacity, rules, state } = world;
+    const renewals = state.demand?.renewals ?? 0;
+    if (this.#score === null || rules !== this.#rules || capacity.fleetEpoch !== this.#fleetEpoch) this.#rebuild(world);
+    else if (renewals !== this.#renewals) {
+      this.#score = this.#scoreFor(world);
+      for (const type of this.#types.values()) {
+        // Sums are of what was seen of each node: what has changed since is taken over first.
+        type.settle();
+        type.forgetValues();
+      }
+    }
+    this.#renewals = renewals;
+    let ranked = 0;
+    for (const type of this.#types.values()) {
+      type.settle();
+      ranked += type.rankedCount;
+    }
+    if (ranked > RANKED_MAX) for (const type of this.#types.values()) type.forgetRankings();
+    return this.#score as Score;
+  }
+
+  #rebuild(world: World): void {
+    const { capacity, rules } = world;
+    this.#rules = rules;
+    this.#fleetEpoch = capacity.fleetEpoch;
+    this.#sums = { milli: 0, untouchedMilli: new Map() };
+    this.#types.clear();
+    for (const type of capacity.allTypes)
+      this.#types.set(type.type, new ScoredType(type, this.#sums, rules.placement === "balanced"));
+    this.#score = this.#scoreFor(world);
+    capacity.watch = ({ node, position }) => this.#types.get(node.acceleratorType)?.changed(position);
+  }
+
+  #scoreFor({ rules, capacity, state }: World): Score {
+    if (rules.placement === "random") return randomScore(() => state.sequence);
+    if (rules.placement === "fragmentation") return fragmentationScore(rules.typicalDemand ?? typicalOf(state.demand));
+    const largest = largestNode(capacity.allTypes);
+    if (rules.placement === "best-fit") return bestFitScore(largest);
+    const values = new Map<string, RefillValue>();
+    const sample = state.demand?.sample ?? [];
+    for (const { type } of capacity.allTypes) values.set(type, new RefillValue(sample, type));
+    return balancedScore((type) => values.get(type) as RefillValue, largest);
+  }
+}
+
+interface Found {
+  readonly type: ScoredType;
+  readonly position: number;
+}
+
+const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): string =>
+  `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
+
+/** What is typically asked for where the policy does not say: the sample of recent demand. */
+function typicalOf(demand: DemandMix | null): readonly TypicalKind[] {
+  const counts = new Map<string, TypicalKind>();
+  for (const kind of demand?.sample ?? []) {
+    const known = counts.get(keyOf(kind));
+    counts.set(keyOf(kind), { ...kind, count: (known?.count ?? 0) + 1 });
+  }
+  return [...counts.values()];
+}
+
+function largestNode(types: readonly TypeCapacity[]): LargestNode {
+  let coresMilli = 0;
+  let milli = 0;
+  for (const { slots } of types)
+    for (const { node, totalCount } of slots) {
+      coresMilli = Math.max(coresMilli, node.coresMilli);
+      milli = Math.max(milli, totalCount * WHOLE_MILLI);
+    }
+  return { coresMilli, milli };
+}

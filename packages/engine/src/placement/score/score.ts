@@ -1,0 +1,127 @@
+/** What a policy's `placement` may score nodes by: larger is better. All are integers, so that every machine decides alike. */
+import type { WorkerAsk } from "../../state/demand-mix.ts";
+import { askedMilli } from "../../state/demand-mix.ts";
+import { draw } from "../../base/draw.ts";
+import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import { Fragmentation } from "./fragmentation.ts";
+import type { TypicalKind } from "./fragmentation.ts";
+import type { FreeProfile } from "./free-profile.ts";
+import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";
+
+/** A node as it is now, with what is free of it as a value. */
+export interface ScoredNode {
+  readonly slot: NodeSlot;
+  readonly profile: FreeProfile;
+}
+
+export interface Score {
+  /** Of a node that has room for the worker. */
+  score(node: ScoredNode, ask: WorkerAsk): number;
+  /** The accelerator of it from which a share would be taken. */
+  accelerator(node: ScoredNode, ask: WorkerAsk): number;
+}
+
+/** The largest amounts of any node. */
+export interface LargestNode {
+  readonly coresMilli: number;
+  readonly milli: number;
+}
+
+export const isShare = ({ accelerators, milli }: WorkerAsk): boolean => accelerators > 0 && milli < WHOLE_MILLI;
+
+/** The lowest accelerator with exactly this room. */
+function withRoom(slot: NodeSlot, room: number): number {
+  let index = 0;
+  while (slot.room(index, "idle") !== room) index++;
+  return index;
+}
+
+function fullestWithRoom({ slot }: ScoredNode, { milli }: WorkerAsk): number {
+  let best = -1;
+  for (let index = 0; index < slot.totalCount; index++) {
+    const room = slot.room(index, "idle");
+    if (room >= milli && (best < 0 || room < slot.room(best, "idle"))) best = index;
+  }
+  return best;
+}
+
+/** One of `count`, drawn by the sequence of the state, so that a replay draws the same. */
+export const drawBelow = (count: number, sequence: number, purpose: string): number =>
+  Math.floor((draw(0, sequence, purpose) * count) / 4_294_967_296);
+
+/** All alike: the index draws among those with room. */
+export function randomScore(sequence: () => number): Score {
+  return {
+    score: () => 0,
+    accelerator({ slot }, { milli }) {
+      const open: number[] = [];
+      for (let index = 0; index < slot.totalCount; index++) if (slot.room(index, "idle") >= milli) open.push(index);
+      return open[drawBelow(open.length, sequence(), "accelerator of a share")] as number;
+    },
+  };
+}
+
+/** Least left over: cores and accelerators, each as parts of the largest node's. Both sides are multiplied by both of those. */
+export function bestFitScore({ coresMilli, milli }: LargestNode): Score {
+  return {
+    score: ({ slot, profile }, ask) => {
+      const coresLeft = slot.coresFreeMilli - ask.coresMilli;
+      const milliLeft = profile.freeMilli - askedMilli(ask);
+      return -(coresLeft * Math.max(1, milli) + milliLeft * Math.max(1, coresMilli));
+    },
+    accelerator: fullestWithRoom,
+  };
+}
+
+export function fragmentationScore(kinds: readonly TypicalKind[]): Score {
+  const fragmentation = new Fragmentation(kinds);
+  return {
+    score: ({ slot }, ask) => fragmentation.grade(slot, ask).grade,
+    accelerator: ({ slot }, ask) => fragmentation.grade(slot, ask).accelerator,
+  };
+}
+
+/** What a node's cores are worth, all of the largest node's, in thousandths of an accelerator: fuller nodes are taken first. */
+const CORES_WORTH_MILLI = 50;
+/** Room for free thousandths below the score proper: of equal places the fuller node is taken. */
+export const TIE_STEPS = 131_072;
+
+/**
+ * The product's own: where what has lately been asked for loses least. A place costs the difference between what the node
+ * could hold of the sample of recent demand before and after.
+ */
+export function balancedScore(valueFor: (type: string) => RefillValue, largest: LargestNode): Score {
+  return {
+    score(node, ask) {
+      const { slot, profile } = node;
+      const coresLeft = slot.coresFreeMilli - ask.coresMilli;
+      const coresWorth = Math.floor((CORES_WORTH_MILLI * coresLeft) / Math.max(1, largest.coresMilli));
+      const value = valueFor(slot.node.acceleratorType);
+      const before = value.value(profile, slot.coresFreeMilli, slot.memoryFreeMib);
+      const gain = bestAfter(value, node, ask).value - before - VALUE_PER_MILLI * coresWorth;
+      return gain * TIE_STEPS - Math.min(profile.freeMilli, TIE_STEPS - 1);
+    },
+    accelerator(node, ask) {
+      return withRoom(node.slot, bestAfter(valueFor(node.slot.node.acceleratorType), node, ask).room);
+    },
+  };
+}
+
+/** What the node is good for after the best way to take what is asked; of equal ones a share goes to the fullest accelerator. */
+function bestAfter(
+  value: RefillValue,
+  { slot, profile }: ScoredNode,
+  ask: WorkerAsk,
+): { readonly value: number; readonly room: number } {
+  const cores = slot.coresFreeMilli - ask.coresMilli;
+  const memory = slot.memoryFreeMib - ask.memoryMib;
+  if (!isShare(ask))
+    return { value: value.value(profile.takeWhole(ask.accelerators), cores, memory), room: WHOLE_MILLI };
+  let best = { value: -1, room: 0 };
+  for (const { room, after } of profile.shareOptions(ask.milli)) {
+    const found = value.value(after, cores, memory);
+    if (found > best.value) best = { value: found, room };
+  }
+  return best;
+}

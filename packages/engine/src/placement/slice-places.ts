@@ -1,0 +1,66 @@
+/** Where the workers that a gang in slices lost may go, so that every slice is whole again: each slice is a run of ranks in one domain. */
+import type { NodeId } from "../model/ids.ts";
+import type { FabricSpec } from "../model/workload.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import type { World } from "../cluster/world.ts";
+import { domainOf } from "./fabric-choice.ts";
+
+/** A gang that lost workers. */
+export interface Wounded {
+  /** Those who keep their places. */
+  readonly staying: readonly { readonly rank: number; readonly node: NodeId }[];
+  /** The ranks that need new ones. */
+  readonly ranks: readonly number[];
+}
+
+type Slice = NonNullable<FabricSpec["slices"]>[number];
+
+/**
+ * Sets of nodes, any one of which could take them all: the domain of those whose slices are broken; where whole slices are gone and no
+ * other is broken, each domain, within the one of their wider slice. None where slices of several domains are broken.
+ */
+export function slicePlaces(world: World, slices: readonly Slice[], wounded: Wounded): readonly ReadonlySet<NodeId>[] {
+  const site = world.fabric
+    .sites(world.capacity.nodesEpoch)
+    .find(({ leafOf }) => wounded.staying.some(({ node }) => leafOf.has(node)));
+  const innermost = slices.at(-1);
+  if (site === undefined || innermost === undefined) return [];
+  let open: readonly NodeId[] = site.nodes;
+  // From the innermost outwards, up to the first of which somebody is left: what is wider holds them as well.
+  for (const slice of slices.toReversed()) {
+    const domains = domainsOfMates(site, slice, wounded);
+    if (domains.size > 1) return [];
+    const [domain] = domains;
+    if (domain === undefined) continue;
+    open = open.filter((node) => domainAt(site, slice.within, node) === domain);
+    break;
+  }
+  const byDomain = Map.groupBy(open, (node) => domainAt(site, innermost.within, node));
+  return [...byDomain]
+    .filter(([domain]) => isWholeWith(site, innermost, { wounded, domain }))
+    .map(([, nodes]) => new Set(nodes));
+}
+
+const domainAt = (site: SiteFabric, level: string, node: NodeId): number =>
+  domainOf(site, site.tree.levels.indexOf(level), site.leafOf.get(node) ?? -1);
+
+/** Where those are who are left of the slices that lost somebody. */
+function domainsOfMates(site: SiteFabric, { workers: size, within }: Slice, { staying, ranks }: Wounded): Set<number> {
+  const broken = new Set(ranks.map((rank) => Math.floor(rank / size)));
+  const mates = staying.filter(({ rank }) => broken.has(Math.floor(rank / size)));
+  return new Set(mates.map(({ node }) => domainAt(site, within, node)));
+}
+
+/** Whether every domain holds whole slices with them in this one; so it is not where ranks did not follow the fabric. */
+function isWholeWith(
+  site: SiteFabric,
+  { workers: size, within }: Slice,
+  { wounded: { staying, ranks }, domain }: { readonly wounded: Wounded; readonly domain: number },
+): boolean {
+  const counts = new Map([[domain, ranks.length]]);
+  for (const { node } of staying) {
+    const at = domainAt(site, within, node);
+    counts.set(at, (counts.get(at) ?? 0) + 1);
+  }
+  return [...counts.values()].every((count) => count % size === 0);
+}

@@ -1,0 +1,49 @@
+/** What the calendar forbids, worked out again from the entries alone: no index and no scheduling code is used. */
+import type { CalendarItem } from "../../model/calendar.ts";
+import type { Node } from "../../model/fleet.ts";
+import type { Workload } from "../../model/workload.ts";
+import { rulesOf } from "../../policy/rules.ts";
+import { windowDurationMs } from "../../usage/planned-duration.ts";
+import type { ReadonlyState } from "../../state/state.ts";
+import { withAncestors } from "../../oracle/held-by-team.ts";
+
+/** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
+export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
+  const { spec } = workload;
+  const untilMs = nowMs + windowDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
+  for (const item of state.calendar.values()) {
+    if (item.entry.kind === "tariff") continue;
+    const { startMs, endMs, name } = item.entry;
+    if (startMs < untilMs && nowMs < endMs && covers(item, node) && !isKeptFor(state, item, workload)) return name;
+  }
+  return null;
+}
+
+interface At {
+  readonly node: Node;
+  readonly nowMs: number;
+}
+
+export function covers({ entry, nodes }: CalendarItem, node: Node): boolean {
+  if (entry.kind === "tariff") return false;
+  if (entry.kind === "maintenance" && entry.pool === node.pool) return true;
+  return (nodes ?? entry.nodes ?? []).includes(node.id);
+}
+
+export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec, actor }: Workload): boolean {
+  if (entry.kind !== "reservation") return false;
+  const isOfTeam = entry.team !== undefined && withAncestors(state, spec.team).includes(entry.team);
+  return isOfTeam || entry.users?.includes(actor) === true;
+}
+
+/** The same state, in which nothing starts on the nodes that the calendar closes to the work; what runs there counts as before. */
+export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
+  if (state.calendar.size === 0) return state;
+  const nodes = new Map(
+    [...state.nodes].map(([id, node]) => {
+      const isOpen = windowBroken(state, workload, { node, nowMs }) === null;
+      return [id, isOpen ? node : { ...node, draining: true }];
+    }),
+  );
+  return Object.assign(Object.create(state) as ReadonlyState, { nodes });
+}

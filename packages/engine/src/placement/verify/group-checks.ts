@@ -1,0 +1,38 @@
+/** What must hold for the groups of a gang that has a place: each has its least, none too many, and lies on one type that it accepts. */
+import type { AttemptId } from "../../model/ids.ts";
+import type { WorkerAllocation, WorkloadSpec } from "../../model/workload.ts";
+import type { ReadonlyState } from "../../state/state.ts";
+import type { Findings } from "./findings.ts";
+
+interface Placed {
+  readonly id: AttemptId;
+  readonly spec: WorkloadSpec;
+  readonly workers: readonly WorkerAllocation[];
+  /** It lost workers and ends, or these are only some of its workers. */
+  readonly isIncomplete: boolean;
+}
+
+export function checkGroups(
+  findings: Findings,
+  state: ReadonlyState,
+  { id, spec, workers, isIncomplete }: Placed,
+): void {
+  const { groups } = spec.gang;
+  findings.expect(
+    workers.every(({ group }) => (groups === undefined) === (group === undefined)),
+    () => `${id} has workers ${groups === undefined ? "in groups" : "without a group"}`,
+  );
+  for (const [index, { name, workers: most, minWorkers: least = most, acceleratorTypes }] of (groups ?? []).entries()) {
+    const own = workers.filter(({ group }) => group === index);
+    findings.expect(
+      own.length <= most && (isIncomplete || own.length >= least),
+      () => `${id} has ${own.length} workers of ${name}, which may have ${least} to ${most}`,
+    );
+    const types = [...new Set(own.map(({ node }) => state.nodes.get(node)?.acceleratorType ?? ""))];
+    const accepted = acceleratorTypes ?? spec.acceleratorTypes;
+    findings.expect(
+      types.length <= 1 && types.every((type) => accepted.length === 0 || accepted.includes(type)),
+      () => `${name} of ${id} was given ${types.join(" and ")}`,
+    );
+  }
+}

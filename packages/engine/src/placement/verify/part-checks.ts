@@ -1,0 +1,61 @@
+/**
+ * Parts of divided accelerators, checked from the state alone and without the packed digits of the indexes: every worker with a
+ * profile begins where its profile may, slice lists do not overlap, and no accelerator has parts and shares.
+ */
+import { migTable, profileMilli } from "../../model/mig.ts";
+import type { Node } from "../../model/fleet.ts";
+import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
+import type { Findings } from "./findings.ts";
+
+/** Thousandths of each of its accelerators that count as a worker's. */
+export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>
+  profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);
+
+/** The slices, by number, of a worker that has a part; empty: it has none, or none that the node has. */
+export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
+  const part = profile === undefined ? undefined : migTable(node?.mig)?.get(profile);
+  if (part === undefined || slice === undefined) return [];
+  return Array.from({ length: part.size }, (_, index) => slice + index);
+}
+
+/** Thousandths of an accelerator that are booked for a worker. */
+export const bookedMilli = (node: Node | undefined, shape: WorkerShape, worker: WorkerAllocation): number =>
+  shape.profile === undefined ? countedMilli(shape) : 125 * slicesOf(node, shape, worker).length;
+
+/** How many parts of this profile fit beside taken slices of one accelerator. */
+export function partsBeside(node: Node, profile: string, taken: readonly number[]): number {
+  const part = migTable(node.mig)?.get(profile);
+  if (part === undefined) return 0;
+  return part.places.filter(({ start }) =>
+    Array.from({ length: part.size }, (_, index) => start + index).every((slice) => !taken.includes(slice)),
+  ).length;
+}
+
+/** A worker has the part that it asks for, at a position that there is; who asks for none has none. */
+export function checkPart(
+  findings: Findings,
+  who: string,
+  on: { readonly node: Node | undefined; readonly shape: WorkerShape; readonly worker: WorkerAllocation },
+): void {
+  const { node, shape, worker } = on;
+  const starts =
+    migTable(node?.mig)
+      ?.get(shape.profile ?? "")
+      ?.places.map(({ start }) => start) ?? [];
+  const { slice } = worker;
+  findings.expect(
+    shape.profile === undefined ? slice === undefined : slice !== undefined && starts.includes(slice),
+    () => `${who} has slice ${slice} on ${worker.node} for ${shape.profile ?? "no part"}`,
+  );
+}
+
+/** No slice is given out twice, and nothing but parts lies on an accelerator with parts. `milli`: what is booked on it. */
+export function checkSlices(
+  findings: Findings,
+  what: string,
+  { slices, milli }: { readonly slices: readonly number[]; readonly milli: number },
+): void {
+  if (slices.length === 0) return;
+  findings.expect(new Set(slices).size === slices.length, () => `a slice of ${what} is given out twice`);
+  findings.expect(milli === 125 * slices.length, () => `${what} is divided, and shared or held whole`);
+}

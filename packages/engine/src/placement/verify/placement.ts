@@ -1,0 +1,106 @@
+/** Checks a placement against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
+import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
+import { shapeOf } from "../../model/gang.ts";
+import { attemptId } from "../../model/ids.ts";
+import { windowBroken } from "./calendar.ts";
+import { Findings } from "./findings.ts";
+import { checkPart, slicesOf } from "./part-checks.ts";
+import { checkGroups } from "./group-checks.ts";
+import { growingAttempt } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import { InvariantError, invariant } from "../../base/invariant.ts";
+import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
+import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+
+/** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
+export function verifyPlacement(
+  world: World,
+  found: PlacementClass,
+  placement: Placement,
+  layer: Layer = "idle",
+): void {
+  const { gang, acceleratorTypes } = found;
+  const { workers, acceleratorType } = placement;
+  const who = found.waiting.first()?.id ?? "nobody";
+  if (workers.length !== found.workers)
+    throw new InvariantError(`${who} was given ${workers.length} of ${found.workers} workers`);
+  if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
+    throw new InvariantError(`${who} was given type ${acceleratorType}`);
+  if (gang.groups !== undefined) verifyGroups(world, found, workers);
+  for (const worker of workers) {
+    const node = world.state.nodes.get(worker.node);
+    if (node === undefined || node.health !== "up" || node.draining || node.spare === true)
+      throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);
+    if (gang.groups === undefined && node.acceleratorType !== acceleratorType)
+      throw new InvariantError(`${who} mixes accelerator types`);
+    if (acceleratorCount(worker.accelerators) !== shapeOf(gang, worker).accelerators)
+      throw new InvariantError(`${who} was given ${worker.accelerators} on ${worker.node}`);
+    verifyPart(who, { node, shape: shapeOf(gang, worker), worker });
+    if (found.spec.nodeSelector !== undefined)
+      for (const [label, value] of Object.entries(found.spec.nodeSelector))
+        invariant(
+          node.labels?.[label] === value,
+          `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
+        );
+    const workload = found.waiting.first();
+    if (workload !== undefined && layer !== "later" && world.state.calendar.size > 0) {
+      const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
+      invariant(window === null, `${who} was placed on ${worker.node}, where it may run into ${window}`);
+    }
+    if (layer === "coming") verifyComing(world, found, worker);
+  }
+}
+
+/** Most workers have no part of an accelerator: nothing is made for them. */
+function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
+  if (on.shape.profile === undefined && on.worker.slice === undefined) return;
+  const findings = new Findings();
+  checkPart(findings, who, on);
+  invariant(findings.list.length === 0, findings.list[0] ?? "");
+}
+
+/** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
+function verifyGroups(world: World, found: PlacementClass, workers: Placement["workers"]): void {
+  const growing = growingAttempt(world, found);
+  const findings = new Findings();
+  checkGroups(findings, world.state, {
+    id: growing?.id ?? attemptId(found.waiting.first()?.id ?? "nobody"),
+    spec: found.spec,
+    workers: [...(growing?.workers ?? []), ...workers],
+    // What a growing list asks for again counts workers twice that are to leave.
+    isIncomplete: growing !== null,
+  });
+  const [first] = found.group === null ? findings.list : [];
+  invariant(first === undefined, first ?? "");
+}
+
+interface Planned {
+  readonly shape: WorkerShape;
+  readonly worker: WorkerAllocation;
+}
+
+function isComing(slot: NodeSlot, index: number, { shape, worker }: Planned): boolean {
+  if (shape.profile !== undefined) {
+    const taken = slot.slicesTaken(index, "coming");
+    const slices = slicesOf(slot.node, shape, worker);
+    return slices.length > 0 && slices.every((slice) => ((taken >>> (4 * slice)) & 15) === 0);
+  }
+  return shape.shareMilli === undefined
+    ? slot.isWhole(index, "coming")
+    : slot.room(index, "coming") >= shape.shareMilli;
+}
+
+/** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
+function verifyComing({ capacity }: World, { gang }: PlacementClass, worker: Placement["workers"][number]): void {
+  const { node, accelerators } = worker;
+  const shape = shapeOf(gang, worker);
+  const slot = capacity.slot(node);
+  for (const index of acceleratorIndices(accelerators)) {
+    invariant(
+      isComing(slot, index, { shape, worker }),
+      `accelerator ${index} of ${node} is planned for and is not coming`,
+    );
+  }
+}

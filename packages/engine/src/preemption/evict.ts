@@ -1,0 +1,60 @@
+/**
+ * Taking what somebody holds for somebody who may claim it. Classes are asked in the order of the round; a search looks for a
+ * complete plan on the live indexes and takes everything back; the plan is checked by someone who did not make it, recorded
+ * with the right by which it was made, and only then carried out. Without a complete plan nobody is asked to leave.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { EvictionReason } from "../model/workload.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { verifyPlan } from "./verify-plan.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { roundOrder } from "../ordering/round-order.ts";
+import { byStandingsOfNow } from "../ordering/standing.ts";
+import { askForMore, classesInLine } from "../round/place-waiting.ts";
+import { carryOut, isIdleNow } from "./carry-out.ts";
+import { takesNothing } from "./plan.ts";
+import { mayFind, searches } from "../strategies/searches.ts";
+
+export function evictFor(batch: Batch, reason: EvictionReason): void {
+  const { world } = batch;
+  // Where nobody may be evicted and nothing is promised there is nothing to take.
+  if (world.evictable.size > 0 || world.state.promises.size > 0) lookForPlans(batch, reason);
+}
+
+function lookForPlans(batch: Batch, reason: EvictionReason): void {
+  const { world } = batch;
+  // Whoever could start without a plan was started by the phase before.
+  const waiting = classesInLine(world);
+  if (!waiting.some((found) => mayFind(batch, found, reason))) return;
+  byStandingsOfNow(world, () => planFor(batch, waiting, reason));
+}
+
+function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: EvictionReason): void {
+  const { world } = batch;
+  const search = searches[world.rules.eviction.search];
+  const asking = new Set(waiting);
+  const order = roundOrder(world, waiting);
+  for (let found = order.first(); found !== null; found = order.first()) {
+    // Whose budget is used up may claim nothing; a gang that was asked to leave for those before it does not grow any more.
+    const asksStill = found.grows === null || world.queue.growthOf(found.grows) === found;
+    const mayClaim = asksStill && spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
+    const plan = mayClaim ? search(batch, found, reason) : null;
+    // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
+    if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
+      order.drop(found);
+      continue;
+    }
+    verifyPlan(world, plan, reason);
+    carryOut(batch, plan, reason);
+    batch.asked(found, true);
+    if (batch.isOver) return;
+    order.served(found);
+    // Who moves may have been the last of a class that was still to be asked: its task has its place now.
+    for (const { attempt } of plan.moves ?? []) {
+      const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
+      if (own !== found && own.waiting.length === 0 && asking.has(own)) order.drop(own);
+    }
+    if (found.grows !== null) askForMore(world, order, found.grows);
+  }
+}

@@ -1,0 +1,349 @@
+/**
+ * One try of a growing list: the listed work leaves, then the beneficiary and the listed work are placed in the order of serving
+ * on what is idle and what is coming. Everything is taken back before the answer.
+ */
+import { gangOfGroup, partsOf, shapeOf } from "../model/gang.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Attempt, GangSpec, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import { isOpen } from "../model/mig.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { partOn } from "../cluster/device-slices.ts";
+import { Ledger } from "../cluster/ledger.ts";
+import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import { PlacementClass } from "../cluster/queue.ts";
+import { SortedList } from "../base/collections/sorted-list.ts";
+import type { World, WorkloadEntity } from "../cluster/world.ts";
+import { roundOrder } from "../ordering/round-order.ts";
+import { bestPart, give, partAt } from "../placement/place-parts.ts";
+import { findPlacement } from "../placement/place.ts";
+import type { Placement } from "../cluster/request.ts";
+import type { GrowingSearch } from "../strategies/kai/growing-list.ts";
+import type { Move, Victim } from "./plan.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+export interface Replaced {
+  readonly placement: Placement;
+  readonly victims: readonly Victim[];
+  readonly moves: readonly Move[];
+  /** Places that were promised and are not any more. */
+  readonly withdrawn: readonly PromisedPlace[];
+  /** Of the tried units, those that got no place. */
+  readonly lost: readonly VictimUnit[];
+  /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
+  readonly units: readonly VictimUnit[];
+}
+
+/** A victim's unit as a request, with what became of it. */
+export interface Returning {
+  readonly unit: VictimUnit;
+  readonly found: PlacementClass;
+  placement: Placement | null;
+}
+
+interface Replacing extends Pick<GrowingSearch, "batch" | "beneficiary" | "inLine"> {
+  /** Nodes that the listed work keeps off; absent: none. */
+  readonly keptFree?: ReadonlySet<NodeId> | undefined;
+}
+
+export function replace(search: Replacing, workers: number, units: readonly VictimUnit[]): Replaced | null {
+  const { world } = search.batch;
+  const ledger = new Ledger(world);
+  try {
+    for (const unit of units) vacate(ledger, unit);
+    const again = (unit: VictimUnit): PlacementClass => offNodes(world, requestOf(world, unit), search.keptFree);
+    const returning = units.map((unit): Returning => ({ unit, found: again(unit), placement: null }));
+    const beneficiary =
+      workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
+    const placement = placeAll(world, { ledger, beneficiary, returning, inLine: search.inLine });
+    if (placement === null) return null;
+    return settle(world, { ledger, beneficiary, placement, returning });
+  } finally {
+    ledger.rollback();
+  }
+}
+
+/** The same request on any other nodes. */
+function offNodes(world: World, found: PlacementClass, nodes: ReadonlySet<NodeId> | undefined): PlacementClass {
+  if (nodes === undefined) return found;
+  const ids = world.capacity
+    .acceptable(found.acceleratorTypes)
+    .flatMap(({ slots }) => slots.map(({ node }) => node.id));
+  return Object.assign(found, { among: new Set(ids.filter((id) => !nodes.has(id))) });
+}
+
+/** Who runs is asked to leave; who was only promised a place is promised nothing. */
+function vacate(ledger: Ledger, { attempt, promise, keeps, upTo }: VictimUnit): void {
+  if (promise === null) ledger.vacateWorkers(attempt, keeps, upTo);
+  else ledger.withdraw(promise);
+}
+
+interface Asked {
+  readonly growth: number;
+  readonly grows: PlacementClass["grows"];
+  readonly group: PlacementClass["group"];
+}
+
+function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: Asked): PlacementClass {
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  waiting.insert(workload);
+  return new PlacementClass(workload, { rules: world.rules, growth, grows, group }, waiting);
+}
+
+/** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
+export function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
+  const { gang } = workload.spec;
+  const least = minWorkersOf(gang);
+  const group = attempt.workers[keeps]?.group ?? null;
+  if (keeps >= least)
+    return Object.assign(
+      classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group }),
+      { ownKept: keeps },
+    );
+  const found = startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
+  if (gang.groups === undefined) return found;
+  const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);
+  return Object.assign(found, { counts, workers: upTo });
+}
+
+/** A start with a number of workers, be it more or less than a gang needs. */
+function startOf(world: World, workload: WorkloadEntity, workers: number): PlacementClass {
+  return Object.assign(classOf(world, workload, { growth: workers, grows: null, group: null }), { isGrowth: false });
+}
+
+/** The same request with fewer workers: a step on the way to all of them. */
+function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
+  const workload = whole.waiting.first() as WorkloadEntity;
+  return whole.isGrowth
+    ? classOf(world, workload, { growth: workers, grows: whole.grows, group: whole.group })
+    : startOf(world, workload, workers);
+}
+
+interface Try {
+  readonly ledger: Ledger;
+  readonly beneficiary: PlacementClass;
+  readonly returning: readonly Returning[];
+}
+
+/**
+ * Places everybody in the order of serving; `null` if the beneficiary finds no place. A gang asks for its core first and for a
+ * further worker only when it has what comes before. Who is in line besides gets no place and has its turn all the same: a team
+ * is seen with its best request, and who goes first here goes first in the next round.
+ */
+function placeAll(
+  world: World,
+  { ledger, beneficiary, returning, inLine }: Try & Pick<GrowingSearch, "inLine">,
+): Placement | null {
+  const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
+  const lines = [...byAttempt.values()].map((line) =>
+    line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
+  );
+  const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
+  const others = new Others(inLine);
+  const order = roundOrder(world, [...others.first, beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
+  let placement: Placement | null = null;
+  let unasked = 1 + returning.length;
+  for (let found = order.first(); found !== null && unasked > 0; found = order.first()) {
+    order.drop(found);
+    if (others.has(found)) {
+      const next = others.after(found);
+      if (next !== undefined) order.add(next);
+      continue;
+    }
+    const placed = findPlacement(world, found, "coming");
+    if (placed !== null) ledger.occupy(found, placed);
+    const line = lineOf.get(found);
+    unasked--;
+    if (line === undefined) {
+      if (placed === null) return null;
+      placement = placed;
+      continue;
+    }
+    const at = line.findIndex((each) => each.found === found);
+    (line[at] as Returning).placement = placed;
+    const next = line[at + 1];
+    if (placed !== null && next !== undefined) order.add(next.found);
+    // Whoever comes behind asks for nothing where this one got nothing.
+    else unasked -= line.length - at - 1;
+  }
+  return placement;
+}
+
+/** Who waits besides, the best of each team until its turn has come, then the one behind it: most never have theirs. */
+class Others {
+  readonly first: readonly PlacementClass[];
+  readonly #rest = new Map<PlacementClass, Iterator<PlacementClass, undefined>>();
+
+  constructor(byTeam: GrowingSearch["inLine"]) {
+    this.first = byTeam.flatMap((classes) => this.#next(classes.values()) ?? []);
+  }
+
+  #next(rest: Iterator<PlacementClass, undefined>): PlacementClass | undefined {
+    const { value } = rest.next();
+    if (value !== undefined) this.#rest.set(value, rest);
+    return value;
+  }
+
+  has(found: PlacementClass): boolean {
+    return this.#rest.has(found);
+  }
+
+  /** Whoever is next in the team of one whose turn has come. */
+  after(found: PlacementClass): PlacementClass | undefined {
+    return this.#next(this.#rest.get(found) as Iterator<PlacementClass, undefined>);
+  }
+}
+
+interface Settled extends Try {
+  readonly placement: Placement;
+}
+
+/** Who stays, who moves and who is lost; then the beneficiary's accelerators are picked among those that really leave. */
+export function settle(world: World, { ledger, beneficiary, placement, returning }: Settled): Replaced | null {
+  const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
+  ledger.rollback();
+  for (const { unit } of leaving) vacate(ledger, unit);
+  const workers = pickAgain(world, beneficiary, placement);
+  if (workers === null) return null;
+  const again: Placement = { ...placement, workers };
+  ledger.occupy(beneficiary, again);
+  const moves: Move[] = [];
+  for (const { unit, found, placement: place } of leaving) {
+    if (place === null) continue;
+    const picked = pickAgain(world, found, place);
+    if (picked === null) return null;
+    const moved = { ...place, workers: picked };
+    ledger.occupy(found, moved);
+    moves.push({ attempt: unit.attempt, found, placement: moved });
+  }
+  return {
+    placement: again,
+    moves,
+    lost,
+    victims: victimsOf(
+      leaving.map(({ unit }) => unit),
+      moves,
+    ),
+    units: leaving.map(({ unit }) => unit),
+    withdrawn: leaving.flatMap(({ unit }) => unit.promise ?? []),
+  };
+}
+
+/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a part must get the same place. */
+function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
+  const { gang } = workload.spec;
+  const key = (worker: WorkerAllocation): string => {
+    const isPart = needsPart(shapeOf(gang, worker));
+    const place = isPart ? `${worker.node} ${worker.accelerators} ${worker.slice ?? ""}` : worker.node;
+    return worker.group === undefined ? place : `${worker.group} ${place}`;
+  };
+  const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
+  return before.join() === workers.map(key).toSorted().join();
+}
+
+/** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
+export function pickAgain(
+  world: World,
+  { gang }: Pick<PlacementClass, "gang">,
+  { workers }: Pick<Placement, "workers">,
+): readonly WorkerAllocation[] | null {
+  const { capacity } = world;
+  if (gang.groups !== undefined) return pickGroups(world, gang, workers);
+  if (gang.profile !== undefined) return pickParts(world, gang, workers);
+  if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
+  if (gang.accelerators === 0) return workers;
+  const taken = new Map<string, number>();
+  const picked: WorkerAllocation[] = [];
+  for (const { node } of workers) {
+    const slot = capacity.slot(node);
+    const skip = taken.get(node) ?? 0;
+    if (slot.freeCount + slot.comingCount < skip + gang.accelerators) return null;
+    picked.push({ node, accelerators: slot.pick(skip, gang.accelerators, "coming") });
+    taken.set(node, skip + gang.accelerators);
+  }
+  return picked;
+}
+
+/** Group by group, each seeing what the ones before it took. */
+function pickGroups(
+  world: World,
+  gang: GangSpec,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
+  const { capacity } = world;
+  const picked: WorkerAllocation[] = [];
+  let isWhole = true;
+  for (const [group, own] of Map.groupBy(workers, (worker) => worker.group ?? 0)) {
+    const again = pickAgain(world, { gang: gangOfGroup(gang, group) }, { workers: own });
+    isWhole &&= again !== null;
+    const placed = (again ?? []).map((worker) => ({ ...worker, group }));
+    capacity.promise(gang, placed, 1);
+    picked.push(...placed);
+  }
+  capacity.promise(gang, picked, -1);
+  return isWhole ? picked : null;
+}
+
+/** The same accelerators where they still have the room, else the fullest of the same node that has it. */
+function pickShares(
+  { capacity }: World,
+  milli: number,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
+  const taken = new Map<string, number>();
+  const picked: WorkerAllocation[] = [];
+  for (const { node, accelerators } of workers) {
+    const slot = capacity.slot(node);
+    const roomOf = (index: number): number => slot.room(index, "coming") - (taken.get(`${node} ${index}`) ?? 0);
+    let best = Number(accelerators);
+    if (roomOf(best) < milli) {
+      best = -1;
+      for (let index = 0; index < slot.totalCount; index++)
+        if (roomOf(index) >= milli && (best < 0 || roomOf(index) < roomOf(best))) best = index;
+    }
+    if (best < 0) return null;
+    taken.set(`${node} ${best}`, (taken.get(`${node} ${best}`) ?? 0) + milli);
+    picked.push({ node, accelerators: acceleratorSetOf([best]) });
+  }
+  return picked;
+}
+
+/** The same parts where they are still open, else the best of the same node. */
+function pickParts(
+  { capacity }: World,
+  gang: GangSpec,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] | null {
+  const givenOf = new Map<NodeSlot, Map<number, number>>();
+  const picked: WorkerAllocation[] = [];
+  for (const worker of workers) {
+    const slot = capacity.slot(worker.node);
+    const given = givenOf.get(slot) ?? new Map<number, number>();
+    givenOf.set(slot, given);
+    const index = Number(worker.accelerators);
+    const own = partOn(slot.node, gang)?.places.find(({ start }) => start === worker.slice);
+    const taken = slot.slicesTaken(index, "coming") + (given.get(index) ?? 0);
+    if (own !== undefined && isOpen(own, taken)) {
+      give(given, { index, digits: own.digits });
+      picked.push({ node: worker.node, accelerators: worker.accelerators, slice: own.start });
+      continue;
+    }
+    const spot = bestPart(slot, { shape: gang, layer: "coming", given });
+    if (spot === null) return null;
+    give(given, spot);
+    picked.push(partAt(slot, spot));
+  }
+  return picked;
+}
+
+/** One victim for each attempt, with the fewest workers that any of its units leaves it. */
+export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
+  const keeps = new Map<Attempt, number>();
+  for (const unit of units)
+    if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+  const moving = new Map<Attempt, number>();
+  for (const { attempt, placement } of moves)
+    moving.set(attempt, (moving.get(attempt) ?? 0) + placement.workers.length);
+  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moving: moving.get(attempt) ?? 0 }));
+}

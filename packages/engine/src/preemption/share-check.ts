@@ -1,0 +1,124 @@
+/** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { Amount, TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { claimToKeep } from "../ordering/standing.ts";
+import { COMPARED, amountAt } from "../cluster/team-node.ts";
+import type { Standing, Standings } from "../ordering/standing.ts";
+import type { GrowingSearch } from "../strategies/kai/growing-list.ts";
+import type { Replaced } from "./replace.ts";
+import { amountAsked } from "../cluster/request.ts";
+import { partsOfUnit } from "./victim-order.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+const requestOf = (world: World, found: PlacementClass): Amount => amountAsked(world, found, "");
+const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
+
+/** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
+export function mayReclaim(world: World, standings: Standings, beneficiary: PlacementClass): boolean {
+  const node = world.teamUse.node(beneficiary.team);
+  const { fair, fairByPresent } = standings.get(node) as Standing;
+  const request = requestOf(world, beneficiary);
+  const withinFair = COMPARED.every(
+    (position) =>
+      usedAt(node, position) + amountAt(request, position) <=
+      Math.min(fair[position] as number, fairByPresent[position] as number),
+  );
+  return withinFair && (beneficiary.isPreemptible || world.teamUse.guaranteePassed(beneficiary.team, request) === null);
+}
+
+function pathOf(node: TeamNode): readonly TeamNode[] {
+  const path: TeamNode[] = [];
+  for (let at: TeamNode | null = node; at !== null; at = at.parent) path.unshift(at);
+  return path;
+}
+
+/** The two teams just below the lowest one that both lie below. */
+function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, TeamNode] {
+  const leftPath = pathOf(left);
+  const rightPath = pathOf(right);
+  let depth = 0;
+  while (
+    leftPath[depth] === rightPath[depth] &&
+    leftPath[depth + 1] !== undefined &&
+    rightPath[depth + 1] !== undefined
+  )
+    depth++;
+  return [leftPath[depth] as TeamNode, rightPath[depth] as TeamNode];
+}
+
+/** Every unit that is really lost is taken from a team that holds more than it may claim, or against the beneficiary's guarantee. */
+export function acceptsLosses(
+  { batch, beneficiary, standings }: GrowingSearch,
+  { lost }: Pick<Replaced, "lost">,
+): boolean {
+  const { world } = batch;
+  const { teamUse } = world;
+  const own = teamUse.node(beneficiary.team);
+  const request = requestOf(world, beneficiary);
+  const taken = new Map<TeamNode, number[]>();
+  for (const unit of lost.toSorted(byWorkersKept)) {
+    const node = teamUse.node(unit.workload.spec.team);
+    const [ours, theirs] = siblingsBelow(own, node);
+    if (!isFair({ standings, ours, theirs, request, taken })) return false;
+    const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
+    for (const at of pathOf(node)) {
+      const before = taken.get(at) ?? [0, 0, 0];
+      taken.set(
+        at,
+        COMPARED.map((position) => (before[position] as number) + amountAt(amount, position)),
+      );
+    }
+  }
+  return keepsBalance(standings, { own, request, taken });
+}
+
+/** The extra workers of a gang go before its core. */
+const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
+  left.attempt === right.attempt ? right.keeps - left.keeps : 0;
+
+interface Sides {
+  readonly standings: Standings;
+  readonly ours: TeamNode;
+  readonly theirs: TeamNode;
+  readonly request: Amount;
+  readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
+}
+
+function isFair({ standings, ours, theirs, request, taken }: Sides): boolean {
+  const theirStanding = standings.get(theirs) as Standing;
+  const ourStanding = standings.get(ours) as Standing;
+  const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
+  if (COMPARED.some((position) => held(position) > claimToKeep(theirStanding, position))) return true;
+  const withinOurs = COMPARED.every(
+    (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteed(ourStanding, position),
+  );
+  return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirStanding, position));
+}
+
+interface Balance {
+  readonly own: TeamNode;
+  readonly request: Amount;
+  readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
+}
+
+/** Nobody ends above its own fair share and above that of a sibling which it took from. */
+function keepsBalance(standings: Standings, { own, request, taken }: Balance): boolean {
+  for (let at: TeamNode | null = own; at !== null; at = at.parent) {
+    const { fair } = standings.get(at) as Standing;
+    for (const [sibling, amounts] of taken) {
+      if (sibling === at || sibling.parent !== at.parent) continue;
+      const siblingFair = (standings.get(sibling) as Standing).fair;
+      const unbalanced = COMPARED.some((position) => {
+        if (amountAt(request, position) === 0) return false;
+        const after = (usedAt(at, position) + amountAt(request, position)) / (fair[position] as number);
+        const theirs = (usedAt(sibling, position) - (amounts[position] as number)) / (siblingFair[position] as number);
+        return after > 1 && (siblingFair[position] as number) > 0 && after >= theirs;
+      });
+      if (unbalanced) return false;
+    }
+  }
+  return true;
+}
+
+const guaranteed = ({ node }: Standing, position: number): number => node.guaranteed[position] as number;

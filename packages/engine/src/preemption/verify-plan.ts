@@ -1,0 +1,39 @@
+/** Checks a plan against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
+import type { EvictionReason } from "../model/workload.ts";
+import { wholeSlices } from "../model/slices.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { Plan } from "./plan.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { invariant } from "../base/invariant.ts";
+import { Ledger } from "../cluster/ledger.ts";
+import type { World } from "../cluster/world.ts";
+import { verifyPlacement } from "../placement/verify/placement.ts";
+
+export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): void {
+  const seen = new Set<string>();
+  for (const { attempt, keeps } of plan.victims) {
+    const { spec } = workloadOf(world, attempt.workloadId);
+    invariant(!seen.has(attempt.id), `${attempt.id} is a victim twice`);
+    seen.add(attempt.id);
+    invariant(attempt.stop === null, `${attempt.id} is to be evicted and is stopping already`);
+    invariant(isPreemptible(world.rules, spec), `${attempt.id} is to be ${reason} and is not preemptible`);
+    invariant(
+      keeps === 0 || (keeps >= minWorkersOf(spec.gang) && keeps < attempt.workers.length),
+      `${attempt.id} is to keep ${keeps} of ${attempt.workers.length} workers`,
+    );
+    invariant(
+      wholeSlices(spec, attempt.workers, keeps) === keeps,
+      `${attempt.id} is to keep ${keeps} workers, which are no whole slices`,
+    );
+  }
+  // With the victims gone the beneficiary has its whole place: that is what makes the plan complete.
+  const ledger = new Ledger(world);
+  try {
+    for (const { attempt, keeps } of plan.victims) ledger.vacate(attempt, keeps);
+    for (const promise of plan.withdrawn ?? []) ledger.withdraw(promise);
+    verifyPlacement(world, plan.beneficiary, plan.placement, "coming");
+  } finally {
+    ledger.rollback();
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * In which order work would be taken, by a policy whose plans grow a list: the exact reverse of the order in which it would be
+ * served. The team that would be served last gives first, and in it what would be served last. A gang above its minimum
+ * gives its last worker, any other goes whole.
+ */
+import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import { acceleratorsIn, partsOf } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import { withoutLast } from "../model/slices.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { comparisons } from "../policy/order.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import type { Amount, TeamNode } from "../cluster/team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import type { Standing, Standings } from "../ordering/standing.ts";
+import { teamComparison } from "../ordering/team-comparison.ts";
+import type { Seen } from "../ordering/team-comparison.ts";
+
+/** One step of a growing list: a worker of a gang above its minimum, or all that is left of a gang. */
+export interface VictimUnit {
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  /** Workers that it keeps when this is taken; those from here to `upTo` go. */
+  readonly keeps: number;
+  readonly upTo: number;
+  /** What is taken is only a promise, which is given up whole; `attempt` stands for the one that was to start. */
+  readonly promise: PromisedPlace | null;
+}
+
+/** What the unit gives up, by kind of worker. */
+export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
+  partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
+
+/** Accelerators that the unit gives up. */
+export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
+
+/** Somebody who could give something: an attempt, or one that was promised a place. */
+export interface Giver {
+  readonly attempt: Attempt;
+  readonly promise: PromisedPlace | null;
+}
+
+interface Held extends Giver {
+  readonly workload: Workload;
+  /** Workers that were not taken yet. */
+  left: number;
+}
+
+interface Branch {
+  readonly node: TeamNode;
+  readonly held: Held[];
+  readonly children: Branch[];
+  readonly parent: Branch | null;
+  /** What was taken of it so far, by resource position. */
+  readonly taken: number[];
+}
+
+const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memoryMib: 0 };
+
+export class VictimOrder {
+  readonly #world: World;
+  readonly #standings: Standings;
+  readonly #branches = new Map<TeamNode, Branch>();
+  readonly #top: Branch[] = [];
+  readonly #compareTeams: (left: Seen, right: Seen) => number;
+
+  constructor(world: World, standings: Standings, givers: readonly Giver[]) {
+    this.#world = world;
+    this.#standings = standings;
+    this.#compareTeams = teamComparison(world.rules.teams.order);
+    for (const { attempt, promise } of givers) {
+      const workload = workloadOf(world, attempt.workloadId);
+      const branch = this.#branch(world.teamUse.node(workload.spec.team));
+      branch.held.push({ attempt, promise, workload, left: attempt.workers.length });
+    }
+  }
+
+  #branch(node: TeamNode): Branch {
+    const known = this.#branches.get(node);
+    if (known !== undefined) return known;
+    const parent = node.parent === null ? null : this.#branch(node.parent);
+    const branch: Branch = { node, held: [], children: [], parent, taken: [0, 0, 0] };
+    this.#branches.set(node, branch);
+    (parent?.children ?? this.#top).push(branch);
+    return branch;
+  }
+
+  /** The next unit; `null`: nothing is left to take. */
+  next(): VictimUnit | null {
+    let branch = this.#last(this.#top);
+    while (branch !== null) {
+      if (branch.held.length > 0) return this.#take(branch);
+      branch = this.#last(branch.children);
+    }
+    return null;
+  }
+
+  /** The sibling that would be served last, among those that hold something. */
+  #last(branches: readonly Branch[]): Branch | null {
+    let last: Branch | null = null;
+    for (const branch of branches) {
+      if (!holdsAnything(branch)) continue;
+      if (last === null || this.#compareTeams(this.#seen(branch), this.#seen(last)) > 0) last = branch;
+    }
+    return last;
+  }
+
+  #seen({ node, taken }: Branch): Seen {
+    return { standing: this.#standings.get(node) as Standing, request: NOTHING, taken };
+  }
+
+  #take(branch: Branch): VictimUnit {
+    const { teamUse } = this.#world;
+    const last = branch.held.reduce((found, held) => (compareHeld(this.#world, held, found) > 0 ? held : found));
+    const { attempt, promise, workload, left } = last;
+    const { gang } = workload.spec;
+    const least = minWorkersOf(gang);
+    const isAbove = promise === null && left > least;
+    const keeps = isAbove ? Math.max(least, withoutLast(workload.spec, attempt.workers, left)) : 0;
+    const unit: VictimUnit = { attempt, promise, workload, keeps, upTo: left };
+    const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
+    for (let at: Branch | null = branch; at !== null; at = at.parent) {
+      at.taken[CORES_AT] = (at.taken[CORES_AT] as number) + amount.coresMilli;
+      at.taken[MEMORY_AT] = (at.taken[MEMORY_AT] as number) + amount.memoryMib;
+      at.taken[ACCELERATORS_AT] = (at.taken[ACCELERATORS_AT] as number) + amount.acceleratorsMilli;
+    }
+    last.left = keeps;
+    if (keeps === 0) branch.held.splice(branch.held.indexOf(last), 1);
+    return unit;
+  }
+}
+
+const holdsAnything = (branch: Branch): boolean => branch.held.length > 0 || branch.children.some(holdsAnything);
+
+/** The order of serving within a team; a gang above its minimum would be served after one at its minimum. */
+function compareHeld({ rules }: World, left: Held, right: Held): number {
+  const isAbove = ({ left: workers, workload }: Held): number => Number(workers > minWorkersOf(workload.spec.gang));
+  for (const key of rules.order) {
+    const difference =
+      key === "starting" ? isAbove(left) - isAbove(right) : (comparisons[key]?.(left.workload, right.workload) ?? 0);
+    if (difference !== 0) return difference;
+    if (key === "submitted") break;
+  }
+  return left.workload.ordinal - right.workload.ordinal || left.attempt.task - right.attempt.task;
+}

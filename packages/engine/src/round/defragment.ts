@@ -1,0 +1,191 @@
+/**
+ * Bounded defragmentation: while nobody waits for room, work that may be moved goes where it leaves larger blocks of idle
+ * accelerators behind. The measure is the number of pairs of idle accelerators that share a node. Every move raises it, so moves
+ * come to an end whatever their order; each has to be worth what it loses, and moves are few by rule (`DefragmentRules`).
+ *
+ * What is moved at once goes to a place that is idle now, is counted as gone from where it is, and gets its place by a promise:
+ * the plan is checked and carried out as every eviction is.
+ */
+import { keepsApart } from "../placement/apart.ts";
+import type { Batch } from "../batch/batch.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import type { Attempt, Workload, WorkerAllocation } from "../model/workload.ts";
+import { HOUR_MS } from "../policy/defragment-rules.ts";
+import type { DefragmentRules } from "../policy/policy.ts";
+import { lastDueMs, nextDueMs } from "../model/time/due.ts";
+import type { TypeCapacity } from "../cluster/capacity.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { needsPart } from "../cluster/node-slot.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { verifyPlan } from "../preemption/verify-plan.ts";
+import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
+import { dataPlaces } from "../placement/data-places.ts";
+import { recordVictims } from "../preemption/carry-out.ts";
+import { evictionCost } from "../preemption/eviction-cost.ts";
+import type { Plan } from "../preemption/plan.ts";
+import { requestOf } from "../preemption/replace.ts";
+import { isEvictable } from "../preemption/rights.ts";
+import { acceptableTypes, quotaReached } from "../cluster/request.ts";
+import type { Placement } from "../cluster/request.ts";
+import { isOpenTo } from "../placement/place-wishes.ts";
+import { promiseMove } from "../transitions/start.ts";
+
+export function defragment(batch: Batch): void {
+  const { world, nowMs } = batch;
+  const rules = world.rules.defragment;
+  if (rules === undefined || !isOpen(rules, nowMs)) return;
+  // Where somebody waits for room it is made for them (`consolidate`), and a move at a time is watched to its end.
+  if (world.state.promises.size > 0 || someoneWaits(world)) return;
+  gather(batch, rules, movesLeft(world, rules, nowMs));
+}
+
+/** Up to so many moves, each the best that there is then; answers how many. */
+export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
+  const { world } = batch;
+  if (!canGather(world)) return 0;
+  let moves = 0;
+  for (; moves < movesMax; moves++) {
+    const move = bestMove(batch, rules);
+    if (move === null) break;
+    carryOut(batch, move);
+  }
+  return moves;
+}
+
+/** Places of a team's own shape are laid out by rules of their own, and a place that is not kept is none to move to. */
+const canGather = ({ rules }: World): boolean =>
+  rules.teams.shapes === undefined && rules.fabric.choose !== "cells" && rules.eviction.promises === "kept";
+
+const isOpen = ({ during }: DefragmentRules, nowMs: number): boolean => {
+  if (during === undefined) return true;
+  const openedMs = lastDueMs(during.times, nowMs);
+  return openedMs !== null && nowMs < openedMs + during.lastsMs;
+};
+
+/** When time alone may next let something be moved; `null`: never. */
+export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): number | null {
+  const { defragment: own } = rules;
+  if (own?.during === undefined || evictable.size === 0 || !rules.phases.includes("defragment")) return null;
+  return nextDueMs(own.during.times, nowMs);
+}
+
+function someoneWaits(world: World): boolean {
+  for (const found of world.queue.waitingClasses())
+    if (acceptableTypes(world, found).some(({ type }) => quotaReached(world, found, type) === null)) return true;
+  return false;
+}
+
+function movesLeft({ state }: World, { movesPerHour }: DefragmentRules, nowMs: number): number {
+  let moved = 0;
+  for (const atMs of state.moved.values()) if (atMs > nowMs - HOUR_MS) moved++;
+  return Math.max(0, movesPerHour - moved);
+}
+
+interface GatheringMove {
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  readonly found: PlacementClass;
+  readonly placement: Placement;
+  /** Pairs of idle accelerators on one node that there are more of afterwards. */
+  readonly pairs: number;
+  readonly cost: number;
+}
+
+/** The move that brings most pairs together; of like ones that which costs least, then the work that was placed first. */
+function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
+  const { world } = batch;
+  let best: GatheringMove | null = null;
+  const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
+  // Not those filed as evictable: it is foreseen under policies that take nothing from anybody, too.
+  for (const attempt of world.state.attempts.values()) {
+    const type = mayMove(batch, attempt, rules) ? world.capacity.type(attempt.acceleratorType) : undefined;
+    if (type === undefined) continue;
+    let slots = tightest.get(type);
+    if (slots === undefined) tightest.set(type, (slots = byRoom(type)));
+    const move = moveOf(batch, attempt, slots);
+    if (move === null || move.cost > rules.lossPerPairMs * move.pairs) continue;
+    if (best === null || isBetter(move, best)) best = move;
+  }
+  return best;
+}
+
+const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
+  move.pairs > best.pairs ||
+  (move.pairs === best.pairs &&
+    (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
+
+/** What is idle, or will be when those who were asked to leave have left, and is promised to nobody. */
+const roomOf = ({ freeCount, comingCount }: NodeSlot): number => freeCount + comingCount;
+
+/** Usable nodes with anything idle, those with the least first. */
+const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
+  slots
+    .filter((slot) => slot.usable && slot.freeCount > 0)
+    .toSorted((left, right) => roomOf(left) - roomOf(right) || left.position - right.position);
+
+function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: DefragmentRules): boolean {
+  if (attempt.startedAtMs === null) return false;
+  const [first] = attempt.workers;
+  if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
+  const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
+  const { accelerators, groups } = spec.gang;
+  // Where the budget is used up it would have no place any more.
+  if (spentBudget(world.state, spec.team) !== null) return false;
+  if (stopRequested || accelerators === 0 || needsPart(spec.gang) || groups !== undefined) return false;
+  const movedAtMs = world.state.moved.get(id);
+  if (movedAtMs !== undefined && nowMs < movedAtMs + restMs) return false;
+  return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
+}
+
+/** To the tightest node that holds all of it and makes the measure rise; `null`: there is none. */
+function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMove | null {
+  const { world, nowMs } = batch;
+  const workload = workloadOf(world, attempt.workloadId);
+  const { gang } = workload.spec;
+  const data = dataPlaces(world, workload.spec);
+  const count = attempt.workers.length;
+  const accelerators = gang.accelerators * count;
+  const from = world.capacity.slot((attempt.workers[0] as WorkerAllocation).node);
+  const left = roomOf(from) + accelerators;
+  for (const slot of slots) {
+    if (roomOf(slot) >= left) return null;
+    if (slot === from || slot.workersThatFit(gang, count) < count) continue;
+    // Nor away from what it reads.
+    if (!isOpenTo(workload.spec, slot, data) || data.held(slot) < data.held(from)) continue;
+    const unit = { attempt, workload, keeps: 0, upTo: count, promise: null };
+    const found = requestOf(world, unit);
+    if (isClosedBy(windowsInTheWay(world, found), slot.node.id)) continue;
+    // It would not have left yet: from itself it keeps away as from others.
+    if (!keepsApart(world, found, "idle")(slot)) continue;
+    const workers = Array.from({ length: count }, (_, index) => ({
+      node: slot.node.id,
+      accelerators: slot.pick(index * gang.accelerators, gang.accelerators),
+    }));
+    const placement = { acceleratorType: attempt.acceleratorType, workers };
+    const pairs = accelerators * (left - roomOf(slot));
+    return { attempt, workload, found, placement, pairs, cost: evictionCost(world, attempt, nowMs) };
+  }
+  return null;
+}
+
+function carryOut(batch: Batch, { attempt, workload, found, placement, pairs }: GatheringMove): void {
+  const { world, nowMs: atMs } = batch;
+  const victims = [{ attempt, keeps: 0, moving: attempt.workers.length }];
+  const plan: Plan = { beneficiary: found, placement, victims };
+  verifyPlan(world, plan, "moved");
+  batch.emit({
+    kind: "evictionPlanned",
+    version: 1,
+    atMs,
+    workloadId: workload.id,
+    task: attempt.task,
+    reason: "moved",
+    victims: recordVictims(batch, victims),
+    pairsGathered: pairs,
+  });
+  requestStop(batch, attempt, "moved");
+  promiseMove(batch, attempt, placement);
+}

@@ -1,0 +1,16 @@
+/** Gangs that lost workers, fell below their minimum and are promised none end whole: what is left of them holds accelerators to no use. */
+import type { Batch } from "../batch/batch.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import { workloadOf } from "../cluster/entities.ts";
+
+export function dropIncomplete(batch: Batch): void {
+  const { world } = batch;
+  for (const attempt of Array.from(world.state.attempts.values())) {
+    if (attempt.stop !== null) continue;
+    const { gang } = workloadOf(world, attempt.workloadId).spec;
+    const promised = world.state.promises.get(attempt.id)?.workers.length ?? 0;
+    const leaving = attempt.leaving?.length ?? 0;
+    if (attempt.workers.length + leaving + promised < minWorkersOf(gang)) requestStop(batch, attempt, "incomplete");
+  }
+}

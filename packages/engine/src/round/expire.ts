@@ -1,0 +1,71 @@
+/** The first phase of a round: what time alone brings about. */
+import type { Batch } from "../batch/batch.ts";
+import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
+import type { Timer } from "../cluster/timers.ts";
+import type { Attempt } from "../model/workload.ts";
+import { correctedPrediction } from "../usage/run-times.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { keepBudgets } from "./keep-budgets.ts";
+import { keepSchedules } from "./keep-schedules.ts";
+import { keepCalendar } from "./keep-calendar.ts";
+import { readyTask } from "../state/ready-task.ts";
+
+/** Walltimes and waits for a checkpoint that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
+export function expire(batch: Batch): void {
+  const { timers } = batch.world;
+  if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
+  const overrun: Attempt[] = [];
+  const unsaved: Attempt[] = [];
+  const outlived: Attempt[] = [];
+  let isCalendarDue = false;
+  let isBudgetDue = false;
+  let isScheduleDue = false;
+  for (let timer = timers.takeDue(batch.nowMs); timer !== null; timer = timers.takeDue(batch.nowMs)) {
+    if (timer.kind === "retry") requeue(batch, timer);
+    else if (timer.kind === "calendar") isCalendarDue = true;
+    else if (timer.kind === "budget") isBudgetDue = true;
+    else if (timer.kind === "schedule") isScheduleDue = true;
+    else {
+      const attempt = activeAttempt(batch.world, timer.attemptId);
+      if (attempt === undefined) continue;
+      if (timer.kind === "checkpoint") {
+        if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
+      } else if (timer.kind === "prediction") outlived.push(attempt);
+      else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
+    }
+  }
+  // Timers due at one instant come in no particular order; their stops are recorded in the order of placing.
+  if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
+  if (unsaved.length > 1) unsaved.sort((left, right) => left.placedSequence - right.placedSequence);
+  if (outlived.length > 1) outlived.sort((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
+  for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
+  for (const attempt of outlived) correctPrediction(batch, attempt);
+  if (isCalendarDue) keepCalendar(batch);
+  if (isBudgetDue) keepBudgets(batch);
+  if (isScheduleDue) keepSchedules(batch);
+}
+
+/** What has run longer than was predicted is taken to run longer; what is to stop, or reaches its walltime, is not predicted any more. */
+function correctPrediction(batch: Batch, attempt: Attempt): void {
+  const { world, nowMs: atMs } = batch;
+  const { id: attemptId, startedAtMs, prediction, stop, workloadId } = attempt;
+  if (startedAtMs === null || prediction === undefined || stop !== null) return;
+  const ranMs = atMs - startedAtMs;
+  const { walltimeMs } = workloadOf(world, workloadId).spec;
+  const corrected = correctedPrediction(prediction, { ranMs, walltimeMs });
+  if (corrected.durationMs === prediction.durationMs) return;
+  batch.emit({ kind: "predictionCorrected", version: 1, atMs, attemptId, prediction: corrected });
+}
+
+function requeue(batch: Batch, { workloadId, atMs }: Timer & { readonly kind: "retry" }): void {
+  const { world, nowMs } = batch;
+  const workload = world.state.workloads.get(workloadId);
+  if (workload === undefined || workload.endedAtMs !== null) return;
+  const { minRuntimeMs } = workload.spec;
+  if (minRuntimeMs !== undefined)
+    batch.freesVictims ||= workload.activeAttempts.some(
+      (id) => (activeAttempt(world, id)?.placedAtMs ?? atMs) + minRuntimeMs === atMs,
+    );
+  if (readyTask(workload, nowMs) !== null && !world.queue.has(workload)) world.queue.add(workload);
+}

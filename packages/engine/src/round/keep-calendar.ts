@@ -1,0 +1,60 @@
+/** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
+import type { Batch } from "../batch/batch.ts";
+import { tariffEndMs } from "../model/calendar.ts";
+import type { CalendarEntry, ClosedBy, TimeWindow } from "../model/calendar.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import { stoppedByMs } from "../model/workload.ts";
+import type { Attempt } from "../model/workload.ts";
+import { replaceAhead } from "./replace-lost.ts";
+import { noticedNode } from "../state/notices.ts";
+import { entryFingerprint } from "../state/past-entries.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { tariffsOf } from "../energy/tariffs.ts";
+import type { IndexedWindow } from "../cluster/calendar-index.ts";
+import { leavesAtMs } from "../cluster/leaves-by.ts";
+
+export function keepCalendar(batch: Batch): void {
+  const { world, nowMs: atMs } = batch;
+  for (const { window } of world.calendar.windows) {
+    const { name } = window;
+    if (window.endMs <= atMs) end(batch, window);
+    else if (window.startMs <= atMs && world.state.calendar.get(name)?.begun !== true)
+      batch.emit({ kind: "windowBegan", version: 1, atMs, name });
+  }
+  for (const tariff of tariffsOf(world.state)) if (tariffEndMs(tariff.when) <= atMs) end(batch, tariff);
+  for (const each of world.calendar.windows) clear(batch, each);
+}
+
+function end(batch: Batch, entry: CalendarEntry): void {
+  const { name } = entry;
+  const known = noticedNode(entry) !== null ? {} : { fingerprint: entryFingerprint(entry) };
+  batch.emit({ kind: "windowEnded", version: 1, atMs: batch.nowMs, name, ...known });
+}
+
+/** Where a gang may go on elsewhere with what it has here, it does; what else would not end in time is stopped, early enough for its checkpoint and its grace. */
+function clear(batch: Batch, each: IndexedWindow): void {
+  const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
+  const overdue = [...new Set(attempts)].flatMap((id) => {
+    const attempt = batch.world.state.attempts.get(id);
+    return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
+  });
+  overdue.sort((left, right) => left.placedSequence - right.placedSequence);
+  const closing = { byMs: each.window.startMs, closedBy: closedBy(each.window) };
+  for (const attempt of overdue)
+    if (!replaceAhead(batch, attempt, each.nodes)) requestStop(batch, attempt, "nodeDrained", closing);
+}
+
+function closedBy(window: TimeWindow): ClosedBy {
+  const { kind, name } = window;
+  if (kind === "reservation") return { kind, name };
+  const nodeId = noticedNode(window);
+  const said = window.reason === undefined ? {} : { reason: window.reason };
+  return nodeId === null ? { kind, name, ...said } : { kind: "notice", nodeId, ...said };
+}
+
+function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
+  const { spec, actor } = workloadOf(world, attempt.workloadId);
+  if (attempt.stop !== null && stoppedByMs(attempt.stop, spec.graceTimeoutMs) <= window.startMs) return false;
+  const atMs = leavesAtMs(world.rules, attempt, { spec, startMs: window.startMs });
+  return atMs !== null && atMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
+}

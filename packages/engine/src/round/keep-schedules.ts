@@ -1,0 +1,39 @@
+/** Schedules that are due submit their work. What was missed while nothing ran is made up for once, whatever was missed. */
+import type { Batch } from "../batch/batch.ts";
+import { awaitedFirst } from "../lifecycle/apply-documents.ts";
+import { recordSubmission, stopWorkload, submissionObjection } from "../lifecycle/submit.ts";
+import { specDueAt } from "../model/schedule.ts";
+import type { ScheduleItem } from "../model/schedule.ts";
+import { lastDueMs } from "../model/time/due.ts";
+
+interface Due {
+  readonly item: ScheduleItem;
+  readonly atMs: number;
+}
+
+/** In the order in which they were due; of those due at once, whose work is waited for goes before who waits. */
+export function keepSchedules(batch: Batch): void {
+  const due = Array.from(batch.world.state.schedules.values(), (item): Due => ({
+    item,
+    atMs: lastDueMs(item.schedule.times, batch.nowMs) ?? -1,
+  })).filter(({ item, atMs }) => atMs > item.lookedAtMs);
+  const bySpec = new Map(due.map((each) => [each.item.schedule.spec, each]));
+  const atOnce = [...Map.groupBy(due, ({ atMs }) => atMs)].toSorted(([left], [right]) => left - right);
+  for (const [, together] of atOnce)
+    for (const spec of awaitedFirst(together.map(({ item }) => item.schedule.spec)))
+      run(batch, bySpec.get(spec) as Due);
+}
+
+function run(batch: Batch, { item, atMs: dueAtMs }: Due): void {
+  const { schedule, actor } = item;
+  const { name } = schedule;
+  const last = item.lastWorkloadId === undefined ? undefined : batch.world.state.workloads.get(item.lastWorkloadId);
+  const isRunning = last !== undefined && last.endedAtMs === null;
+  const fact = { kind: "scheduleRan", version: 2, atMs: batch.nowMs, name, dueAtMs } as const;
+  if (isRunning && schedule.concurrency === "forbid")
+    return batch.emit({ ...fact, submittedId: null, left: "the last run has not ended" });
+  const objection = submissionObjection(batch.world, schedule.spec, batch.world.state.teams);
+  if (objection !== null) return batch.emit({ ...fact, submittedId: null, left: objection.code });
+  if (isRunning && schedule.concurrency === "replace") stopWorkload(batch, last.id, actor);
+  batch.emit({ ...fact, submittedId: recordSubmission(batch, specDueAt(schedule, dueAtMs), actor), left: "" });
+}

@@ -1,0 +1,212 @@
+/**
+ * The placing phase of a round: starts what the policy's order and the free capacity allow. Workloads of one placement
+ * class stand or fall together, and within a round capacity only shrinks, so a class that did not fit once is not asked
+ * again until something is freed: the cost follows what may have changed, not how much waits.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { Workload } from "../model/workload.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { heedsHead } from "../policy/rules.ts";
+import { Reservations } from "../placement/backfill/reservations.ts";
+import type { Reservation } from "../placement/backfill/reservations.ts";
+import { heedsClosed, isClosed, openingOf, queueOrder } from "../ordering/round-order.ts";
+import type { RoundOrder } from "../ordering/round-order.ts";
+import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
+import { mayGrowYet } from "./grow.ts";
+import { findPlacement } from "../placement/place.ts";
+import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
+import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
+import { isInGroups, wholeNeeded } from "../cluster/request.ts";
+import { start } from "../transitions/start.ts";
+
+const NOTHING_RESERVED: readonly Reservation[] = [];
+
+export function placeWaiting(batch: Batch): void {
+  const { world } = batch;
+  const { queue } = world;
+  if (!queue.hasRequests) {
+    world.reservations = NOTHING_RESERVED;
+    return;
+  }
+  const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
+  if (isSettled && !hasOverrun(world, batch.nowMs)) return;
+  const { size } = world.capacity.spares;
+  const isFinal = startWhatFits(batch);
+  if (batch.isOver) return;
+  // What was taken for one is a node like any other: who was known not to fit may fit beside it.
+  if (world.capacity.spares.size < size) return placeWaiting(batch);
+  if (isFinal) queue.settle(openingOf(world), batch.nowMs);
+}
+
+/** Whether something was expected to end by now and did not: then protected starts move on with time. */
+function hasOverrun({ endings }: World, nowMs: number): boolean {
+  const expectedMs = endings.first();
+  return expectedMs !== null && expectedMs <= nowMs;
+}
+
+/** Whether what is held decides who is next. */
+const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
+
+/**
+ * False: all has to be looked at again. Where teams take turns, who is first may be somebody else by what was started. What
+ * started behind protected starts may have changed them, and a gang of groups, whose place is put together group by group, may
+ * find one beside it. A spare that was taken is open to those asked before.
+ */
+function startWhatFits(batch: Batch): boolean {
+  const { world, nowMs } = batch;
+  const spareCount = world.capacity.spares.size;
+  const { whenHeadBlocked, backfill } = world.rules;
+  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs, batch.isTrial);
+  const asking = classesToAsk(world);
+  const least = leastOf(world, asking);
+  const order = queueOrder(world, asking);
+  let isFinal = true;
+  let hasStarted = false;
+  let isBlocked = false;
+  let mayFindRoomYet = false;
+  for (let head = order.first(); head !== null; head = order.first()) {
+    // Nobody could start, and nobody's start is left to be protected.
+    const isProtected = reservations?.isComplete ?? true;
+    if (isProtected && least !== null && isFull(world, reservations, least)) break;
+    const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
+    batch.asked(head, started !== null);
+    if (batch.isOver) break;
+    if (started !== null) {
+      hasStarted = true;
+      isFinal &&= !mayFindRoomYet && (reservations === null || reservations.list.length === 0);
+      order.served(head);
+      askForMore(world, order, started);
+      continue;
+    }
+    mayFindRoomYet ||= !isSureToStayOut(head);
+    reservations?.releaseUse();
+    // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
+    if (!head.isGrowth) {
+      if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head)) {
+        isBlocked = true;
+        break;
+      }
+      reservations?.protect(head);
+      reservations?.releaseUse();
+    }
+    order.drop(head);
+  }
+  if (batch.isTrial && mayGrowYet(world)) reservations?.protectDue();
+  reservations?.release();
+  world.reservations = reservations?.list ?? NOTHING_RESERVED;
+  // In a trial starts that are put off hold up others as well.
+  const isHeldUp = isBlocked || world.reservations.length > 0 || (batch.isTrial && reservations !== null);
+  if (hasStarted && isHeldUp && takesTurns(world)) return false;
+  return isFinal && world.capacity.spares.size === spareCount;
+}
+
+/** The least that any of them asks for: so many whole accelerators of one type, for so long. */
+interface Least {
+  readonly accelerators: number;
+  readonly durationMs: number;
+}
+
+/** `null`: others may join them. */
+function leastOf(world: World, classes: readonly PlacementClass[]): Least | null {
+  if (world.rules.elastic.grow === "in-order") return null;
+  // Where nothing else is idle, there may be spares for who lost workers.
+  if (world.capacity.spares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
+  let accelerators = Number.POSITIVE_INFINITY;
+  let durationMs = Number.POSITIVE_INFINITY;
+  for (const found of classes) {
+    accelerators = Math.min(accelerators, wholeNeeded(found));
+    durationMs = Math.min(durationMs, found.durationMs);
+  }
+  return { accelerators, durationMs };
+}
+
+/** Whether there is room for nobody, however little is asked for. */
+function isFull({ capacity }: World, reservations: Reservations | null, { accelerators, durationMs }: Least): boolean {
+  if (accelerators === 0) return false;
+  if (reservations !== null) return reservations.idleMost(durationMs) < accelerators;
+  for (const { freeCount } of capacity.allTypes) if (freeCount >= accelerators) return false;
+  return true;
+}
+
+/** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
+export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
+  const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
+  if (growing !== undefined) order.add(growing);
+}
+
+/** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
+function classesToAsk(world: World): PlacementClass[] {
+  const { rules } = world;
+  // Whoever is asked first has to be known where it blocks the others or is reserved a start.
+  if (heedsHead(rules)) return listClasses(world, "all");
+  const open = listClasses(world, "open");
+  return heedsClosed(world, open) ? listClasses(world, "all") : open;
+}
+
+/** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
+export const classesInLine = (world: World): readonly PlacementClass[] => listClasses(world, "all");
+
+function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
+  const { queue, rules } = world;
+  const isAnyAsked = which === "all";
+  // A copy has room for just these; filling an empty list would make room for many more.
+  const list = queue.waitingClasses().slice();
+  let count = 0;
+  for (const found of list)
+    if ((isAnyAsked || !isClosed(world, found)) && couldEverFit(world, found)) list[count++] = found;
+  list.length = count;
+  if (rules.elastic.grow === "in-order")
+    for (const found of queue.growthClasses()) if (isAnyAsked || !isClosed(world, found)) list.push(found);
+  return list;
+}
+
+/** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
+export function blockingClass(world: World): PlacementClass | null {
+  const order = queueOrder(world, listClasses(world, "all"));
+  for (let head = order.first(); head !== null; head = order.first()) {
+    if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
+    order.drop(head);
+  }
+  return null;
+}
+
+/** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
+function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): AttemptId | null {
+  const { world } = batch;
+  const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
+  const spared = placement === null ? onSpares(world, found, reservations) : null;
+  const place = placement ?? spared?.placement ?? null;
+  if (place !== null) {
+    reservations?.release();
+    reservations?.forget();
+    if (spared !== null) takeSpares(batch, (found.waiting.first() as Workload).id, spared);
+    return start(batch, found, place);
+  }
+  // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
+  if (isSureToStayOut(found) && (reservations === null || !reservations.concern(found)))
+    found.closedAt = openingOf(world);
+  return null;
+}
+
+/** A place with the help of spares, for what lost workers with their nodes. */
+function onSpares(world: World, found: PlacementClass, reservations: Reservations | null): PlacementOnSpares | null {
+  if (found.lostWorkers === 0 || world.capacity.spares.size === 0) return null;
+  // What is known of the time to come is known without the spares.
+  const forget = (): void => {
+    reservations?.release();
+    reservations?.forget();
+  };
+  forget();
+  reservations?.protectDue();
+  forget();
+  return placeOnSpares(world, found, () => {
+    const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
+    forget();
+    return placement;
+  });
+}
+
+/** Whether what found no room finds none either when others have taken more of it. */
+const isSureToStayOut = (found: PlacementClass): boolean => found.isGrowth || !isInGroups(found);

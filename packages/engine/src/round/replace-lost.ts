@@ -1,0 +1,155 @@
+/**
+ * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so.
+ * Workers that fill a node go to a spare first, all others to what is idle; of a gang in slices, so that every slice is whole again.
+ * Who finds no place for all of them starts again as a whole from its checkpoint, like any other gang.
+ */
+import type { Batch } from "../batch/batch.ts";
+import { replaceOf } from "../transitions/attempt-effects.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import type { NodeId } from "../model/ids.ts";
+import { ranksOf } from "../model/workload.ts";
+import type { Attempt } from "../model/workload.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { PlacementClass } from "../cluster/queue.ts";
+import { SortedList } from "../base/collections/sorted-list.ts";
+import { needsPart } from "../cluster/node-slot.ts";
+import type { World, WorkloadEntity } from "../cluster/world.ts";
+import { verifyPlacement } from "../placement/verify/placement.ts";
+import { canReplace } from "../cluster/holdings.ts";
+import { findPlacement } from "../placement/place.ts";
+import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
+import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
+import { withdraw } from "../transitions/promises.ts";
+import type { Placement } from "../cluster/request.ts";
+import { slicePlaces } from "../placement/slice-places.ts";
+import type { Wounded } from "../placement/slice-places.ts";
+
+export function replaceLost(batch: Batch): void {
+  if (batch.wounded.length === 0) return;
+  const attempts = batch.wounded.toSorted((left, right) => left.placedSequence - right.placedSequence);
+  for (const attempt of attempts) {
+    // It may have ended, or been asked to stop, since.
+    if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);
+  }
+}
+
+function replaceRanks(batch: Batch, attempt: Attempt): void {
+  const { world } = batch;
+  const { missing = [] } = attempt;
+  const place = placeRanks(world, attempt, woundedBy(attempt, missing));
+  if (place === null) return requestStop(batch, attempt, "nodeLost");
+  giveRanks(batch, attempt, { ...place, ranks: missing });
+}
+
+/**
+ * The workers on these nodes, which will be away, go on elsewhere while the others stay, as if they had been lost; false: its gang does
+ * not go on so, or there is no place for all of them, and nothing was done.
+ */
+export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
+  const { world, nowMs: atMs, ledger } = batch;
+  if (!mayReplace(world, attempt) || attempt.workers.every(({ node }) => nodes.has(node))) return false;
+  const leaving = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
+  const lost = leaving.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
+  const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
+  // What they hold is theirs to hold elsewhere: their team has no more for it.
+  const mark = ledger.mark();
+  for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
+  const place = placeRanks(world, attempt, woundedBy(attempt, ranks));
+  ledger.rollback(mark);
+  if (place === null) return false;
+  const promise = world.state.promises.get(attempt.id);
+  if (promise !== undefined) withdraw(batch, promise, "its workers go elsewhere");
+  for (const each of lost)
+    batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
+  giveRanks(batch, attempt, { ...place, ranks });
+  return true;
+}
+
+/** It said so, its workers are alike, it runs, and nothing else changes about it. */
+export function mayReplace(world: World, attempt: Attempt): boolean {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
+  return (
+    spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canReplace(world.state, attempt)
+  );
+}
+
+export const ranksOn = (attempt: Attempt, nodeId: NodeId): readonly number[] =>
+  ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
+
+interface NewPlace {
+  readonly found: PlacementClass;
+  readonly placement: Placement;
+  /** With the help of these spares; `null`: without. */
+  readonly spared: PlacementOnSpares | null;
+}
+
+/** Where all of them can go, of a gang in slices so that each is whole again. */
+function placeRanks(world: World, attempt: Attempt, wounded: Wounded): NewPlace | null {
+  const found = requestFor(world, attempt, wounded.ranks.length);
+  const { slices } = found.spec.fabric ?? {};
+  if (slices === undefined) return placeOf(world, attempt, found);
+  for (const among of slicePlaces(world, slices, wounded)) {
+    const place = placeOf(world, attempt, withAmong(found, among));
+    if (place !== null) return place;
+  }
+  return null;
+}
+
+/** Whole nodes of workers on spares first, all others on what is idle first. */
+function placeOf(world: World, attempt: Attempt, found: PlacementClass): NewPlace | null {
+  const onSpares = fillsNodes(world, attempt, found) ? placeAmongSpares(world, found) : null;
+  if (onSpares !== null) return { found, placement: onSpares.placement, spared: onSpares };
+  const idle = findPlacement(world, found);
+  if (idle !== null) return { found, placement: idle, spared: null };
+  const spared = placeOnSpares(world, found, () => findPlacement(world, found));
+  return spared === null ? null : { found, placement: spared.placement, spared };
+}
+
+interface Given extends NewPlace {
+  readonly ranks: readonly number[];
+}
+
+function giveRanks(batch: Batch, attempt: Attempt, { found, placement, spared, ranks }: Given): void {
+  const { world, nowMs: atMs } = batch;
+  if (spared !== null) takeSpares(batch, attempt.workloadId, spared);
+  verifyPlacement(world, found, placement);
+  const { workers } = placement;
+  batch.emit({ kind: "workersReplaced", version: 1, atMs, attemptId: attempt.id, workers });
+  batch.ask(replaceOf(world, attempt, ranks));
+}
+
+/** Whether a worker takes all accelerators of a node like those that it has. */
+function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementClass): boolean {
+  return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
+}
+
+/** A place on spares alone. */
+function placeAmongSpares(world: World, found: PlacementClass): PlacementOnSpares | null {
+  return placeOnSpares(world, found, (spares) => {
+    const among = new Set(spares.map(({ node }) => node.id).filter((node) => found.among?.has(node) !== false));
+    return findPlacement(world, withAmong(found, among));
+  });
+}
+
+const withAmong = (found: PlacementClass, among: ReadonlySet<NodeId>): PlacementClass =>
+  Object.assign(Object.create(found) as PlacementClass, { among });
+
+function woundedBy(attempt: Attempt, lost: readonly number[]): Wounded {
+  const held = ranksOf(attempt);
+  const all = attempt.workers.map(({ node }, index) => ({ rank: held[index] as number, node }));
+  return { staying: all.filter(({ rank }) => !lost.includes(rank)), ranks: lost };
+}
+
+/** Beside its other workers, as further workers of a gang that grows are placed. */
+function requestFor(world: World, attempt: Attempt, workers: number): PlacementClass {
+  const workload = workloadOf(world, attempt.workloadId);
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  waiting.insert(workload);
+  const lostWorkers = workers;
+  return new PlacementClass(
+    { ...workload, lostWorkers },
+    { rules: world.rules, growth: workers, grows: attempt.id },
+    waiting,
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * A round, after a batch's inputs were taken in: time is dealt with, promises are kept, then come the phases that the policy
+ * names, in its order. Each phase is callable alone. A round in which nothing may have changed costs a look at the timers
+ * and at the classes that are not closed.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { Event } from "../contract/events.ts";
+import type { Phase } from "../policy/policy.ts";
+import type { Reservation } from "../placement/backfill/reservations.ts";
+import { defragment } from "./defragment.ts";
+import { dropIncomplete } from "./drop-incomplete.ts";
+import { evictFor } from "../preemption/evict.ts";
+import { expire } from "./expire.ts";
+import { keepOffPeak } from "./keep-off-peak.ts";
+import { growLast } from "./grow.ts";
+import { placeWaiting } from "./place-waiting.ts";
+import { refill } from "./refill.ts";
+import { replaceLost } from "./replace-lost.ts";
+import { keepPromises } from "../transitions/promises.ts";
+import { keepSpares, mayHaveSpares } from "./keep-spares.ts";
+
+const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
+  place: placeWaiting,
+  consolidate: (batch) => evictFor(batch, "moved"),
+  reclaim: (batch) => evictFor(batch, "reclaimed"),
+  preempt: (batch) => evictFor(batch, "preempted"),
+  refill,
+  defragment,
+  grow: growLast,
+  "drop-incomplete": dropIncomplete,
+};
+
+/** Far more turns than a round takes; what goes on and on within one instant is left for the next. */
+const TURNS_MAX = 100;
+
+/** Whether an event of this kind is among those from a position on. */
+function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): boolean {
+  for (let at = from; at < events.length; at++) if (events[at]?.kind === kind) return true;
+  return false;
+}
+
+/**
+ * The phases take turns until none of them has anything to record any more: what one does may be what another waits for, and a
+ * round that leaves something to do would leave it until something else happens.
+ */
+function takeTurns(batch: Batch, named: readonly Phase[]): void {
+  let idleCount = 0;
+  // A node that becomes empty may be a spare, and whom spares help may have waited for one.
+  const turns: readonly (Phase | "spares")[] = mayHaveSpares(batch.world) ? [...named, "spares"] : named;
+  for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
+    const { length } = batch.events;
+    const { reservations } = batch.world;
+    const phase = turns[turn % turns.length] as Phase | "spares";
+    if (phase === "spares") keepSpares(batch);
+    else phases[phase](batch);
+    // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
+    if (isAmong(batch.events, length, "promiseWithdrawn")) keepPlaces(batch);
+    if (batch.events.length > length) idleCount = 0;
+    // Who stayed out of the way of other protected starts may have room beside these.
+    else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
+    // Who leaves will be heard of.
+    if (phase === "refill" && isAmong(batch.events, length, "evictionPlanned")) return;
+  }
+}
+
+/** Who lost a promised place waits again, and only off-peak where that was asked for. */
+function keepPlaces(batch: Batch): void {
+  keepPromises(batch);
+  keepOffPeak(batch);
+}
+
+const areAlike = (before: readonly Reservation[], after: readonly Reservation[]): boolean =>
+  before === after ||
+  (before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation)));
+
+/** The same start in the same place; remembered ones are the same record. */
+function isLike(left: Reservation, right: Reservation): boolean {
+  if (left === right) return true;
+  const [ours, theirs] = [left.placement.workers, right.placement.workers];
+  return (
+    left.workloadId === right.workloadId &&
+    left.startMs === right.startMs &&
+    left.endMs === right.endMs &&
+    ours.length === theirs.length &&
+    ours.every((own, at) => {
+      const other = theirs[at];
+      return own.node === other?.node && own.accelerators === other.accelerators && own.slice === other.slice;
+    })
+  );
+}
+
+/** Where promises are forgotten after a round, every phase has one turn; what is evicted stops counting for its team at once. */
+function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
+  for (const phase of named) {
+    phases[phase](batch);
+    if (batch.isOver) return;
+  }
+  if (named.length === 1) return;
+  if (named.includes("place")) placeWaiting(batch);
+  if (named.includes("grow")) growLast(batch);
+}
+
+export function runRound(batch: Batch): void {
+  batch.world.calendar.nowMs = batch.nowMs;
+  batch.world.past.nowMs = batch.nowMs;
+  expire(batch);
+  replaceLost(batch);
+  keepOffPeak(batch);
+  keepPlaces(batch);
+  keepSpares(batch);
+  const { phases: named, eviction } = batch.world.rules;
+  if (eviction.promises === "forgotten") takeOneTurn(batch, named);
+  else takeTurns(batch, named);
+  keepSpares(batch);
+  batch.endRound();
+  batch.world.queue.dropEmptyClasses();
+}

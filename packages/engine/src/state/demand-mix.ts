@@ -1,0 +1,226 @@
+/**
+ * What has lately been asked for, as counts of kinds of worker, and a small sample of it that stands still for a while. It is
+ * folded from submissions while a policy's scores want it, so that a restart, a replay and a fork decide alike; the sample
+ * stands still because every score that was computed against it is void when it changes.
+ */
+import { milliOf } from "../cluster/node-slot.ts";
+import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
+import { taskCountOf } from "../model/workload.ts";
+import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
+import { compareText } from "../base/canonical.ts";
+
+/** What one worker asks of its node. */
+export interface WorkerAsk {
+  readonly accelerators: number;
+  /** Thousandths of each of them: 1000, or less of a single one. */
+  readonly milli: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+/** A kind of worker that is asked for; no types: any accelerator will do. */
+export interface DemandKind extends WorkerAsk {
+  readonly types: readonly string[];
+}
+
+export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
+  accelerators: gang.accelerators,
+  milli: milliOf(gang),
+  coresMilli: gang.coresMilli,
+  memoryMib: gang.memoryMib,
+});
+
+/** Thousandths of accelerators in all. */
+export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
+
+/** The sample is dealt into so many queues of so many workers. */
+export const SAMPLE_QUEUES = 8;
+export const SAMPLE_LENGTH = 24;
+const SAMPLE_SIZE = SAMPLE_QUEUES * SAMPLE_LENGTH;
+/** When as many workers are counted all counts are halved: what is older than a few times this many is forgotten. */
+const COUNTED_MAX = 4096;
+/** One submission counts for no more workers than this, so that a single large array is not all there is. */
+const COUNTED_AT_ONCE_MAX = 256;
+/** A new sample that differs in no more than this part of the old one is not worth scoring everything again. */
+const KEPT_BELOW = 8;
+
+interface Counted {
+  readonly kind: DemandKind;
+  count: number;
+}
+
+type StoredKind = readonly [
+  accelerators: number,
+  milli: number,
+  coresMilli: number,
+  memoryMib: number,
+  types: readonly string[],
+];
+
+/** The plain form that is hashed and stored. */
+export interface StoredDemand {
+  readonly seen: number;
+  readonly nextAt: number;
+  readonly renewals: number;
+  readonly counts: readonly (readonly [kind: StoredKind, count: number])[];
+  readonly sample: readonly StoredKind[];
+}
+
+export class DemandMix {
+  readonly #counts = new Map<string, Counted>();
+  #total = 0;
+  #seen = 0;
+  /** A renewal is considered at this submission: often while little is known, every quarter more later. */
+  #nextAt = 1;
+  #renewals = 0;
+  #sample: readonly DemandKind[] = [];
+  /** Thousandths of accelerators among what is counted: in all, and by accelerators of a worker that asks for several. */
+  #milli = 0;
+  readonly #milliBySize = new Map<number, number>();
+
+  /** Grows whenever the sample changes. */
+  get renewals(): number {
+    return this.#renewals;
+  }
+
+  /** In the order of the largest kinds first, each as often as its part of what is counted. */
+  get sample(): readonly DemandKind[] {
+    return this.#sample;
+  }
+
+  get countedMilli(): number {
+    return this.#milli;
+  }
+
+  /** Thousandths asked for by workers of exactly so many accelerators, by that number, from two on. */
+  get countedMilliBySize(): ReadonlyMap<number, number> {
+    return this.#milliBySize;
+  }
+
+  count(spec: WorkloadSpec): void {
+    if (spec.gang.accelerators === 0) return;
+    for (const { shape, workers, group } of wholeParts(spec.gang)) {
+      if (shape.accelerators === 0) continue;
+      const types = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
+      this.#add({ ...workerAsk(shape), types }, Math.min(COUNTED_AT_ONCE_MAX, workers * taskCountOf(spec)));
+    }
+    while (this.#total >= COUNTED_MAX) this.#halve();
+    if (++this.#seen < this.#nextAt) return;
+    this.#nextAt = this.#seen + Math.min(COUNTED_MAX / 4, Math.max(SAMPLE_QUEUES, Math.floor(this.#seen / 4)));
+    this.#renew();
+  }
+
+  #add(kind: DemandKind, count: number): void {
+    const key = keyOf(kind);
+    const known = this.#counts.get(key);
+    if (known === undefined) this.#counts.set(key, { kind, count });
+    else known.count += count;
+    this.#total += count;
+    this.#sum(kind, count);
+  }
+
+  #sum(kind: DemandKind, count: number): void {
+    const milli = askedMilli(kind) * count;
+    this.#milli += milli;
+    if (kind.accelerators > 1)
+      this.#milliBySize.set(kind.accelerators, (this.#milliBySize.get(kind.accelerators) ?? 0) + milli);
+  }
+
+  #halve(): void {
+    this.#total = 0;
+    this.#milli = 0;
+    this.#milliBySize.clear();
+    for (const [key, counted] of this.#counts) {
+      counted.count = Math.floor(counted.count / 2);
+      this.#total += counted.count;
+      if (counted.count === 0) this.#counts.delete(key);
+      else this.#sum(counted.kind, counted.count);
+    }
+  }
+
+  /** Takes every so-and-so-many-th of what is counted, unless that is nearly what the sample is already. */
+  #renew(): void {
+    const sorted = [...this.#counts.values()].toSorted((left, right) => largestFirst(left.kind, right.kind));
+    const drawn: DemandKind[] = [];
+    let passed = 0;
+    for (const { kind, count } of sorted) {
+      passed += count;
+      while (
+        drawn.length < SAMPLE_SIZE &&
+        Math.floor(((2 * drawn.length + 1) * this.#total) / (2 * SAMPLE_SIZE)) < passed
+      )
+        drawn.push(kind);
+    }
+    if (this.#sample.length > 0 && differing(this.#sample, drawn) * KEPT_BELOW <= SAMPLE_SIZE) return;
+    this.#sample = drawn;
+    this.#renewals++;
+  }
+
+  stored(): StoredDemand {
+    return {
+      seen: this.#seen,
+      nextAt: this.#nextAt,
+      renewals: this.#renewals,
+      counts: [...this.#counts.values()].map(({ kind, count }) => [storeKind(kind), count]),
+      sample: this.#sample.map(storeKind),
+    };
+  }
+
+  static restored({ seen, nextAt, renewals, counts, sample }: StoredDemand): DemandMix {
+    const mix = new DemandMix();
+    for (const [kind, count] of counts) mix.#add(readKind(kind), count);
+    mix.#seen = seen;
+    mix.#nextAt = nextAt;
+    mix.#renewals = renewals;
+    // Equal kinds are one object, as in the sample that was stored.
+    const kinds = new Map<string, DemandKind>();
+    mix.#sample = sample.map((stored) => {
+      const kind = readKind(stored);
+      const known = kinds.get(keyOf(kind)) ?? kind;
+      kinds.set(keyOf(kind), known);
+      return known;
+    });
+    return mix;
+  }
+
+  copy(): DemandMix {
+    return DemandMix.restored(this.stored());
+  }
+}
+
+const storeKind = ({ accelerators, milli, coresMilli, memoryMib, types }: DemandKind): StoredKind => [
+  accelerators,
+  milli,
+  coresMilli,
+  memoryMib,
+  types,
+];
+
+const readKind = ([accelerators, milli, coresMilli, memoryMib, types]: StoredKind): DemandKind => ({
+  accelerators,
+  milli,
+  coresMilli,
+  memoryMib,
+  types,
+});
+
+const keyOf = ({ accelerators, milli, coresMilli, memoryMib, types }: DemandKind): string =>
+  `${accelerators}|${milli}|${coresMilli}|${memoryMib}|${types.join("|")}`;
+
+const largestFirst = (left: DemandKind, right: DemandKind): number =>
+  right.accelerators - left.accelerators ||
+  right.milli - left.milli ||
+  right.coresMilli - left.coresMilli ||
+  right.memoryMib - left.memoryMib ||
+  compareText(left.types.join("|"), right.types.join("|"));
+
+/** How many of `right` have no counterpart in `left`. */
+function differing(left: readonly DemandKind[], right: readonly DemandKind[]): number {
+  const unmatched = new Map<string, number>();
+  for (const kind of left) unmatched.set(keyOf(kind), (unmatched.get(keyOf(kind)) ?? 0) + 1);
+  return right.filter((kind) => {
+    const count = unmatched.get(keyOf(kind)) ?? 0;
+    unmatched.set(keyOf(kind), count - 1);
+    return count <= 0;
+  }).length;
+}

@@ -1,0 +1,340 @@
+/**
+ * Which cells of one accelerator type are whose. Every team owns shapes; it is safe when all shapes of all teams have cells of
+ * their own, such that the guaranteed work of each team lies inside its team's: then whatever a team asks for within its shapes
+ * can be placed, by eviction of what uses idle accelerators at most (Zhao et al., OSDI 2020). Cells that hold
+ * guaranteed work are bound to its team; the others are laid out anew whenever somebody asks, the largest first, each in the
+ * tightest surroundings, so that large cells stay whole (buddy allocation). That finds a layout wherever there is one if the
+ * cells of one level in one domain are divided alike; where they are not, it may miss one and is then too strict, never too lax.
+ */
+import { acceleratorIndices } from "../../model/accelerator-set.ts";
+import type { AttemptId, TeamName } from "../../model/ids.ts";
+import type { TeamShape } from "../../model/team.ts";
+import type { WorkerAllocation } from "../../model/workload.ts";
+import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import { around, sizeOf } from "../../cluster/cell-tree.ts";
+import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { isEviction } from "../../cluster/holdings.ts";
+import type { World } from "../../cluster/world.ts";
+
+/** A worker of guaranteed work. */
+export interface GuaranteedWorker {
+  readonly owner: TeamName;
+  /** The smallest cell that holds all of it. */
+  readonly cell: Cell;
+  readonly leaves: readonly number[];
+}
+
+/** A shape of a team with the cells that could be it. */
+export interface OwnedShape {
+  readonly owner: TeamName;
+  readonly shape: TeamShape;
+  readonly cells: readonly Cell[];
+  /** The same. */
+  readonly could: ReadonlySet<Cell>;
+}
+
+/** A layout: which cells are whose. */
+export interface Layout {
+  /** Accelerators of guaranteed work outside its team's shapes. */
+  readonly outside: number;
+  /** By team: accelerators of its shapes for which no cells are left. */
+  readonly missing: ReadonlyMap<TeamName, number>;
+  /** By shape: cells with guaranteed work in them, and cells set aside for more. */
+  readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
+  readonly spare: ReadonlyMap<OwnedShape, readonly Cell[]>;
+}
+
+/** The team, itself or above, whose shapes the work of a team may use; `null`: none owns any. */
+export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
+  for (let node = teamUse.node(team) as ReturnType<typeof teamUse.node> | null; node !== null; node = node.parent)
+    if ((node.team.shapes?.length ?? 0) > 0) return node.name;
+  return null;
+}
+
+/** All shapes that are cells of the type, those of pinned nodes first, then larger before smaller. */
+export function shapesOn({ state }: World, tree: CellTree, type: string): readonly OwnedShape[] {
+  const owned = [...state.teams.values()].flatMap(({ name, shapes = [] }) =>
+    shapes.map((shape): OwnedShape => {
+      const cells = tree.cellsOf(shape, type);
+      return { owner: name, shape, cells, could: new Set(cells) };
+    }),
+  );
+  const isPinned = ({ shape }: OwnedShape): number => Number(shape.nodes !== undefined);
+  const depth = ({ shape }: OwnedShape): number => shape.domain?.length ?? 0;
+  return owned
+    .filter(({ cells }) => cells.length > 0)
+    .toSorted(
+      (left, right) =>
+        isPinned(right) - isPinned(left) ||
+        right.shape.accelerators - left.shape.accelerators ||
+        depth(right) - depth(left),
+    );
+}
+
+/** Guaranteed work on the type, oldest first: what runs, and what was promised a place. `relabelled`: as if these were so already. */
+export function guaranteedWorkers(
+  world: World,
+  tree: CellTree,
+  { type }: TypeCapacity,
+  relabelled: ReadonlySet<AttemptId>,
+): GuaranteedWorker[] {
+  const { state, rules } = world;
+  const found: GuaranteedWorker[] = [];
+  const add = (team: TeamName, workers: readonly WorkerAllocation[]): void => {
+    const owner = ownerOf(world, team);
+    if (owner !== null)
+      for (const worker of workers) if (worker.accelerators !== "") found.push(workerOf(tree, owner, worker));
+  };
+  for (const attempt of state.attempts.values()) {
+    if (attempt.acceleratorType !== type || relabelled.has(attempt.id)) continue;
+    // What a plan took is somebody else's already.
+    if (attempt.stop !== null && isEviction(attempt.stop.reason)) continue;
+    const { spec } = workloadOf(world, attempt.workloadId);
+    if (isGuaranteedLoan(rules, spec, attempt)) add(spec.team, attempt.workers);
+  }
+  for (const { workloadId, acceleratorType, workers, growth, attemptId } of state.promises.values()) {
+    const { spec } = workloadOf(world, workloadId);
+    const isLoan = growth && state.attempts.get(attemptId)?.opportunistic === true;
+    if (acceleratorType === type && !isLoan && isGuaranteed(rules, spec)) add(spec.team, workers);
+  }
+  return found;
+}
+
+export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }: WorkerAllocation): GuaranteedWorker {
+  const { first } = tree.nodeCells.get(node) as Cell;
+  const leaves = acceleratorIndices(accelerators).map((index) => first + index);
+  return { owner, leaves, cell: tree.enclosing(leaves) };
+}
+
+/** How many layouts are looked at where teams own cells of several sizes, one inside the other, and each could be the one in use. */
+const LAYOUTS_MAX = 16;
+
+/** The best of some layouts: with the least work outside, then with the least missing. */
+export function bestOf(all: readonly Layout[]): Layout {
+  return all.reduce((best, other) => {
+    const isBetter =
+      other.outside < best.outside || (other.outside === best.outside && sumOf(other.missing) < sumOf(best.missing));
+    return isBetter ? other : best;
+  });
+}
+
+/** Whether the shapes can be laid out around the work such that nobody is worse off than in a layout from before. */
+export function staysAsGood(
+  tree: CellTree,
+  { shapes, before }: Standing,
+  workers: readonly GuaranteedWorker[],
+): boolean {
+  for (const layout of layouts(tree, shapes, workers)) if (isAsGood(layout, before)) return true;
+  return false;
+}
+
+interface Standing {
+  readonly shapes: readonly OwnedShape[];
+  readonly before: Layout;
+}
+
+const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
+  [...missing.values()].reduce((sum, count) => sum + count, 0);
+
+/** Whether the first leaves nobody worse off than the second: neither work outside its shapes nor any team without cells that it had. */
+export function isAsGood(first: Layout, second: Layout): boolean {
+  if (first.outside > second.outside) return false;
+  return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
+}
+
+/**
+ * Layouts to choose from. They differ where a team owns cells of several sizes and its work could lie in either: the one with the
+ * widest bound first, the one with the narrowest, then others, a bounded number of them.
+ */
+export function* layouts(
+  tree: CellTree,
+  shapes: readonly OwnedShape[],
+  workers: readonly GuaranteedWorker[],
+): Generator<Layout> {
+  const binding = new Binding(tree, shapes, workers);
+  let count = 0;
+  for (const order of [shapes, shapes.toReversed()]) {
+    for (const bound of binding.ways(order)) {
+      yield completed(tree, { shapes, workers, binding, bound });
+      if (++count === LAYOUTS_MAX) return;
+      if (order === shapes && count === 1 && binding.isOpen) break;
+    }
+    if (!binding.isOpen) return;
+  }
+}
+
+interface Bound {
+  readonly shapes: readonly OwnedShape[];
+  readonly workers: readonly GuaranteedWorker[];
+  readonly binding: Binding;
+  readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
+}
+
+/** Sets cells aside for all that is owned and not in use. */
+function completed(tree: CellTree, { shapes, workers, binding, bound }: Bound): Layout {
+  const open = new Open(tree, binding);
+  const inUse = new Set([...bound.values()].flat());
+  const spare = new Map<OwnedShape, Cell[]>();
+  const missing = new Map<TeamName, number>();
+  for (const owned of shapes) {
+    const count = owned.shape.count - (bound.get(owned)?.length ?? 0);
+    const cells = setAside(owned, count, open);
+    spare.set(owned, cells);
+    const lacking = (count - cells.length) * owned.shape.accelerators;
+    missing.set(owned.owner, (missing.get(owned.owner) ?? 0) + lacking);
+  }
+  let outside = 0;
+  for (const { cell, leaves } of workers) {
+    let isInside = false;
+    for (const at of around(cell)) isInside ||= inUse.has(at);
+    if (!isInside) outside += leaves.length;
+  }
+  return { outside, missing, bound, spare };
+}
+
+/** The ways in which guaranteed work can lie in cells of its team's shapes. */
+class Binding {
+  readonly holder: (TeamName | null)[];
+  /** Accelerators in cells that are in use. */
+  readonly taken: Uint8Array;
+  /** Whether there is more than one way. */
+  isOpen = false;
+  readonly #bound = new Map<OwnedShape, Cell[]>();
+  readonly #inUse = new Set<Cell>();
+  /** Work that could lie in cells of several shapes. */
+  readonly #undecided: GuaranteedWorker[] = [];
+
+  constructor(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
+    this.holder = tree.leaves.map(() => null);
+    for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
+    this.taken = new Uint8Array(tree.leaves.length);
+    // What could lie in cells of one shape alone goes first: the others can make room for it.
+    for (const worker of workers) {
+      const options = this.#optionsFor(worker, shapes);
+      if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
+      else if (!this.#isInside(worker) && options[0] !== undefined) this.#bind(options[0]);
+    }
+    this.isOpen = this.#undecided.some((worker) => !this.#isInside(worker));
+  }
+
+  #isInside({ cell }: GuaranteedWorker): boolean {
+    for (const at of around(cell)) if (this.#inUse.has(at)) return true;
+    return false;
+  }
+
+  #optionsFor({ owner, cell }: GuaranteedWorker, order: readonly OwnedShape[]): Option[] {
+    const options: Option[] = [];
+    for (const owned of order) {
+      if (owned.owner !== owner || (this.#bound.get(owned)?.length ?? 0) >= owned.shape.count) continue;
+      for (const at of around(cell))
+        if (owned.could.has(at) && isOpenTo(at, owner, this)) options.push({ owned, cell: at });
+    }
+    return options;
+  }
+
+  #bind({ owned, cell }: Option): void {
+    const cells = this.#bound.get(owned);
+    if (cells === undefined) this.#bound.set(owned, [cell]);
+    else cells.push(cell);
+    this.#inUse.add(cell);
+    this.taken.fill(1, cell.first, cell.end);
+  }
+
+  #unbind({ owned, cell }: Option): void {
+    (this.#bound.get(owned) as Cell[]).pop();
+    this.#inUse.delete(cell);
+    this.taken.fill(0, cell.first, cell.end);
+  }
+
+  /** While a way is looked at, `taken` is as of it. `order`: in which shapes are tried for each worker. */
+  *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
+    let at = from;
+    let options: Option[] = [];
+    for (; at < this.#undecided.length && options.length === 0; at++) {
+      const worker = this.#undecided[at] as GuaranteedWorker;
+      if (!this.#isInside(worker)) options = this.#optionsFor(worker, order);
+    }
+    if (options.length === 0) {
+      yield new Map([...this.#bound].map(([owned, cells]) => [owned, [...cells]]));
+      return;
+    }
+    for (const option of options) {
+      this.#bind(option);
+      try {
+        yield* this.ways(order, at);
+      } finally {
+        // Also when nobody wants to see the other ways.
+        this.#unbind(option);
+      }
+    }
+  }
+}
+
+interface Option {
+  readonly owned: OwnedShape;
+  readonly cell: Cell;
+}
+
+interface Bindings {
+  readonly holder: readonly (TeamName | null)[];
+  readonly taken: Uint8Array;
+}
+
+/** Nobody else's work lies in the cell, and no part of it belongs to another. */
+export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken }: Bindings): boolean {
+  for (let leaf = first; leaf < end; leaf++)
+    if (taken[leaf] === 1 || (holder[leaf] !== null && holder[leaf] !== owner)) return false;
+  return true;
+}
+
+/** How many accelerators of each cell nobody has or is to have; of nodes that take no work none. */
+class Open {
+  readonly #counts: Int32Array;
+
+  constructor(tree: CellTree, { holder, taken }: Bindings) {
+    this.#counts = new Int32Array(tree.cells.length);
+    tree.leaves.forEach((leaf, at) => {
+      if (taken[at] === 1 || holder[at] !== null || leaf.slot?.usable !== true) return;
+      for (let cell: Cell | null = leaf; cell !== null; cell = cell.parent) this.#add(cell, 1);
+    });
+  }
+
+  #add({ id }: Cell, count: number): void {
+    this.#counts[id] = (this.#counts[id] as number) + count;
+  }
+
+  in({ id }: Cell): number {
+    return this.#counts[id] as number;
+  }
+
+  /** A cell that is open as a whole is somebody's from now on. */
+  take(cell: Cell): void {
+    const size = sizeOf(cell);
+    for (let at = cell.parent; at !== null; at = at.parent) this.#add(at, -size);
+    this.#clear(cell);
+  }
+
+  #clear(cell: Cell): void {
+    this.#counts[cell.id] = 0;
+    for (const child of cell.children) this.#clear(child);
+  }
+}
+
+/** Whole cells on usable nodes without guaranteed work, where least around them is left. */
+function setAside({ cells }: OwnedShape, count: number, open: Open): Cell[] {
+  if (count <= 0) return [];
+  const compare = (left: Cell, right: Cell): number => {
+    let [a, b] = [left.parent, right.parent];
+    for (; a !== null && b !== null && a !== b; a = a.parent, b = b.parent) {
+      const difference = open.in(a) - open.in(b);
+      if (difference !== 0) return difference;
+    }
+    return left.id - right.id;
+  };
+  const whole = cells.filter((cell) => open.in(cell) === sizeOf(cell));
+  const chosen = whole.toSorted(compare).slice(0, count);
+  for (const cell of chosen) open.take(cell);
+  return chosen;
+}

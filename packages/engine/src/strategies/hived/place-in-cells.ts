@@ -1,0 +1,343 @@
+/**
+ * Placing by cells: each worker has accelerators of one node, in the smallest cell that holds them, next to what its job holds
+ * already. Guaranteed work goes into cells that its team owns and nowhere else, and only such that all that the other teams
+ * own can still be laid out; other work goes where it is idle, and may be evicted for the first.
+ */
+import type { TeamName } from "../../model/ids.ts";
+import type { Workload, WorkerAllocation } from "../../model/workload.ts";
+import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import { around, sizeOf } from "../../cluster/cell-tree.ts";
+import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
+import { acceleratorSetOf } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Where } from "../../placement/place-on-type.ts";
+import type { Candidate, DomainBudget } from "../../placement/place-wishes.ts";
+import { growingAttempt } from "../../cluster/request.ts";
+import {
+  bestOf,
+  guaranteedWorkers,
+  isAsGood,
+  isOpenTo,
+  layouts,
+  ownerOf,
+  shapesOn,
+  staysAsGood,
+  workerOf,
+} from "./ownership.ts";
+import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
+import { Room } from "./room.ts";
+import type { Picked } from "./room.ts";
+
+export interface CellRequest extends Where {
+  readonly candidates: readonly Candidate[];
+  /** How many workers may share a value of the label over which they are spread; each call counts anew. */
+  readonly spreadOver: () => DomainBudget;
+}
+
+/** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
+export const isPlacedInCells = (
+  { rules: { fabric, teams } }: Pick<World, "rules">,
+  { gang }: PlacementClass,
+): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.shapes !== undefined);
+
+/** Whether the request is for its team's shapes: by its priority, unless it is growth of a loan that was relabelled. */
+export function isGuaranteedRequest(world: World, found: PlacementClass): boolean {
+  const { rules } = world;
+  const head = found.waiting.first() as Workload | undefined;
+  const growing = growingAttempt(world, found);
+  const { spec } = head ?? found;
+  return growing === null ? isGuaranteed(rules, spec) : isGuaranteedLoan(rules, spec, growing);
+}
+
+export function placeInCells(
+  world: World,
+  found: PlacementClass,
+  request: CellRequest,
+): readonly WorkerAllocation[] | null {
+  const tree = world.cells.tree(request.type, world.capacity.nodesEpoch);
+  if (!isGuaranteedRequest(world, found)) {
+    // What cannot be evicted may not sit on what others are guaranteed.
+    if (world.rules.teams.shapes !== undefined && !found.isPreemptible) return null;
+    return new Placing(world, found, { ...request, tree, own: null }).place();
+  }
+  const owner = ownerOf(world, found.team);
+  if (owner === null) return null;
+  const owning = owningOn(world, tree, request);
+  const before = bestOf(owning.layouts);
+  const ways = owning.layouts
+    .map((layout): Own => ({ owner, ...owning, layout, before, choice: "free" }))
+    .filter((own) => roomLeft(own) >= found.workers * found.gang.accelerators);
+  // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked. What was set aside
+  // for the team holds all that its shapes hold, and takes nothing from anybody.
+  const unsafe = new Set<Own>();
+  for (const choice of ["free", "checked", "setAside"] as const) {
+    for (const own of ways) {
+      if (choice === "checked" ? !unsafe.has(own) : choice === "setAside" && !isAsGood(own.layout, before)) continue;
+      const placed = new Placing(world, found, { ...request, tree, own: { ...own, choice } }).place();
+      if (placed !== null && isSafe(tree, own, placed)) return placed;
+      if (placed !== null) unsafe.add(own);
+    }
+  }
+  return null;
+}
+
+interface Owning extends Pick<Own, "shapes" | "workers"> {
+  readonly layouts: readonly Layout[];
+}
+
+/** What is owned and used as of now; kept until something is recorded, since everybody who waits asks for it. */
+function owningOn(world: World, tree: CellTree, { type, relabelled }: CellRequest): Owning {
+  const make = (): Owning => {
+    const shapes = shapesOn(world, tree, type.type);
+    const workers = guaranteedWorkers(world, tree, type, relabelled ?? new Set());
+    return { shapes, workers, layouts: [...layouts(tree, shapes, workers)] };
+  };
+  return (relabelled?.size ?? 0) > 0 ? make() : world.cells.remembered(tree, world.state.sequence, make);
+}
+
+/** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */
+function roomLeft({ owner, shapes, workers }: Own): number {
+  let room = 0;
+  for (const { owner: other, shape } of shapes) if (other === owner) room += shape.count * shape.accelerators;
+  for (const { owner: other, leaves } of workers) if (other === owner) room -= leaves.length;
+  return room;
+}
+
+const isSafe = (tree: CellTree, own: Own, placed: readonly WorkerAllocation[]): boolean =>
+  staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
+
+/** After so many cells that others need, only those that were set aside for the team are tried. */
+const UNSAFE_CELLS_MAX = 8;
+
+/** What guaranteed work has to keep to. */
+interface Own {
+  readonly owner: TeamName;
+  readonly shapes: readonly OwnedShape[];
+  readonly workers: readonly GuaranteedWorker[];
+  /** One that is looked at, and the best as it was before. */
+  readonly layout: Layout;
+  readonly before: Layout;
+  /** Any open cell; any that the others can spare, checked one by one; or what the layout sets aside. */
+  readonly choice: "free" | "checked" | "setAside";
+}
+
+interface PlacingRequest extends CellRequest {
+  readonly tree: CellTree;
+  readonly own: Own | null;
+}
+
+/** A cell in which a worker may lie. */
+interface Region {
+  readonly cell: Cell;
+  readonly owned: OwnedShape | null;
+  /** Guaranteed work of its team lies in it already. */
+  readonly isBound: boolean;
+  readonly isSpare: boolean;
+}
+
+interface Spot {
+  readonly region: Region;
+  readonly slot: NodeSlot;
+  readonly leaves: readonly number[];
+  /** Smaller is better, most significant first. */
+  readonly rank: readonly number[];
+}
+
+class Placing {
+  readonly #found: PlacementClass;
+  readonly #tree: CellTree;
+  readonly #own: Own | null;
+  readonly #room: Room;
+  readonly #spread: DomainBudget;
+  #regions: Region[];
+  /** How many more cells of each shape may be bound. */
+  readonly #left = new Map<OwnedShape, number>();
+  /** Cells around what the job holds. */
+  readonly #near = new Set<Cell>();
+  /** Workers that the gang would like to have in all, beyond what it holds. */
+  #wanted: number;
+  readonly #placed: WorkerAllocation[] = [];
+  #unsafeCount = 0;
+
+  constructor(world: World, found: PlacementClass, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
+    this.#found = found;
+    this.#tree = tree;
+    this.#own = own;
+    this.#room = new Room(tree, { candidates, layer, gang: found.gang });
+    this.#spread = spreadOver();
+    const growing = growingAttempt(world, found);
+    for (const worker of growing?.workers ?? []) {
+      const node = tree.nodeCells.get(worker.node);
+      if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, found.team, worker).cell);
+    }
+    this.#wanted = Math.max(found.workers, found.gang.workers - (growing?.workers.length ?? 0));
+    for (const owned of own?.shapes ?? [])
+      this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
+    this.#regions =
+      own === null
+        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isSpare: false }))
+        : regionsOf(tree, own);
+  }
+
+  #keepNear(cell: Cell): void {
+    for (const at of around(cell)) this.#near.add(at);
+  }
+
+  place(): readonly WorkerAllocation[] | null {
+    while (this.#placed.length < this.#found.workers) {
+      const spot = this.#bestSpot();
+      if (spot === null) return null;
+      if (!this.#isAllowed(spot)) {
+        const isLast = ++this.#unsafeCount === UNSAFE_CELLS_MAX;
+        const remains = (region: Region): boolean =>
+          region !== spot.region && (!isLast || region.isBound || region.isSpare);
+        this.#regions = this.#regions.filter(remains);
+        continue;
+      }
+      this.#take(spot);
+    }
+    return this.#placed;
+  }
+
+  #bestSpot(): Spot | null {
+    let best: Spot | null = null;
+    // Of nodes that are free as a whole and lie alike the first is as good as any.
+    const seen = new Set<string>();
+    for (const region of this.#regions) {
+      if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
+      if (this.#room.freeIn(region.cell) < this.#found.gang.accelerators) continue;
+      for (const container of containersIn(region.cell)) {
+        const kind = this.#room.isWhole(container) ? this.#kindOf(region, container) : null;
+        if (kind !== null && seen.has(kind)) continue;
+        const spot = this.#spotIn(region, container);
+        if (spot !== null && kind !== null) seen.add(kind);
+        if (spot !== null && (best === null || isBefore(spot.rank, best.rank))) best = spot;
+      }
+    }
+    return best;
+  }
+
+  #kindOf({ isBound, isSpare, owned }: Region, container: Cell): string {
+    const parent = container.parent ?? container;
+    const slot = container.slot as NodeSlot;
+    const groups = slot.node.acceleratorGroups?.join() ?? "";
+    return `${isBound}|${isSpare}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
+  }
+
+  #spotIn(region: Region, container: Cell): Spot | null {
+    const slot = container.slot as NodeSlot;
+    if (!this.#room.hasWorkerFree(slot) || this.#spread.left(slot) === 0) return null;
+    const inNarrow = this.#room.pick(this.#narrowed(container));
+    const needsPatience = inNarrow === null || this.#room.awaited(inNarrow.leaves) > 0;
+    const inAll = needsPatience ? this.#room.pick(container) : null;
+    const picked = this.#sooner(inNarrow, inAll);
+    if (picked === null) return null;
+    const { cell, leaves } = picked;
+    const parent = cell.parent ?? cell;
+    const rank = [
+      this.#room.awaited(leaves),
+      this.#distance(cell),
+      Number(!region.isBound),
+      Number(!region.isSpare),
+      sizeOf(cell),
+      this.#room.freeIn(cell),
+      this.#room.freeIn(parent),
+      this.#room.freeIn(container),
+      leaves[0] as number,
+    ];
+    return { region, slot, leaves, rank };
+  }
+
+  /** The part of a node in which the worker should lie: where the job is already, else where all that it wants would fit. */
+  #narrowed(container: Cell): Cell {
+    const { accelerators } = this.#found.gang;
+    const isNear = this.#near.size > 0;
+    const needed = isNear ? accelerators : (this.#wanted - this.#placed.length) * accelerators;
+    let cell = container;
+    for (let next: Cell | null = cell; next !== null;) {
+      cell = next;
+      next = null;
+      for (const child of cell.children) {
+        if (this.#room.freeIn(child) < needed || (isNear && !this.#near.has(child))) continue;
+        if (next === null || this.#room.freeIn(child) < this.#room.freeIn(next)) next = child;
+      }
+    }
+    return cell;
+  }
+
+  /** Of two picks the one for which fewer have to leave. */
+  #sooner(first: Picked | null, second: Picked | null): Picked | null {
+    if (first === null || second === null) return first ?? second;
+    return this.#room.awaited(second.leaves) < this.#room.awaited(first.leaves) ? second : first;
+  }
+
+  /** Accelerators in the smallest cell that holds both it and what the job holds; for a job that holds nothing, that could hold all it wants. */
+  #distance(cell: Cell): number {
+    const needed = (this.#wanted - this.#placed.length) * this.#found.gang.accelerators;
+    for (const at of around(cell)) {
+      if (this.#near.size > 0 ? this.#near.has(at) : this.#room.freeIn(at) >= needed) return sizeOf(at);
+    }
+    return this.#tree.leaves.length;
+  }
+
+  #isAllowed({ region, leaves }: Spot): boolean {
+    const own = this.#own;
+    if (own === null || region.isBound || own.choice !== "checked") return true;
+    const added = [
+      ...this.#placed.map((worker) => workerOf(this.#tree, own.owner, worker)),
+      { owner: own.owner, leaves, cell: this.#tree.enclosing(leaves) },
+    ];
+    return staysAsGood(this.#tree, own, [...own.workers, ...added]);
+  }
+
+  #take({ region, slot, leaves }: Spot): void {
+    const part = this.#room.give(slot, leaves);
+    this.#spread.take(slot, 1);
+    this.#keepNear(this.#tree.enclosing(leaves));
+    const accelerators = acceleratorSetOf(leaves.map((leaf) => this.#tree.indices[leaf] as number));
+    this.#placed.push({ node: slot.node.id, accelerators, ...part });
+    if (region.isBound || region.owned === null) return;
+    this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
+    // What lies around or inside the new cell is no other cell of the team any more.
+    const { first, end } = region.cell;
+    const others = this.#regions.filter(({ cell, isBound }) => isBound || cell.end <= first || cell.first >= end);
+    this.#regions = [...others, { ...region, isBound: true }];
+  }
+}
+
+/** Cells of the team's shapes that hold its work, and those that could. */
+function regionsOf(tree: CellTree, { owner, shapes, workers, layout, choice }: Own): Region[] {
+  const holder: (TeamName | null)[] = tree.leaves.map(() => null);
+  for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
+  const taken = new Uint8Array(tree.leaves.length);
+  for (const cells of layout.bound.values()) for (const { first, end } of cells) taken.fill(1, first, end);
+  const regions: Region[] = [];
+  for (const owned of shapes) {
+    if (owned.owner !== owner) continue;
+    const bound = new Set(layout.bound.get(owned));
+    const spare = new Set(layout.spare.get(owned));
+    for (const cell of owned.cells) {
+      const isBound = bound.has(cell);
+      if (choice === "setAside" && !isBound && !spare.has(cell)) continue;
+      if (isBound || (bound.size < owned.shape.count && isOpenTo(cell, owner, { holder, taken })))
+        regions.push({ cell, owned, isBound, isSpare: spare.has(cell) });
+    }
+  }
+  return regions;
+}
+
+/** The parts of a cell that lie on one node each: a worker is on one. */
+function* containersIn(cell: Cell): Generator<Cell> {
+  if (cell.slot !== null) yield cell;
+  else for (const child of cell.children) yield* containersIn(child);
+}
+
+function isBefore(left: readonly number[], right: readonly number[]): boolean {
+  for (let at = 0; at < left.length; at++) {
+    const difference = (left[at] as number) - (right[at] as number);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

@@ -1,0 +1,169 @@
+/** What is free in the cells of one type while a request is being placed, worker by worker. */
+import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
+import { sizeOf } from "../../cluster/cell-tree.ts";
+import { around } from "../../cluster/cell-tree.ts";
+import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
+import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
+import { partOf } from "../../placement/place-parts.ts";
+import type { PartSpot } from "../../placement/place-parts.ts";
+import type { Candidate } from "../../placement/place-wishes.ts";
+
+export interface Offer {
+  readonly candidates: readonly Candidate[];
+  readonly layer: Layer;
+  readonly gang: GangSpec;
+}
+
+/** Accelerators for one worker, and the smallest cell that holds them. */
+export interface Picked {
+  readonly cell: Cell;
+  readonly leaves: readonly number[];
+}
+
+export class Room {
+  readonly #tree: CellTree;
+  readonly #gang: GangSpec;
+  /** By accelerator: whether a worker could have it, and whether it would have to wait for nobody. */
+  readonly #isFree: Uint8Array;
+  readonly #isIdle: Uint8Array;
+  /** By cell: how many accelerators a worker could have. */
+  readonly #freeIn: Int32Array;
+  /** By node: how many more workers fit beside accelerators. */
+  readonly #fits = new Map<NodeSlot, number>();
+  /** What is given away of accelerators that are shared, in thousandths, or of divided ones, a digit for each slice. */
+  readonly #given = new Map<number, number>();
+  readonly #layer: Layer;
+
+  constructor(tree: CellTree, { candidates, layer, gang }: Offer) {
+    this.#tree = tree;
+    this.#gang = gang;
+    this.#layer = layer;
+    this.#isFree = new Uint8Array(tree.leaves.length);
+    this.#isIdle = new Uint8Array(tree.leaves.length);
+    this.#freeIn = new Int32Array(tree.cells.length);
+    for (const { slot, fits } of candidates) {
+      this.#fits.set(slot, fits);
+      const node = tree.nodeCells.get(slot.node.id);
+      if (node === undefined) continue;
+      for (let leaf = node.first; leaf < node.end; leaf++) {
+        if (!this.#couldTake(leaf, layer)) continue;
+        this.#count(leaf, 1);
+        this.#isIdle[leaf] = Number(layer === "idle" || this.#couldTake(leaf, "idle"));
+      }
+    }
+  }
+
+  #couldTake(leaf: number, layer: Layer): boolean {
+    const slot = (this.#tree.leaves[leaf] as Cell).slot as NodeSlot;
+    const index = this.#tree.indices[leaf] as number;
+    const { shareMilli, profile } = this.#gang;
+    if (profile !== undefined) return this.#partOf(leaf, layer) !== null;
+    if (shareMilli === undefined) return slot.isWhole(index, layer);
+    return slot.room(index, layer) - (this.#given.get(leaf) ?? 0) >= shareMilli;
+  }
+
+  #partOf(leaf: number, layer: Layer): PartSpot | null {
+    const slot = (this.#tree.leaves[leaf] as Cell).slot as NodeSlot;
+    const index = this.#tree.indices[leaf] as number;
+    return partOf(slot, index, { shape: this.#gang, layer, given: new Map([[index, this.#given.get(leaf) ?? 0]]) });
+  }
+
+  #count(leaf: number, sign: 1 | -1): void {
+    this.#isFree[leaf] = sign === 1 ? 1 : 0;
+    for (const { id } of around(this.#tree.leaves[leaf] as Cell))
+      this.#freeIn[id] = (this.#freeIn[id] as number) + sign;
+  }
+
+  freeIn({ id }: Cell): number {
+    return this.#freeIn[id] as number;
+  }
+
+  /** Whether all of the cell is there for a worker without waiting. */
+  isWhole({ id, first, end }: Cell): boolean {
+    if (this.#freeIn[id] !== end - first) return false;
+    if (this.#layer === "idle") return true;
+    for (let leaf = first; leaf < end; leaf++) if (this.#isIdle[leaf] === 0) return false;
+    return true;
+  }
+
+  /** Whether the node takes another worker, accelerators aside. */
+  hasWorkerFree(slot: NodeSlot): boolean {
+    return (this.#fits.get(slot) ?? 0) > 0;
+  }
+
+  /** How many of these accelerators somebody still holds. */
+  awaited(leaves: readonly number[]): number {
+    return leaves.reduce((count, leaf) => count + 1 - (this.#isIdle[leaf] as number), 0);
+  }
+
+  /** The accelerators that a worker would have of a node or a group: idle ones if they suffice, of the smallest cell that holds it. */
+  pick(container: Cell): Picked | null {
+    const { accelerators: count } = this.#gang;
+    if (this.freeIn(container) < count) return null;
+    const isIdle = (leaf: number): boolean => this.#isFree[leaf] === 1 && this.#isIdle[leaf] === 1;
+    const isFree = (leaf: number): boolean => this.#isFree[leaf] === 1;
+    for (const could of this.#layer === "idle" ? [isFree] : [isIdle, isFree]) {
+      const cell = smallest(container, count, could);
+      if (cell !== null) return { cell, leaves: fill(cell, count, could).toSorted((left, right) => left - right) };
+    }
+    return null;
+  }
+
+  /** A worker has these from now on; where it has a part of one, the slice at which that begins. */
+  give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
+    this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
+    const { shareMilli, profile } = this.#gang;
+    const spot = profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
+    const given = spot?.digits ?? shareMilli;
+    for (const leaf of leaves) {
+      if (given !== undefined) this.#given.set(leaf, (this.#given.get(leaf) ?? 0) + given);
+      if (given === undefined || !this.#couldTake(leaf, this.#layer)) this.#count(leaf, -1);
+    }
+    return spot === null ? {} : { slice: spot.slice };
+  }
+}
+
+type Could = (leaf: number) => boolean;
+
+function countIn({ first, end }: Cell, could: Could): number {
+  let count = 0;
+  for (let leaf = first; leaf < end; leaf++) if (could(leaf)) count++;
+  return count;
+}
+
+/** The smallest cell inside that has as many, of those of one size the one with fewest. */
+function smallest(cell: Cell, count: number, could: Could): Cell | null {
+  const free = countIn(cell, could);
+  if (free < count) return null;
+  let best: Cell | null = null;
+  for (const child of cell.children) {
+    const inside = smallest(child, count, could);
+    if (inside === null) continue;
+    if (
+      best === null ||
+      sizeOf(inside) < sizeOf(best) ||
+      (sizeOf(inside) === sizeOf(best) && countIn(inside, could) < countIn(best, could))
+    )
+      best = inside;
+  }
+  return best ?? cell;
+}
+
+/** Takes whole parts of the cell where that is possible, so that what is left hangs together. */
+function fill(cell: Cell, count: number, could: Could): number[] {
+  if (count === 0) return [];
+  if (cell.children.length === 0) return could(cell.first) ? [cell.first] : [];
+  const taken: number[] = [];
+  const parts = cell.children.map((child) => ({ child, free: countIn(child, could) })).filter(({ free }) => free > 0);
+  while (taken.length < count && parts.length > 0) {
+    const left = count - taken.length;
+    const enough = parts.filter(({ free }) => free >= left);
+    const chosen =
+      enough.length > 0
+        ? enough.reduce((best, part) => (part.free < best.free ? part : best))
+        : parts.reduce((best, part) => (part.free > best.free ? part : best));
+    parts.splice(parts.indexOf(chosen), 1);
+    taken.push(...fill(chosen.child, Math.min(left, chosen.free), could));
+  }
+  return taken;
+}

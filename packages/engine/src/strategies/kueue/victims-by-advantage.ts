@@ -1,0 +1,164 @@
+/**
+ * Victims by advantage in the tree: who stays inside the quota of its own part of the tree may take that quota back from
+ * whoever uses it from further away, whatever the priorities; elsewhere priority decides, and whether the incoming work's
+ * team may take while it borrows itself. Weights and shares do not matter here.
+ */
+import { Merged } from "../../quota/merged.ts";
+import {
+  askedFor,
+  assertLeaf,
+  type Borrowing,
+  giveBack,
+  hasRoom,
+  restore,
+  TeamCandidates,
+  type Victim,
+  type VictimCandidate,
+  type VictimReason,
+  type VictimSearch,
+} from "./victims.ts";
+
+/** By what the candidates of a team may be taken. */
+type Standing = "byAdvantage" | "byPriority" | "ownTeam";
+
+/** A team that may have to give. */
+interface Source {
+  readonly team: number;
+  /** The lowest team above both this one and the incoming work's; -1 for its own. */
+  readonly meetingPoint: number;
+  readonly standing: Standing;
+}
+
+/** The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. */
+export function victimsByAdvantage<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+): readonly Victim<Candidate>[] | null {
+  assertLeaf(search.tree, search.incoming.team);
+  const sources = sourcesOf(search);
+  if (sources.length === 0) return null;
+  for (const borrowing of runsOf(search, sources)) {
+    const victims = takeInOrder(search, sources, borrowing);
+    if (victims !== null) return victims;
+  }
+  return null;
+}
+
+/** In which order it is tried with and without borrowing. */
+function runsOf<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  sources: readonly Source[],
+): readonly Borrowing[] {
+  const { tree, incoming, rights } = search;
+  if (sources.every((source) => source.standing === "ownTeam")) return ["mayBorrow"];
+  if (rights.whileBorrowing !== undefined) return ["mayBorrow", "withinGuarantee"];
+  const isBelowGuarantee = incoming.needed.every(
+    (resource) => tree.usage(incoming.team, resource) < tree.guarantee(incoming.team, resource),
+  );
+  if (!isBelowGuarantee) return ["mayBorrow"];
+  const hasAdvantage = sources.some((source) => source.standing === "byAdvantage");
+  return hasAdvantage ? ["mayBorrow", "withinGuarantee"] : ["withinGuarantee", "mayBorrow"];
+}
+
+/**
+ * Every team with something that may be taken, and by what. From the team up to the top, what is below each ancestor and
+ * was not below the one before: once the incoming work fits into the quota of a part of the tree that was passed, it has
+ * the advantage over all outside of that part. What each level still has for itself is taken off the amounts on the way.
+ */
+function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
+  const { tree, incoming, rights } = search;
+  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, standing: "ownTeam" }];
+  if (rights.reclaim !== "never") {
+    const asked = askedFor(incoming);
+    const remaining = [...incoming.amounts];
+    let hasAdvantage = tree.isWithinQuotaWith(incoming.team, remaining, asked);
+    takeOffLocal(search, incoming.team, remaining);
+    let done = incoming.team;
+    for (let at = tree.parentOf(incoming.team); at >= 0; done = at, at = tree.parentOf(at)) {
+      const standing = hasAdvantage ? "byAdvantage" : "byPriority";
+      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, standing });
+      hasAdvantage ||= tree.isWithinQuotaWith(at, remaining, asked);
+      takeOffLocal(search, at, remaining);
+    }
+  }
+  return sources.filter((source) => new TeamCandidates(search, source.team).head() !== undefined);
+}
+
+function takeOffLocal<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  node: number,
+  remaining: number[],
+): void {
+  for (const [resource, amount] of remaining.entries()) {
+    remaining[resource] = Math.max(0, amount - search.tree.localAvailable(node, resource));
+  }
+}
+
+/** The teams below a node that are beyond their quota in something needed, as is every node between; one child is skipped. */
+function borrowersBelow<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  node: number,
+  skipped: number,
+): readonly number[] {
+  const { tree, incoming } = search;
+  return tree.childrenOf(node).flatMap((child) => {
+    if (child === skipped || !tree.isBeyondQuotaIn(child, incoming.needed)) return [];
+    return tree.childrenOf(child).length === 0 ? [child] : borrowersBelow(search, child, skipped);
+  });
+}
+
+/**
+ * Takes what may be taken until there is room, by advantage before by priority before from the own team; then gives back
+ * what was not needed. The tree ends as it was.
+ */
+function takeInOrder<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  sources: readonly Source[],
+  borrowing: Borrowing,
+): readonly Victim<Candidate>[] | null {
+  const { tree } = search;
+  const sourceOf = new Map(sources.map((source) => [source.team, source]));
+  const taken: Victim<Candidate>[] = [];
+  for (const standing of ["byAdvantage", "byPriority", "ownTeam"] as const) {
+    const teams = sources.filter((source) => source.standing === standing);
+    const queues = teams.map((source) => new TeamCandidates(search, source.team));
+    const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) => search.order(left, right));
+    for (let next = merged.pop(); next !== undefined; next = merged.pop()) {
+      const { item: candidate, queue } = next;
+      const source = sourceOf.get(queue.team) as Source;
+      const reason = reasonFor(search, source, candidate, borrowing);
+      if (reason === null) continue;
+      tree.remove(source.team, candidate.amounts);
+      taken.push({ candidate, team: source.team, reason });
+      if (!hasRoom(search, taken, borrowing)) continue;
+      const victims = giveBack(search, taken, borrowing);
+      restore(tree, victims);
+      return victims;
+    }
+  }
+  restore(tree, taken);
+  return null;
+}
+
+/**
+ * By what right the candidate may be taken now; null if by none. What was taken before may have brought its team, or its
+ * branch, back inside the quota: that one gives no more.
+ */
+function reasonFor<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  source: Source,
+  candidate: Candidate,
+  borrowing: Borrowing,
+): VictimReason | null {
+  const { tree, incoming, rights } = search;
+  if (source.standing === "ownTeam") return { kind: "withinTeam" };
+  for (let at = source.team; at !== source.meetingPoint; at = tree.parentOf(at)) {
+    if (!tree.isBeyondQuotaIn(at, incoming.needed)) return null;
+  }
+  if (source.standing === "byAdvantage") return { kind: "reclaimGuarantee" };
+  const { priority } = candidate;
+  const priorityMax = rights.whileBorrowing?.priorityMax ?? Number.MAX_SAFE_INTEGER;
+  if (rights.whileBorrowing !== undefined && priority < incoming.priority && priority <= priorityMax) {
+    return { kind: "reclaimWhileBorrowing" };
+  }
+  return borrowing === "withinGuarantee" ? { kind: "reclaimGuarantee" } : null;
+}

@@ -1,0 +1,325 @@
+/**
+ * Victims by fair share: while a team asks for its own guarantee, those who borrow must give; beyond that, two branches
+ * of the tree are compared where they meet, and the one that lives further beyond its guarantee gives to the other, as
+ * long as that does not merely turn the tables. Shares are looked at anew after every victim.
+ */
+import { compareShares, type Share } from "../../quota/share.ts";
+import {
+  assertLeaf,
+  giveBack,
+  hasRoom,
+  restore,
+  TeamCandidates,
+  type Victim,
+  type VictimCandidate,
+  type VictimReason,
+  type VictimSearch,
+} from "./victims.ts";
+
+/**
+ * When the incoming side may take from another one, its own share counted with the incoming work. `atMostFinal`: its
+ * share is at most the other's after the loss. `belowInitial`: it is smaller than the other's before the loss; that lets
+ * one large victim go of which nothing smaller would do.
+ */
+export type ShareRule = "atMostFinal" | "belowInitial";
+
+export interface ShareRules {
+  readonly first: ShareRule;
+  /** Tried after it on those that the first one left, one victim a team. */
+  readonly second: "belowInitial" | null;
+}
+
+/**
+ * The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. The reason
+ * within a guarantee is `reclaimGuarantee`, in the own team `withinTeam`, otherwise `reclaimShare`.
+ */
+export function victimsByShare<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  rules: ShareRules,
+): readonly Victim<Candidate>[] | null {
+  const { tree, incoming } = search;
+  assertLeaf(tree, incoming.team);
+  const teams = collect(search);
+  if (teams.length === 0) return null;
+
+  const round = new ShareRound(search, teams);
+  tree.add(incoming.team, incoming.amounts);
+  const isDone = round.takeByFirstRule(rules.first) || (rules.second !== null && round.takeByInitialShare());
+  tree.remove(incoming.team, incoming.amounts);
+  const victims = isDone ? giveBack(search, round.victims, "mayBorrow") : null;
+  restore(tree, victims ?? round.victims);
+  return victims;
+}
+
+/** Who may have to give: the own team by its rule, others in the same tree while they borrow what is needed. */
+function collect<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+): readonly TeamCandidates<Candidate>[] {
+  const { tree, incoming, rights } = search;
+  const own = new TeamCandidates(search, incoming.team);
+  const found = own.head() === undefined ? [] : [own];
+  const visit = (node: number): void => {
+    const children = tree.childrenOf(node);
+    for (const child of children) visit(child);
+    if (children.length > 0 || node === incoming.team || !tree.isBeyondQuotaIn(node, incoming.needed)) return;
+    const candidates = new TeamCandidates(search, node);
+    if (candidates.head() !== undefined) found.push(candidates);
+  };
+  if (rights.reclaim !== "never") visit(tree.rootOf(incoming.team));
+  return found;
+}
+
+/** What a pass needs of a team's candidates: those that may be taken, or those that a first rule spared. */
+interface Queue<Candidate> {
+  readonly team: number;
+  head(): Candidate | undefined;
+  pop(): Candidate;
+}
+
+class SparedCandidates<Candidate> implements Queue<Candidate> {
+  readonly team: number;
+  readonly list: Candidate[] = [];
+  #position = 0;
+
+  constructor(team: number) {
+    this.team = team;
+  }
+
+  head(): Candidate | undefined {
+    return this.list[this.#position];
+  }
+
+  pop(): Candidate {
+    return this.list[this.#position++] as Candidate;
+  }
+}
+
+/** A pass over the tree in search of the next team that has to give; see `next`. */
+class ShareOrder<Candidate extends VictimCandidate> {
+  readonly #search: VictimSearch<Candidate>;
+  readonly #queues: Map<number, Queue<Candidate>>;
+  /** By node, the children that can still give, ascending; only nodes with candidates below them are in here. */
+  readonly #open = new Map<number, number[]>();
+  readonly #incomingPath: ReadonlySet<number>;
+  readonly #start: number;
+  /** Shares as they were last looked at; a victim changes those of its own ancestors only. */
+  readonly #shares = new Map<number, Share>();
+
+  constructor(search: VictimSearch<Candidate>, queues: Iterable<Queue<Candidate>>) {
+    this.#search = search;
+    this.#queues = new Map([...queues].map((queue) => [queue.team, queue]));
+    const { tree, incoming } = search;
+    this.#start = tree.rootOf(incoming.team);
+    this.#incomingPath = new Set(pathToRoot(search, incoming.team));
+    for (const team of this.#queues.keys()) {
+      for (
+        let child = team, parent = tree.parentOf(team);
+        parent >= 0;
+        child = parent, parent = tree.parentOf(parent)
+      ) {
+        const open = this.#open.get(parent);
+        if (open === undefined) this.#open.set(parent, [child]);
+        else if (!open.includes(child)) open.push(child);
+        else break;
+      }
+    }
+    for (const open of this.#open.values()) open.sort((left, right) => left - right);
+  }
+
+  head(team: number): Candidate | undefined {
+    return this.#queues.get(team)?.head();
+  }
+
+  pop(team: number): Candidate {
+    return (this.#queues.get(team) as Queue<Candidate>).pop();
+  }
+
+  /** Says that something of the team was taken. */
+  noteTaken(team: number): void {
+    for (const node of pathToRoot(this.#search, team)) this.#shares.delete(node);
+  }
+
+  /** Takes the team out of the pass. */
+  drop(team: number): void {
+    this.#queues.delete(team);
+  }
+
+  /** The team to look at next, always down to the largest share; -1 when nobody has anything left to give. */
+  next(): number {
+    const { tree } = this.#search;
+    let node = this.#start;
+    while (tree.childrenOf(node).length > 0) {
+      const child = this.#largestChild(node);
+      if (child >= 0) {
+        node = child;
+      } else {
+        // Nothing is left to give below this node: it goes, and the way down starts again.
+        this.#open.delete(node);
+        if (node === this.#start) return -1;
+        node = this.#start;
+      }
+    }
+    return this.head(node) === undefined ? -1 : node;
+  }
+
+  /**
+   * The child with the largest share, after taking out for good those that cannot give: who no longer borrows of what is
+   * needed, whatever else it borrows, but for the branch of the incoming work. A branch goes before a team of equal share; of equal teams the one whose next
+   * candidate goes first, the own team last; of equal branches the first.
+   */
+  #largestChild(node: number): number {
+    const { tree, incoming } = this.#search;
+    const open = this.#open.get(node);
+    if (open === undefined) return -1;
+    let team = -1;
+    let teamShare: Share | null = null;
+    let branch = -1;
+    let branchShare: Share | null = null;
+    let count = 0;
+    for (const child of open) {
+      const isTeam = tree.childrenOf(child).length === 0;
+      if (isTeam ? this.head(child) === undefined : !this.#open.has(child)) continue;
+      if (!this.#incomingPath.has(child) && !tree.isBeyondQuotaIn(child, incoming.needed)) continue;
+      const share = this.#shareOf(child);
+      open[count++] = child;
+      if (!isTeam) {
+        if (branchShare !== null && compareShares(share, branchShare) <= 0) continue;
+        branch = child;
+        branchShare = share;
+      } else {
+        const difference = teamShare === null ? 1 : compareShares(share, teamShare);
+        const goesFirst = difference > 0 || (difference === 0 && this.#goesFirst(child, team, incoming.team));
+        if (!goesFirst) continue;
+        team = child;
+        teamShare = share;
+      }
+    }
+    open.length = count;
+    if (branchShare === null) return team;
+    return teamShare === null || compareShares(branchShare, teamShare) >= 0 ? branch : team;
+  }
+
+  #shareOf(node: number): Share {
+    let share = this.#shares.get(node);
+    if (share === undefined) {
+      share = this.#search.tree.shareOf(node);
+      this.#shares.set(node, share);
+    }
+    return share;
+  }
+
+  #goesFirst(left: number, right: number, own: number): boolean {
+    if (left === own || right === own) return right === own;
+    return this.#search.order(this.head(left) as Candidate, this.head(right) as Candidate) < 0;
+  }
+}
+
+class ShareRound<Candidate extends VictimCandidate> {
+  readonly victims: Victim<Candidate>[] = [];
+  readonly #search: VictimSearch<Candidate>;
+  readonly #teams: readonly TeamCandidates<Candidate>[];
+  readonly #spared = new Map<number, SparedCandidates<Candidate>>();
+
+  constructor(search: VictimSearch<Candidate>, teams: readonly TeamCandidates<Candidate>[]) {
+    this.#search = search;
+    this.#teams = teams;
+  }
+
+  /** Takes by the own team's rule, by guarantee or by the share rule, until there is room; false if it never is. */
+  takeByFirstRule(rule: ShareRule): boolean {
+    const { tree, incoming } = this.#search;
+    const order = new ShareOrder(this.#search, this.#teams);
+    const isGuaranteed = !tree.isBeyondQuotaIn(incoming.team, incoming.needed);
+    for (let team = order.next(); team >= 0; team = order.next()) {
+      if (team === incoming.team) {
+        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "withinTeam" } })) return true;
+      } else if (isGuaranteed) {
+        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "reclaimGuarantee" } })) return true;
+      } else if (this.#takeFirstThatPasses(order, team, rule)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** The second chance of those that the first rule spared: one a team, judged by its share before the loss. */
+  takeByInitialShare(): boolean {
+    const order = new ShareOrder<Candidate>(this.#search, this.#spared.values());
+    for (let team = order.next(); team >= 0; team = order.next()) {
+      const sides = this.#sidesOf(team);
+      const candidate = order.pop(team);
+      order.drop(team);
+      if (compareShares(sides.incomingShare, sides.holderShareBefore) >= 0) continue;
+      if (this.#take(order, team, { candidate, reason: this.#shareReason(sides, candidate, team) })) return true;
+    }
+    return false;
+  }
+
+  #takeFirstThatPasses(order: ShareOrder<Candidate>, team: number, rule: ShareRule): boolean {
+    const sides = this.#sidesOf(team);
+    while (order.head(team) !== undefined) {
+      const candidate = order.pop(team);
+      const reason = this.#shareReason(sides, candidate, team);
+      const isAllowed =
+        rule === "atMostFinal"
+          ? compareShares(sides.incomingShare, reason.holderShareAfter) <= 0
+          : compareShares(sides.incomingShare, sides.holderShareBefore) < 0;
+      if (isAllowed) return this.#take(order, team, { candidate, reason });
+      this.#spare(candidate, team);
+    }
+    return false;
+  }
+
+  #spare(candidate: Candidate, team: number): void {
+    let spared = this.#spared.get(team);
+    if (spared === undefined) {
+      spared = new SparedCandidates(team);
+      this.#spared.set(team, spared);
+    }
+    spared.list.push(candidate);
+  }
+
+  /** Takes a victim out of the tree; returns whether there is room now. */
+  #take(order: ShareOrder<Candidate>, team: number, taken: Omit<Victim<Candidate>, "team">): boolean {
+    const { tree, incoming } = this.#search;
+    tree.remove(team, taken.candidate.amounts);
+    order.noteTaken(team);
+    this.victims.push({ ...taken, team });
+    tree.remove(incoming.team, incoming.amounts);
+    const isDone = hasRoom(this.#search, this.victims, "mayBorrow");
+    tree.add(incoming.team, incoming.amounts);
+    return isDone;
+  }
+
+  /** The two branches just below the lowest team above both, and their shares before anything is taken. */
+  #sidesOf(team: number): Sides {
+    const { tree, incoming } = this.#search;
+    const above = new Map<number, number>();
+    for (let at = incoming.team, below = at; at >= 0; below = at, at = tree.parentOf(at)) above.set(at, below);
+    let holder = team;
+    while (!above.has(tree.parentOf(holder))) holder = tree.parentOf(holder);
+    const own = above.get(tree.parentOf(holder)) as number;
+    return { holder, incomingShare: tree.shareOf(own), holderShareBefore: tree.shareOf(holder) };
+  }
+
+  #shareReason(sides: Sides, candidate: Candidate, team: number): Extract<VictimReason, { kind: "reclaimShare" }> {
+    const { tree } = this.#search;
+    tree.remove(team, candidate.amounts);
+    const holderShareAfter = tree.shareOf(sides.holder);
+    tree.add(team, candidate.amounts);
+    const { incomingShare, holderShareBefore } = sides;
+    return { kind: "reclaimShare", incomingShare, holderShareBefore, holderShareAfter };
+  }
+}
+
+interface Sides {
+  readonly holder: number;
+  readonly incomingShare: Share;
+  readonly holderShareBefore: Share;
+}
+
+function pathToRoot<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>, team: number): number[] {
+  const path: number[] = [];
+  for (let at = team; at >= 0; at = search.tree.parentOf(at)) path.push(at);
+  return path;
+}

@@ -1,0 +1,173 @@
+/**
+ * What both ways of choosing victims share: what is asked, what may be taken and by what right, and how a list of victims
+ * is made as short as it can be. A search changes the quota tree while it looks and leaves it exactly as it found it.
+ */
+import { invariant } from "../../base/invariant.ts";
+import type { Share } from "../../quota/share.ts";
+import type { QuotaTree } from "../../quota/tree.ts";
+
+/** Work that could be stopped. `Candidate` is whatever the caller keeps of it; the search reads only this. */
+export interface VictimCandidate {
+  readonly priority: number;
+  readonly submittedAtMs: number;
+  /** By resource, as in the quota tree, in which it is counted. */
+  readonly amounts: readonly number[];
+}
+
+/** Work that has no room and may have others stopped for it. */
+export interface Incoming {
+  /** A leaf of the quota tree. */
+  readonly team: number;
+  readonly priority: number;
+  readonly submittedAtMs: number;
+  readonly amounts: readonly number[];
+  /** The resources for lack of which it waits: only work that holds some of these helps. */
+  readonly needed: readonly number[];
+}
+
+export interface PreemptionRights {
+  /** In its own team. `lowerOrNewerEqual` also reaches work of its own priority that was submitted later. */
+  readonly within: "never" | "lowerPriority" | "lowerOrNewerEqual";
+  /** In teams that hold more than their guarantee. */
+  readonly reclaim: "never" | "lowerPriority" | "any";
+  /** While its own team borrows: work of lower priority than its own, at most `priorityMax`; absent: never. */
+  readonly whileBorrowing?: { readonly priorityMax?: number };
+}
+
+export interface VictimSearch<Candidate extends VictimCandidate> {
+  readonly tree: QuotaTree;
+  readonly incoming: Incoming;
+  readonly rights: PreemptionRights;
+  /** What may be stopped in a team (a leaf), the first to go first. Asked only of teams that could have to give. */
+  candidatesOf(team: number): readonly Candidate[];
+  /** Which of two candidates goes first: a total order, the one by which `candidatesOf` is sorted. */
+  order(left: Candidate, right: Candidate): number;
+  /** Whether the incoming work has a real place once these are gone. Asked only when the quotas allow it. */
+  fits(victims: readonly Victim<Candidate>[]): boolean;
+}
+
+/** By what right a victim is taken. */
+export type VictimReason =
+  /** Both belong to one team, and the team's own rule decides. */
+  | { readonly kind: "withinTeam" }
+  /** The incoming work stays inside a guarantee of its own or of its side of the tree; the victim does not. */
+  | { readonly kind: "reclaimGuarantee" }
+  /** Both sides borrow; the shares are those of the two branches just below the lowest team above both. */
+  | {
+      readonly kind: "reclaimShare";
+      readonly incomingShare: Share;
+      readonly holderShareBefore: Share;
+      readonly holderShareAfter: Share;
+    }
+  /** The incoming work's team borrows, and may, against work of low enough priority. */
+  | { readonly kind: "reclaimWhileBorrowing" };
+
+export interface Victim<Candidate extends VictimCandidate> {
+  readonly candidate: Candidate;
+  readonly team: number;
+  readonly reason: VictimReason;
+}
+
+export type Borrowing = "mayBorrow" | "withinGuarantee";
+
+/**
+ * The candidates of one team that hold something needed and may be taken by the rule, looked at no further than they are
+ * asked for: most searches end after a few of many thousands.
+ */
+export class TeamCandidates<Candidate extends VictimCandidate> {
+  readonly team: number;
+  readonly #search: VictimSearch<Candidate>;
+  readonly #listed: readonly Candidate[];
+  #position = -1;
+
+  constructor(search: VictimSearch<Candidate>, team: number) {
+    this.team = team;
+    this.#search = search;
+    const rule = team === search.incoming.team ? search.rights.within : search.rights.reclaim;
+    this.#listed = rule === "never" ? [] : search.candidatesOf(team);
+    this.#advance();
+  }
+
+  head(): Candidate | undefined {
+    return this.#listed[this.#position];
+  }
+
+  /** Takes the head, which must be there. */
+  pop(): Candidate {
+    const candidate = this.#listed[this.#position];
+    invariant(candidate !== undefined, `team ${this.team} has no candidate left`);
+    this.#advance();
+    return candidate;
+  }
+
+  #advance(): void {
+    do this.#position++;
+    while (this.#position < this.#listed.length && !this.#isTakeable(this.#listed[this.#position] as Candidate));
+  }
+
+  #isTakeable(candidate: Candidate): boolean {
+    const { incoming, rights } = this.#search;
+    const rule = this.team === incoming.team ? rights.within : rights.reclaim;
+    if (!holdsAnyOf(candidate.amounts, incoming.needed)) return false;
+    if (rule === "any" || candidate.priority < incoming.priority) return true;
+    if (rule === "lowerPriority" || candidate.priority > incoming.priority) return false;
+    return incoming.submittedAtMs < candidate.submittedAtMs;
+  }
+}
+
+function holdsAnyOf(amounts: readonly number[], resources: readonly number[]): boolean {
+  for (const resource of resources) if ((amounts[resource] as number) > 0) return true;
+  return false;
+}
+
+/** The resources of which the incoming work wants anything. */
+export function askedFor(incoming: Incoming): readonly number[] {
+  return incoming.amounts.flatMap((amount, resource) => (amount > 0 ? [resource] : []));
+}
+
+/** Whether the incoming work has room now, the given victims being out of the tree. */
+export function hasRoom<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  victims: readonly Victim<Candidate>[],
+  borrowing: Borrowing,
+): boolean {
+  const { tree, incoming } = search;
+  if (borrowing === "withinGuarantee") {
+    if (!tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming))) return false;
+  }
+  return tree.hasRoomFor(incoming.team, incoming.amounts) && search.fits(victims);
+}
+
+/**
+ * Puts back, from the last but one to the first, every victim without whom there is still room. As room only grows with
+ * every victim, what stays is needed to the last one: the list is minimal by inclusion (where the work must stay inside
+ * its guarantee, that is part of having room). The victims come in the order in which they were taken, out of the tree.
+ */
+export function giveBack<Candidate extends VictimCandidate>(
+  search: VictimSearch<Candidate>,
+  victims: readonly Victim<Candidate>[],
+  borrowing: Borrowing,
+): Victim<Candidate>[] {
+  const kept = [...victims];
+  for (let index = kept.length - 2; index >= 0; index--) {
+    const victim = kept[index] as Victim<Candidate>;
+    kept.splice(index, 1);
+    search.tree.add(victim.team, victim.candidate.amounts);
+    if (hasRoom(search, kept, borrowing)) continue;
+    search.tree.remove(victim.team, victim.candidate.amounts);
+    kept.splice(index, 0, victim);
+  }
+  return kept;
+}
+
+/** Ends a search: what it took goes back into the tree. */
+export function restore<Candidate extends VictimCandidate>(
+  tree: QuotaTree,
+  victims: readonly Victim<Candidate>[],
+): void {
+  for (const victim of victims) tree.add(victim.team, victim.candidate.amounts);
+}
+
+export function assertLeaf(tree: QuotaTree, team: number): void {
+  invariant(tree.childrenOf(team).length === 0, `node ${team} of the quota tree holds work and has children`);
+}

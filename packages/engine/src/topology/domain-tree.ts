@@ -1,0 +1,105 @@
+/**
+ * The fabric as a placement tree: named levels, widest first, and the domains of each level in the order of their paths.
+ * The children of a domain lie side by side in the level below, so a domain is a range of leaves, and the order of
+ * indices is the order of names that settles ties. It is built when nodes join or leave, not when work is placed.
+ */
+import { invariant } from "../base/invariant.ts";
+
+/** A stretch of neighbouring domains of one level, the end not included. */
+export interface DomainRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+export class DomainTree {
+  readonly levels: readonly string[];
+  /** The leaf of each path that the tree was built from; paths that are equal share a leaf. */
+  readonly leafOfPath: readonly number[];
+  readonly #paths: readonly (readonly string[])[];
+  /** By level and domain: the first leaf; one more entry closes the last domain. */
+  readonly #firstLeaf: readonly Int32Array[];
+  /** By level and domain: the first child in the level below; one more entry closes the last domain. */
+  readonly #firstChild: readonly Int32Array[];
+
+  constructor(levels: readonly string[], paths: readonly (readonly string[])[]) {
+    invariant(levels.length > 0, "a fabric has a level at least");
+    this.levels = levels;
+    const order = paths.map((_, index) => index);
+    order.sort((left, right) => comparePaths(paths[left] as readonly string[], paths[right] as readonly string[]));
+    const leaves: (readonly string[])[] = [];
+    const leafOfPath = paths.map(() => 0);
+    for (const index of order) {
+      const path = paths[index] as readonly string[];
+      invariant(path.length === levels.length, `a path through ${levels.length} levels has ${path.length} names`);
+      const last = leaves.at(-1);
+      if (last === undefined || comparePaths(last, path) !== 0) leaves.push(path);
+      leafOfPath[index] = leaves.length - 1;
+    }
+    this.#paths = leaves;
+    this.leafOfPath = leafOfPath;
+    this.#firstLeaf = levels.map((_, level) => firstLeaves(leaves, level));
+    this.#firstChild = this.#firstLeaf.map((starts, level) => {
+      const below = this.#firstLeaf[level + 1];
+      return below === undefined ? starts : firstChildren(starts, below);
+    });
+  }
+
+  get leafCount(): number {
+    return this.#paths.length;
+  }
+
+  domainCount(level: number): number {
+    return (this.#firstLeaf[level] as Int32Array).length - 1;
+  }
+
+  /** The names from the top down to the domain. */
+  pathOf(level: number, domain: number): readonly string[] {
+    const leaf = (this.#firstLeaf[level] as Int32Array)[domain] as number;
+    return (this.#paths[leaf] as readonly string[]).slice(0, level + 1);
+  }
+
+  leavesOf(level: number, domain: number): DomainRange {
+    return rangeOf(this.#firstLeaf[level] as Int32Array, domain);
+  }
+
+  /** The domains of the level below; nothing for a leaf. */
+  childrenOf(level: number, domain: number): DomainRange {
+    if (level === this.levels.length - 1) return { first: 0, end: 0 };
+    return rangeOf(this.#firstChild[level] as Int32Array, domain);
+  }
+}
+
+function rangeOf(starts: Int32Array, domain: number): DomainRange {
+  return { first: starts[domain] as number, end: starts[domain + 1] as number };
+}
+
+function comparePaths(left: readonly string[], right: readonly string[]): number {
+  for (let level = 0; level < left.length; level++) {
+    const [leftName, rightName] = [left[level] as string, right[level] as string];
+    if (leftName !== rightName) return leftName < rightName ? -1 : 1;
+  }
+  return 0;
+}
+
+function firstLeaves(leaves: readonly (readonly string[])[], level: number): Int32Array {
+  const starts: number[] = [];
+  for (let leaf = 0; leaf < leaves.length; leaf++) {
+    const isNew = leaf === 0 || !sharesPrefix(leaves[leaf - 1], leaves[leaf], level);
+    if (isNew) starts.push(leaf);
+  }
+  return Int32Array.from([...starts, leaves.length]);
+}
+
+function sharesPrefix(left: readonly string[] = [], right: readonly string[] = [], level: number): boolean {
+  for (let at = 0; at <= level; at++) if (left[at] !== right[at]) return false;
+  return true;
+}
+
+/** Both lists hold the first leaf of each domain; every start of the wider level is one of the narrower level, too. */
+function firstChildren(wider: Int32Array, narrower: Int32Array): Int32Array {
+  let child = 0;
+  return wider.map((leaf) => {
+    while ((narrower[child] as number) < leaf) child++;
+    return child;
+  });
+}

@@ -1,0 +1,227 @@
+/**
+ * Places the workers of one group on the fabric: how many go to which leaf. A level may be required (all in one domain of
+ * it) and one preferred (as narrow as possible, from there upwards); slices of workers stay together in a domain of their
+ * own level. What is chosen first is the narrowest place that holds everything, and in it the fewest and fullest domains.
+ */
+import { balance, type Balance } from "./balance.ts";
+import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
+import { invariant } from "../base/invariant.ts";
+import type { DomainRange, DomainTree } from "./domain-tree.ts";
+import { type Portion, takeUntilCovered } from "./take.ts";
+
+/** Workers that must share a domain of a level. */
+export interface FabricSlice {
+  readonly level: number;
+  readonly workers: number;
+}
+
+/** Levels are indices into the tree's levels, 0 the widest. */
+export interface FabricRequest {
+  readonly workers: number;
+  /** All workers in one domain of this level; null: not required. */
+  readonly required: number | null;
+  /** One domain of this level if it can be, else of the next wider one; null: no wish beyond what is required. */
+  readonly preferred: number | null;
+  /** From the widest level to the narrowest, each a whole part of the one before; none: workers are free. */
+  readonly slices: readonly FabricSlice[];
+}
+
+export interface FabricPolicy {
+  /** Work that may lie anywhere uses up small remnants first, instead of the largest free domains. */
+  readonly usesRemnants: boolean;
+  /** Work that prefers a level and needs several domains is spread evenly over them, where that is possible. */
+  readonly balances: boolean;
+}
+
+/** The leaves to look at, and how many workers of the group each of them holds now. */
+export interface FabricRoom {
+  readonly leaves: DomainRange;
+  readonly capacityOf: (leaf: number) => number;
+}
+
+export interface LeafPortion {
+  readonly leaf: number;
+  readonly workers: number;
+}
+
+export type FabricOutcome =
+  | { readonly kind: "placed"; readonly portions: readonly LeafPortion[] }
+  /** The most slices that fit together at the level, or anywhere where no level is required. */
+  | { readonly kind: "noRoom"; readonly level: number; readonly fittingSlices: number; readonly neededSlices: number }
+  /** A request that nothing could satisfy, however empty the fleet. */
+  | { readonly kind: "contradiction"; readonly problem: FabricContradiction };
+
+export type FabricContradiction =
+  | "unknownLevel"
+  | "sliceWithoutWorkers"
+  | "slicesWiderThanWork"
+  | "slicesOutOfOrder"
+  | "slicesDoNotDivideWork";
+
+/** Portions come in the order of the leaves, none of them empty; the capacity of each leaf of the range is asked once. */
+export function placeWorkers(
+  tree: DomainTree,
+  request: FabricRequest,
+  policy: FabricPolicy,
+  room: FabricRoom,
+): FabricOutcome {
+  if (request.workers === 0) return placed([]);
+  const problem = contradictionIn(tree, request);
+  if (problem !== null) return { kind: "contradiction", problem };
+  const slicing = slicingOf(tree, request);
+  const counts = countWhatFits(tree, slicing, room.leaves, room.capacityOf);
+  const { preferred, required } = request;
+  const neededSlices = request.workers / slicing.workers;
+
+  if (policy.balances && preferred !== null && (required === null || required < preferred)) {
+    const balanced = balance(counts, preferred, neededSlices);
+    if (balanced !== null) return placed(finish(balanced, balanced.counts));
+  }
+  const isFree = preferred === null && required === null;
+  const order = isFree && policy.usesRemnants ? "leastFirst" : "mostFirst";
+  const found = findDomains(counts, request, neededSlices, order);
+  return found.kind === "noRoom" ? found : placed(descend(found, counts, neededSlices, order));
+}
+
+/** The narrowest level at which one domain for all is looked for. Slices that may lie anywhere start from the top. */
+function startLevel(tree: DomainTree, { required, preferred, slices }: FabricRequest): number {
+  if (preferred === null && required === null) return slices.length > 0 ? 0 : tree.levels.length - 1;
+  return Math.max(preferred ?? 0, required ?? 0);
+}
+
+function contradictionIn(tree: DomainTree, request: FabricRequest): FabricContradiction | null {
+  const { required, preferred, slices } = request;
+  const start = startLevel(tree, request);
+  const isKnown = (level: number | null): boolean => level === null || tree.levels[level] !== undefined;
+  if (!isKnown(required) || !isKnown(preferred) || slices.some((slice) => !isKnown(slice.level))) return "unknownLevel";
+  if (slices.some((slice) => slice.workers <= 0)) return "sliceWithoutWorkers";
+  const outer = slices[0];
+  if (outer !== undefined && outer.level < start) return "slicesWiderThanWork";
+  let whole = request.workers;
+  let level = -1;
+  for (const slice of slices) {
+    if (slice.level <= level) return "slicesOutOfOrder";
+    if (whole % slice.workers !== 0) return "slicesDoNotDivideWork";
+    whole = slice.workers;
+    level = slice.level;
+  }
+  return null;
+}
+
+function slicingOf(tree: DomainTree, { slices }: FabricRequest): Slicing {
+  const outer = slices[0] ?? { level: tree.levels.length - 1, workers: 1 };
+  // Between two levels of slices domains are given whole inner slices only.
+  const innerWorkers = tree.levels.map((_, level) => {
+    if (level <= outer.level) return 1;
+    return slices.find((slice) => slice.level >= level)?.workers ?? 1;
+  });
+  return { level: outer.level, workers: outer.workers, innerWorkers };
+}
+
+interface Found {
+  readonly kind: "found";
+  readonly level: number;
+  readonly domains: readonly number[];
+}
+
+/** The narrowest level at which the work fits, from the wished one upwards, and the domains that it takes there. */
+function findDomains(
+  counts: Counts,
+  request: FabricRequest,
+  neededSlices: number,
+  order: DomainOrder,
+): Found | Extract<FabricOutcome, { kind: "noRoom" }> {
+  const { required } = request;
+  let level = startLevel(counts.tree, request);
+  const widest = request.preferred === null ? level : (required ?? 0);
+  for (;;) {
+    const slices = counts.slices[level] as Float64Array;
+    const held = (domain: number): number => slices[domain] as number;
+    const domains = holding(slices, { first: 0, end: slices.length });
+    const single = tightestThatHolds(counts, level, domains, neededSlices);
+    if (single >= 0) return { kind: "found", level, domains: [single] };
+    if (level === required) {
+      const fittingSlices = domains.reduce((most, domain) => Math.max(most, held(domain)), 0);
+      return { kind: "noRoom", level, fittingSlices, neededSlices };
+    }
+    if (level > widest) {
+      level--;
+      continue;
+    }
+    const portions = takeUntilCovered(sortDomains(counts, level, domains, order), held, neededSlices, order);
+    if (portions !== null) return { kind: "found", level, domains: portions.map((portion) => portion.domain) };
+    return { kind: "noRoom", level, fittingSlices: domains.reduce((sum, each) => sum + held(each), 0), neededSlices };
+  }
+}
+
+/** The domain with the fewest slices that holds so many, then with the fewest workers, then the first; -1 for none. */
+function tightestThatHolds(counts: Counts, level: number, domains: readonly number[], sliceCount: number): number {
+  const slices = counts.slices[level] as Float64Array;
+  const workers = counts.workers[level] as Float64Array;
+  let best = -1;
+  for (const domain of domains) {
+    const held = slices[domain] as number;
+    if (held < sliceCount) continue;
+    const difference = best < 0 ? -1 : held - (slices[best] as number);
+    if (difference < 0 || (difference === 0 && (workers[domain] as number) < (workers[best] as number))) best = domain;
+  }
+  return best;
+}
+
+/**
+ * Down to the level of the slices the children of all chosen domains are looked at together, so that the fewest are used
+ * over all; from there on every domain distributes its own workers.
+ */
+function descend(found: Found, counts: Counts, neededSlices: number, order: DomainOrder): LeafPortion[] {
+  const slicesAt = (level: number): ((domain: number) => number) => {
+    const slices = counts.slices[level] as Float64Array;
+    return (domain) => slices[domain] as number;
+  };
+  let { level } = found;
+  let portions = covered(takeUntilCovered(found.domains, slicesAt(level), neededSlices, order));
+  for (; level < counts.slicing.level; level++) {
+    const below = counts.slices[level + 1] as Float64Array;
+    const from = level;
+    const children = portions.flatMap(({ domain }) => holding(below, counts.tree.childrenOf(from, domain)));
+    const sorted = sortDomains(counts, level + 1, children, order);
+    portions = covered(takeUntilCovered(sorted, slicesAt(level + 1), neededSlices, order));
+  }
+  return distribute({ level, portions }, counts, order);
+}
+
+/** What was spread evenly goes down inside each domain, in whole slices as far as there are any. */
+function finish({ level, portions }: Pick<Balance, "level" | "portions">, counts: Counts): LeafPortion[] {
+  return distribute({ level, portions }, counts, "mostFirst");
+}
+
+/** From portions in slices at a level, inside each domain, to workers in leaves. */
+function distribute(
+  start: { readonly level: number; readonly portions: readonly Portion[] },
+  counts: Counts,
+  order: DomainOrder,
+): LeafPortion[] {
+  const { tree, slicing } = counts;
+  let portions = start.portions.map(({ domain, amount }) => ({ domain, amount: amount * slicing.workers }));
+  for (let { level } = start; level < tree.levels.length - 1; level++) {
+    const size = level < slicing.level ? slicing.workers : (slicing.innerWorkers[level + 1] as number);
+    const below = (level < slicing.level ? counts.slices : counts.workers)[level + 1] as Float64Array;
+    const unit = level < slicing.level ? 1 : size;
+    const held = (domain: number): number => Math.floor((below[domain] as number) / unit);
+    portions = portions.flatMap(({ domain, amount }) => {
+      const children = sortDomains(counts, level + 1, holding(below, tree.childrenOf(level, domain)), order);
+      const inside = covered(takeUntilCovered(children, held, amount / size, order));
+      return inside.map((portion) => ({ domain: portion.domain, amount: portion.amount * size }));
+    });
+  }
+  return portions.map(({ domain, amount }) => ({ leaf: domain, workers: amount }));
+}
+
+/** What the level above counted must be there below. */
+function covered(portions: Portion[] | null): Portion[] {
+  invariant(portions !== null, "the fabric's counts disagree between levels");
+  return portions;
+}
+
+function placed(portions: readonly LeafPortion[]): FabricOutcome {
+  return { kind: "placed", portions: portions.toSorted((left, right) => left.leaf - right.leaf) };
+}

@@ -1,0 +1,87 @@
+/**
+ * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
+ * and for the restart that asks again.
+ */
+import type { CheckpointGang, GrowGang, LaunchGang, ReplaceWorkers, ShrinkGang, StopGang } from "../contract/effects.ts";
+import type { ExecutorKind } from "../model/fleet.ts";
+import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { InvariantError } from "../base/invariant.ts";
+import type { World } from "../cluster/world.ts";
+
+export function launchOf(world: World, attempt: Attempt): LaunchGang {
+  const { spec, given } = workloadOf(world, attempt.workloadId);
+  const launch: LaunchGang = {
+    kind: "launchGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    task: attempt.task,
+    number: attempt.number,
+    spec,
+    workers: attempt.workers,
+    sequence: attempt.placedSequence,
+  };
+  return given === undefined ? launch : { ...launch, artifacts: given };
+}
+
+export function stopOf(world: World, attempt: Attempt, reason: StopReason): StopGang {
+  return {
+    kind: "stopGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    graceTimeoutMs: workloadOf(world, attempt.workloadId).spec.graceTimeoutMs,
+    reason,
+  };
+}
+
+export function checkpointOf(world: World, attempt: Attempt, untilMs: number): CheckpointGang {
+  return { kind: "checkpointGang", executor: executorOf(world, attempt), attemptId: attempt.id, untilMs };
+}
+
+export function growthOf(world: World, attempt: Attempt, workers: readonly WorkerAllocation[]): GrowGang {
+  return {
+    kind: "growGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    firstRank: attempt.workers.length - workers.length,
+    workers,
+    launch: launchOf(world, attempt),
+  };
+}
+
+export function replaceOf(world: World, attempt: Attempt, ranks: readonly number[]): ReplaceWorkers {
+  return {
+    kind: "replaceWorkers",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workloadId: attempt.workloadId,
+    workers: ranks.map((rank) => ({ rank, worker: attempt.workers[rank] as WorkerAllocation })),
+  };
+}
+
+export function shrinkOf(world: World, attempt: Attempt): ShrinkGang {
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const checkpointTimeoutMs = attempt.startedAtMs === null ? 0 : checkpointTimeoutOf(world.rules, spec);
+  return {
+    kind: "shrinkGang",
+    executor: executorOf(world, attempt),
+    attemptId: attempt.id,
+    workers: attempt.workers.length,
+    graceTimeoutMs: spec.graceTimeoutMs,
+    ...(checkpointTimeoutMs > 0 ? { checkpointTimeoutMs } : {}),
+  };
+}
+
+/**
+ * The executor of the pool that the first worker's node belongs to. A driver runs one kind of executor today; placement has
+ * to keep a gang within one before it runs several.
+ */
+function executorOf({ capacity, state }: World, { id, workers }: Attempt): ExecutorKind {
+  const [first] = workers;
+  const pool = first === undefined ? undefined : state.pools.get(capacity.slot(first.node).node.pool);
+  if (pool === undefined) throw new InvariantError(`attempt ${id} runs in no pool`);
+  return pool.executor;
+}

@@ -1,0 +1,135 @@
+/** Recording what a phase decided for the head of a class: a start, growth, or a place that is promised. */
+import type { Batch } from "../batch/batch.ts";
+import { growthOf, launchOf } from "./attempt-effects.ts";
+import type { Event } from "../contract/events.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import { attemptId } from "../model/ids.ts";
+import type { Attempt, Prediction, PromisedPlace, Workload } from "../model/workload.ts";
+import { predictedRun } from "../usage/run-times.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { InvariantError } from "../base/invariant.ts";
+import type { PlacementClass } from "../cluster/queue.ts";
+import { readyTask } from "../state/ready-task.ts";
+import type { World } from "../cluster/world.ts";
+import { verifyPlacement } from "../placement/verify/placement.ts";
+import { growingAttempt } from "../cluster/request.ts";
+import type { Placement } from "../cluster/request.ts";
+
+/** The head of the class has its workers from now on; answers the attempt that has them. */
+export function start(batch: Batch, found: PlacementClass, placement: Placement): AttemptId {
+  const { world, nowMs: atMs } = batch;
+  verifyPlacement(world, found, placement);
+  const growing = growingAttempt(world, found);
+  if (growing !== null) {
+    const { workers } = placement;
+    batch.emit({ kind: "gangGrown", version: 1, atMs, attemptId: growing.id, workers });
+    batch.ask(growthOf(world, growing, workers));
+    return growing.id;
+  }
+  const next = nextAttempt(batch, found);
+  recordPlace(batch, next, placement);
+  const id = next.attemptId;
+  const attempt = activeAttempt(world, id);
+  if (attempt === undefined) throw new InvariantError(`attempt ${id} was placed and is not there`);
+  batch.ask(launchOf(world, attempt));
+  return id;
+}
+
+/** An attempt has its workers from now on. */
+export function recordPlace(
+  batch: Batch,
+  { attemptId: id, workloadId, task, number }: AttemptIdentity,
+  { acceleratorType, workers }: Placement,
+): void {
+  const { world, nowMs: atMs } = batch;
+  // Field by field: one of the most frequent events.
+  const placed = {
+    kind: "gangPlaced",
+    version: 1,
+    atMs,
+    attemptId: id,
+    workloadId,
+    task,
+    number,
+    acceleratorType,
+    workers,
+  } as const;
+  const predicted = predictionOf(world, workloadOf(world, workloadId));
+  batch.emit(predicted.prediction === undefined ? placed : { ...placed, ...predicted });
+}
+
+/** What is predicted of it, where the policy does: in plans it is taken to end by then. */
+export function predictionOf(
+  { state, rules }: World,
+  workload: Pick<Workload, "spec" | "actor">,
+): { readonly prediction?: Prediction } {
+  const prediction = predictedRun(rules, state.runTimes, workload);
+  return prediction === null ? NOT_PREDICTED : { prediction };
+}
+
+const NOT_PREDICTED = {} as const;
+
+/** The head of the class is promised a place that others are about to leave. */
+export function promise(batch: Batch, found: PlacementClass, { acceleratorType, workers }: Placement): void {
+  const { world, nowMs: atMs } = batch;
+  const growing = growingAttempt(world, found);
+  const who = growing === null ? nextAttempt(batch, found) : identityOf(growing);
+  const place: PromisedPlace = { ...who, acceleratorType, workers, growth: growing !== null, atMs };
+  batch.emit({ kind: "placePromised", version: 1, atMs, promise: place });
+}
+
+/** A task that was asked to move is promised its new place. */
+export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
+  const { task, number, id, workloadId } = moving;
+  const { kind } = workloadOf(batch.world, workloadId).spec;
+  const place: PromisedPlace = {
+    attemptId: attemptIdOf({ workloadId, task, number: number + 1, kind }),
+    workloadId,
+    task,
+    number: number + 1,
+    acceleratorType,
+    workers,
+    growth: false,
+    atMs: batch.nowMs,
+    afterAttempt: id,
+  };
+  batch.emit({ kind: "placePromised", version: 1, atMs: batch.nowMs, promise: place });
+}
+
+/** The place that an event gives to a start, at once or when others have left it; `null`: it gives none, or moves what runs. */
+export function placeGiven(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
+  if (event.kind === "gangPlaced") return event;
+  if (event.kind !== "placePromised" || event.promise.growth || event.promise.afterAttempt !== undefined) return null;
+  return event.promise;
+}
+
+interface AttemptIdentity {
+  readonly attemptId: AttemptId;
+  readonly workloadId: WorkloadId;
+  readonly task: number;
+  readonly number: number;
+}
+
+const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity => ({
+  attemptId: id,
+  workloadId,
+  task,
+  number,
+});
+
+/** The attempt that the head of the class would start with. */
+function nextAttempt({ nowMs }: Batch, found: PlacementClass): AttemptIdentity {
+  const workload = found.waiting.first() as Workload;
+  const task = readyTask(workload, nowMs);
+  if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
+  const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
+  const { id: workloadId, spec } = workload;
+  return { attemptId: attemptIdOf({ workloadId, task, number, kind: spec.kind }), workloadId, task, number };
+}
+
+interface Numbered extends Omit<AttemptIdentity, "attemptId"> {
+  readonly kind: Workload["spec"]["kind"];
+}
+
+const attemptIdOf = ({ workloadId, task, number, kind }: Numbered): AttemptId =>
+  attemptId(kind === "batch" ? `${workloadId}.${task}.${number}` : `${workloadId}.${number}`);

@@ -1,0 +1,64 @@
+/**
+ * Stopping an attempt. Who is evicted or has to leave a node, runs and can write a checkpoint when it is asked to, is asked for one
+ * first and stopped when it has reported it, or when its time is over; whoever must go at once is stopped at once.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { CheckpointWaitOutcome } from "../contract/events.ts";
+import type { ClosedBy } from "../model/calendar.ts";
+import type { Attempt, StopReason } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { withdraw } from "./promises.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { checkpointOf, stopOf } from "./attempt-effects.ts";
+
+/** Whether a stop for this reason has the time for a checkpoint. A second reason that has not ends the wait of the first. */
+const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
+  preempted: true,
+  reclaimed: true,
+  moved: true,
+  nodeDrained: true,
+  incomplete: false,
+  cancelled: false,
+  walltimeExceeded: false,
+  nodeLost: false,
+  budgetSpent: false,
+};
+
+/** Something of the calendar for which nothing of the attempt may run from then on, its grace included. */
+export interface Closing {
+  readonly byMs: number;
+  readonly closedBy: ClosedBy;
+}
+
+/** Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. */
+export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, closing: Closing | null = null): void {
+  const { world, nowMs: atMs } = batch;
+  const { spec } = workloadOf(world, attempt.workloadId);
+  const latestMs = (closing?.byMs ?? Number.MAX_SAFE_INTEGER) - spec.graceTimeoutMs;
+  if (attempt.stop !== null) {
+    const mayGoOn = waitsForCheckpoint[reason] && (attempt.stop.checkpointUntilMs ?? 0) <= latestMs;
+    if (isWaitingForCheckpoint(attempt) && !mayGoOn) endCheckpointWait(batch, attempt, "cutShort");
+    return;
+  }
+  const growth = world.state.promises.get(attempt.id);
+  if (growth !== undefined) withdraw(batch, growth, "its gang was asked to stop");
+  const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
+  const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
+  const told = closing === null ? {} : { closedBy: closing.closedBy };
+  batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason, ...told });
+  if (isAsked) {
+    batch.emit({ kind: "checkpointRequested", version: 1, atMs, attemptId: attempt.id, untilMs });
+    batch.ask(checkpointOf(world, attempt, untilMs));
+  } else batch.ask(stopOf(world, attempt, reason));
+}
+
+/** Whether it was asked for a checkpoint and for nothing more yet. */
+export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.checkpointUntilMs !== undefined;
+
+/** The executor is asked to stop what was only asked for a checkpoint so far. */
+export function endCheckpointWait(batch: Batch, attempt: Attempt, outcome: CheckpointWaitOutcome): void {
+  const reason = attempt.stop?.reason;
+  if (reason === undefined) return;
+  batch.emit({ kind: "checkpointWaitEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome, reason });
+  batch.ask(stopOf(batch.world, attempt, reason));
+}

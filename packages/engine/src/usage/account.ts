@@ -1,0 +1,74 @@
+/** Arithmetic of accounts: what has been used up at an instant, and when so much will have been. */
+import type { Account, Budget } from "../model/budget.ts";
+import { daysUntil } from "./days.ts";
+import { monthStartMs, nextMonthStartMs } from "../model/time/months.ts";
+
+/** What runs now uses up so much every ms. */
+export interface Rate {
+  readonly milli: number;
+  readonly moneyMilli: number;
+}
+
+export const HOUR_MS = 3_600_000;
+export const WHOLE_MILLI = 1000;
+
+export const periodStartMs = ({ period }: Budget, nowMs: number): number =>
+  period === "month" ? monthStartMs(nowMs) : 0;
+
+/** When the budget is renewed; `null`: never. */
+export const renewalMs = ({ period }: Budget, nowMs: number): number | null =>
+  period === "month" ? nextMonthStartMs(nowMs) : null;
+
+/** The account as of a later instant. A new period begins with nothing used up; the days that are counted go on. */
+export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rate: Rate; nowMs: number }): Account {
+  const startMs = periodStartMs(budget, nowMs);
+  const isNew = startMs > account.atMs;
+  const passedMs = nowMs - (isNew ? startMs : account.atMs);
+  return {
+    ...account,
+    atMs: nowMs,
+    milliMs: (isNew ? 0 : account.milliMs) + rate.milli * passedMs,
+    moneyMilliMs: (isNew ? 0 : account.moneyMilliMs) + rate.moneyMilli * passedMs,
+    ...(account.days === undefined ? {} : { days: daysUntil(account.days, { rate, fromMs: account.atMs, nowMs }) }),
+  };
+}
+
+export const gpuHoursOf = ({ milliMs }: Account): number => milliMs / WHOLE_MILLI / HOUR_MS;
+export const microUsdOf = ({ moneyMilliMs }: Account): number => moneyMilliMs / WHOLE_MILLI / HOUR_MS;
+
+/** The bound of which the larger part is used up, with that part. */
+export interface Spent {
+  readonly resource: "gpuHours" | "money";
+  readonly limit: number;
+  readonly spent: number;
+  readonly part: number;
+}
+
+export function spentOf(account: Account, { gpuHours, microUsd }: Budget): Spent {
+  const hours = part("gpuHours", gpuHoursOf(account), gpuHours);
+  const money = part("money", microUsdOf(account), microUsd);
+  return money.part > hours.part || gpuHours === undefined ? money : hours;
+}
+
+function part(resource: Spent["resource"], spent: number, limit: number | undefined): Spent {
+  if (limit === undefined) return { resource, limit: Number.POSITIVE_INFINITY, spent, part: 0 };
+  return { resource, limit, spent, part: limit === 0 ? Number.POSITIVE_INFINITY : spent / limit };
+}
+
+/** When the part of a budget will be used up at this rate, in whole ms from now on; `null`: never in this period. */
+export function reachesMs(
+  account: Account,
+  { gpuHours, microUsd }: Budget,
+  { rate, percent }: { readonly rate: Rate; readonly percent: number },
+): number | null {
+  const left = (limit: number | undefined, spent: number, perMs: number): number => {
+    if (limit === undefined || perMs === 0) return Number.POSITIVE_INFINITY;
+    const missing = (limit * WHOLE_MILLI * HOUR_MS * percent) / 100 - spent;
+    return missing <= 0 ? 0 : missing / perMs;
+  };
+  const waitMs = Math.min(
+    left(gpuHours, account.milliMs, rate.milli),
+    left(microUsd, account.moneyMilliMs, rate.moneyMilli),
+  );
+  return Number.isFinite(waitMs) ? account.atMs + Math.ceil(waitMs) : null;
+}

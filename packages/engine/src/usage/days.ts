@@ -1,0 +1,37 @@
+/** What a budget's team used up day by day, in UTC, over the last days: whatever the budget's own period is. */
+import type { DayUse } from "../model/budget.ts";
+import type { Rate } from "./account.ts";
+import { DAY_MS, dayOf } from "../model/time/months.ts";
+
+/** So many whole days before the present one: a week has its weekend in it. */
+const WHOLE_DAYS_COUNTED = 7;
+
+/** Where a count begins. */
+export const daysFrom = (fromMs: number): readonly DayUse[] => [{ fromMs, milliMs: 0, moneyMilliMs: 0 }];
+
+interface Passed {
+  readonly rate: Rate;
+  readonly fromMs: number;
+  readonly nowMs: number;
+}
+
+/** The days as of a later instant; between both, all was used up at one rate. */
+export function daysUntil(days: readonly DayUse[], { rate, fromMs, nowMs }: Passed): readonly DayUse[] {
+  const firstMs = (dayOf(nowMs) - WHOLE_DAYS_COUNTED) * DAY_MS;
+  const counted = days.filter((day) => dayOf(day.fromMs) * DAY_MS >= firstMs);
+  let atMs = Math.max(fromMs, firstMs);
+  while (atMs < nowMs) {
+    const untilMs = Math.min(nowMs, (dayOf(atMs) + 1) * DAY_MS);
+    const last = counted.at(-1);
+    const isOfDay = last !== undefined && dayOf(last.fromMs) === dayOf(atMs);
+    const known = isOfDay ? last : { fromMs: atMs, milliMs: 0, moneyMilliMs: 0 };
+    const passedMs = untilMs - atMs;
+    counted.splice(isOfDay ? -1 : counted.length, 1, {
+      fromMs: known.fromMs,
+      milliMs: known.milliMs + rate.milli * passedMs,
+      moneyMilliMs: known.moneyMilliMs + rate.moneyMilli * passedMs,
+    });
+    atMs = untilMs;
+  }
+  return counted;
+}

@@ -1,0 +1,18 @@
+/** When work is taken to end, for plans about the time to come: as is predicted of it, by its walltime, else as long as the policy assumes. */
+import { stoppedByMs } from "../model/workload.ts";
+import type { Attempt, WorkloadSpec } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
+
+/** How long work is taken to last if nothing is predicted of it: its walltime, else what the policy assumes. */
+export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
+  walltimeMs ?? backfill.assumedWalltimeMs;
+
+/** May lie in the past: what runs over its time ends at any moment. */
+export function expectedEndMs(
+  rules: Pick<Rules, "backfill">,
+  { stop, startedAtMs, placedAtMs, prediction }: Attempt,
+  spec: WorkloadSpec,
+): number {
+  if (stop !== null) return stoppedByMs(stop, spec.graceTimeoutMs);
+  return (startedAtMs ?? placedAtMs) + (prediction?.durationMs ?? statedDurationMs(rules, spec));
+}

@@ -1,0 +1,53 @@
+/** When a budget will be used up: if what runs now goes on and nothing else, and if it goes on as it did over the last days. */
+import type { Account, Budget } from "../model/budget.ts";
+import { HOUR_MS, WHOLE_MILLI, reachesMs, renewalMs, spentOf } from "./account.ts";
+import type { Rate } from "./account.ts";
+import { DAY_MS } from "../model/time/months.ts";
+
+export interface PaceForecast {
+  /** Accelerator-hours a day. */
+  readonly gpuHoursPerDay: number;
+  /** Micro-dollars a day, at the present prices for `now`, at those of the time for `lately`. */
+  readonly microUsdPerDay: number;
+  /** When the first of the budget's bounds is used up at this pace; `null`: not before the budget is renewed, or never. */
+  readonly usedUpAtMs: number | null;
+}
+
+export interface BudgetForecast {
+  /** What runs now goes on as it is, and nothing else starts or ends. */
+  readonly now: PaceForecast;
+  /** The mean since then: since the beginning of the day in UTC a week ago, or since it is counted; `null`: for less than an hour. */
+  readonly lately: (PaceForecast & { readonly sinceMs: number }) | null;
+}
+
+/** Means of less say nothing of the days to come. */
+const COUNTED_MS_MIN = HOUR_MS;
+
+/** From an account as of now and what uses it up; `null`: it is used up. */
+export function budgetForecast(account: Account, budget: Budget, rate: Rate): BudgetForecast | null {
+  if (spentOf(account, budget).part >= 1) return null;
+  return { now: atPace(account, budget, rate), lately: lately(account, budget) };
+}
+
+function lately(account: Account, budget: Budget): BudgetForecast["lately"] {
+  const { days = [], atMs } = account;
+  const sinceMs = days[0]?.fromMs ?? atMs;
+  const countedMs = atMs - sinceMs;
+  if (countedMs < COUNTED_MS_MIN) return null;
+  const mean = (of: "milliMs" | "moneyMilliMs"): number => days.reduce((sum, day) => sum + day[of], 0) / countedMs;
+  return { sinceMs, ...atPace(account, budget, { milli: mean("milliMs"), moneyMilli: mean("moneyMilliMs") }) };
+}
+
+function atPace(account: Account, budget: Budget, rate: Rate): PaceForecast {
+  const reachedMs = reachesMs(account, budget, { rate, percent: 100 });
+  const renewedMs = renewalMs(budget, account.atMs);
+  const isInTime = reachedMs !== null && (renewedMs === null || reachedMs < renewedMs);
+  return {
+    gpuHoursPerDay: perDay(rate.milli),
+    microUsdPerDay: perDay(rate.moneyMilli),
+    usedUpAtMs: isInTime ? reachedMs : null,
+  };
+}
+
+/** Of thousandths by the hour. */
+const perDay = (rate: number): number => (rate / WHOLE_MILLI) * (DAY_MS / HOUR_MS);

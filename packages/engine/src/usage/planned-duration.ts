@@ -1,0 +1,64 @@
+/**
+ * How long waiting work is planned to last: its walltime, in steps that grow with it. Work whose walltimes differ by less than a
+ * step stands or falls together, so that a round looks at a few hundred durations however many there are (Slurm's
+ * `bf_resolution` does the same with one step for all). Rounding up keeps every protected start.
+ */
+import type { Workload, WorkloadSpec } from "../model/workload.ts";
+import { predictedRun } from "./run-times.ts";
+import type { RunTimes } from "./run-times.ts";
+import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import type { Rules } from "../policy/rules.ts";
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** From each duration on its step, longest first; each step divides the duration from which the next one holds. At most 9% are added. */
+const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [
+  { fromMs: 32 * DAY_MS, stepMs: 2 * DAY_MS },
+  { fromMs: 8 * DAY_MS, stepMs: 12 * HOUR_MS },
+  { fromMs: 2 * DAY_MS, stepMs: 3 * HOUR_MS },
+  { fromMs: 12 * HOUR_MS, stepMs: HOUR_MS },
+  { fromMs: 3 * HOUR_MS, stepMs: 15 * MINUTE_MS },
+  { fromMs: HOUR_MS, stepMs: 5 * MINUTE_MS },
+  { fromMs: 12 * MINUTE_MS, stepMs: MINUTE_MS },
+  { fromMs: MINUTE_MS, stepMs: 5 * SECOND_MS },
+];
+
+function stepOf(durationMs: number): number {
+  for (const { fromMs, stepMs } of STEPS) if (durationMs > fromMs) return stepMs;
+  return 1;
+}
+
+/** The least planned duration that is not shorter. */
+export const roundedUpMs = (durationMs: number): number => {
+  const stepMs = stepOf(durationMs);
+  return Math.ceil(durationMs / stepMs) * stepMs;
+};
+
+/** The longest duration that is planned as itself and is not longer. */
+export const roundedDownMs = (durationMs: number): number => {
+  const stepMs = stepOf(durationMs);
+  return Math.floor(durationMs / stepMs) * stepMs;
+};
+
+/** By its walltime alone. Work without one is taken to last as long as the policy assumes. */
+export const longestDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
+  walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
+
+/** The same for windows that it must be gone by: without a walltime it also lasts longer than the checkpoint may take for which it is asked. */
+export const windowDurationMs = (rules: Pick<Rules, "backfill" | "eviction">, spec: WorkloadSpec): number =>
+  spec.walltimeMs === null
+    ? Math.max(longestDurationMs(rules, spec), checkpointTimeoutOf(rules, spec) + 1)
+    : longestDurationMs(rules, spec);
+
+/** As its kind took lately, where the policy predicts by that, and never longer than by its walltime. */
+export function plannedDurationMs(
+  rules: Pick<Rules, "backfill">,
+  runTimes: RunTimes,
+  workload: Pick<Workload, "spec" | "actor">,
+): number {
+  const predicted = predictedRun(rules, runTimes, workload);
+  return predicted === null ? longestDurationMs(rules, workload.spec) : roundedUpMs(predicted.durationMs);
+}
