@@ -1,8 +1,8 @@
 /**
  * The decision engine: a pure function from (state, inputs, time) to (events, replies, effects).
  * It must not read a clock, do I/O, draw random numbers of its own or import anything.
- * Start with `ready.ts` (the contract), then `inputs.ts`, `events.ts`, `effects.ts`, `verdicts.ts` (the vocabulary),
- * then `engine.ts` and the folders in the order of a round: `decide/`, `schedule/`, `apply/`.
+ * Start with `engine/ready.ts` (the contract), then `contract/inputs.ts`, `contract/events.ts`, `contract/effects.ts`, `contract/verdicts.ts` (the vocabulary),
+ * then `engine/engine.ts` and the folders in the order of a round: `decide/`, `schedule/`, `apply/`.
  */
 export * from "./model/ids.ts";
 export * from "./model/accelerator-set.ts";
@@ -64,7 +64,7 @@ export { claimPassed, teamClaims } from "./explain/accounts/team-claims.ts";
 export type { ClaimPassed } from "./explain/accounts/team-claims.ts";
 export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/accounts/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
-export { DEFAULT_TEAM } from "./cluster/world.ts";
+export { DEFAULT_TEAM } from "./state/mutable-state.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
 export { checkBatch } from "./oracle/batch-checks.ts";
 export { checkInvariants } from "./oracle/invariants.ts";

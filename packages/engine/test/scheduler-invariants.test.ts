@@ -7,6 +7,7 @@ import type { PlacementClass } from "../src/cluster/queue.ts";
 import type { World } from "../src/cluster/world.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
+import { keepReservations } from "../src/placement/backfill/reservations.ts";
 
 type Changes = Parameters<typeof spec>[1];
 const submit = (name: string, changes: Changes = {}): Input =>
@@ -175,7 +176,7 @@ const ofPlans: readonly Mutant[] = [
 const ofStarts: readonly Mutant[] = [
   [
     "a protected start that is not there",
-    (world) => void (world.reservations = []),
+    (world) => keepReservations(world, []),
     /w3 waits although it fits beside every protected start/,
   ],
   [

@@ -1,7 +1,8 @@
 /** Things that work produced, and who waited for them. */
 import type { Artifact, Workload } from "../model/workload.ts";
 import { readyTask } from "../state/ready-task.ts";
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 
 /** The newest report of a name counts, for those who wait for it now and those who will. */
 export function recordArtifact(

@@ -5,7 +5,8 @@ import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { AttemptStop, EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
-import { NO_ATTEMPTS, activeAttempt, removeAttempt, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, removeAttempt, workloadOf } from "../cluster/entities.ts";
+import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import {
@@ -25,7 +26,8 @@ import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
 import { unreachable } from "../base/unreachable.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
 
 export function applyAttemptEvent(world: World, event: AttemptEvent): void {
   switch (event.kind) {

@@ -3,7 +3,8 @@ import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { invariant } from "../base/invariant.ts";
-import type { NodeEntity, World } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { NodeEntity } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { unreachable } from "../base/unreachable.ts";
 

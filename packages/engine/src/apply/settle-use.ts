@@ -1,4 +1,5 @@
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 import { accrueLine } from "./accounts.ts";
 import { recordPastUse } from "./past-use.ts";
 

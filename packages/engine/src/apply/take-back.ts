@@ -11,7 +11,8 @@ import { predictsRuns } from "../usage/run-times.ts";
 import type { DemandMix } from "../state/demand-mix.ts";
 import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../cluster/entities.ts";
 import { growthOf, holdAttempt, holdPromise, releaseAttempt } from "../cluster/holdings.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
 
 /** What is written to, and what it said before that. */
 interface Known<Entity> {
@@ -161,9 +162,7 @@ export class TakenBack {
     world.endedKept.length = this.#endedKeptCount;
     world.queueEventCount = this.#queueEventCount;
     // What was remembered of a sequence is of another one now.
-    world.standings = null;
-    world.lookedFor.length = 0;
-    world.reservations = [];
+    world.scratch.forgetUndone();
     world.cells.forget();
     capacity.freedEpoch++;
     queue.unsettle();
@@ -196,13 +195,12 @@ export class TakenBack {
 
   #takeSubmissionsBack(): void {
     if (this.#submitted.size === 0) return;
-    const { state, queue, scores } = this.#world;
+    const { state, queue } = this.#world;
     for (const id of this.#submitted) {
       queue.remove(workloadOf(this.#world, id));
       removeWorkload(this.#world, id);
     }
     state.submittedCount = this.#submittedCount;
-    if (state.demand?.renewals !== this.#demand?.renewals) scores.forgetDemand();
     state.demand = this.#demand;
   }
 

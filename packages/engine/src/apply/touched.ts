@@ -1,7 +1,8 @@
 import type { AttemptId } from "../model/ids.ts";
 import { activeAttempt } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
-import type { AttemptEntity, World } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptEntity } from "../state/mutable-state.ts";
 
 /** The attempt that an event is about, marked as written to. */
 export function touchedAttempt(world: World, id: AttemptId): AttemptEntity {

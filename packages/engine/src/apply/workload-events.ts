@@ -5,11 +5,13 @@ import { learnsDemand } from "../policy/rules.ts";
 import { DemandMix } from "../state/demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import { NO_ATTEMPTS, removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForOthers, waitForTime } from "../cluster/world.ts";
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 
 /** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
 const NO_RETRIES = [] as const;

@@ -5,8 +5,7 @@ import type { Event } from "../contract/events.ts";
 import type { Attempt } from "../model/workload.ts";
 import type { CommandId } from "../model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "../contract/replies.ts";
-import type { Leavers } from "../preemption/leavers.ts";
-import type { Clearings } from "../preemption/make-room.ts";
+import { Scratch } from "../cluster/scratch.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import type { PlacementClass } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -19,10 +18,8 @@ export class Batch {
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
-  /** Who was found last to be asked to leave for somebody (`schedule/evict/leavers.ts`). */
-  leavers: Leavers | null = null;
-  /** What would have to move for whole nodes, as it was asked last (`schedule/evict/make-room.ts`). */
-  clearings: Clearings | null = null;
+  /** Memo data of other rooms, kept until the batch ends. */
+  readonly scratch: Scratch = new Scratch();
   #ledger: Ledger | null = null;
   /** In a trial: whether the round has told what it is about, now that a class was asked. */
   readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;

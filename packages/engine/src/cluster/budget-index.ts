@@ -1,10 +1,9 @@
 /** How fast what runs uses up the budgets of the teams that have one, and which wake-ups are under way for them. */
-import type { Rate } from "../usage/account.ts";
-import { shapeOf } from "../model/gang.ts";
+import type { Rate } from "../model/budget.ts";
+import { milliOf, shapeOf } from "../model/gang.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
-import { milliOf } from "./node-slot.ts";
-import type { State } from "./world.ts";
+import type { State } from "../state/mutable-state.ts";
 
 const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };
 

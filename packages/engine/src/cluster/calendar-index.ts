@@ -1,7 +1,7 @@
 /** Which nodes the calendar closes to whom and from when on: rebuilt when an entry or the fleet changes, asked by every placement. */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
-import type { State } from "./world.ts";
+import type { State } from "../state/mutable-state.ts";
 
 export interface IndexedWindow {
   readonly window: TimeWindow;

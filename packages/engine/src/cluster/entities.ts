@@ -4,10 +4,8 @@
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
-import type { AttemptEntity, World, WorkloadEntity } from "./world.ts";
-
-/** Shared by all workloads on which nothing runs; never written to. */
-export const NO_ATTEMPTS: AttemptId[] = [];
+import type { World } from "./world.ts";
+import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
 
 export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   const { recent } = world;

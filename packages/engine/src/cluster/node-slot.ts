@@ -8,9 +8,10 @@ import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import { takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
+import { WHOLE_MILLI, milliOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { AttemptId } from "../model/ids.ts";
-import { ALL_SLICES, isOpen, isTakenTwice, openCount, profileMilli, SLICE_MILLI, slicesIn } from "../model/mig.ts";
+import { ALL_SLICES, isOpen, isTakenTwice, openCount, SLICE_MILLI, slicesIn } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
 import { DeviceSlices, digitsAt, partOn } from "./device-slices.ts";
 import type { SliceLayer } from "./device-slices.ts";
@@ -23,7 +24,6 @@ import { lowestBit } from "../base/collections/node-set.ts";
  */
 export type Layer = "idle" | "coming" | "later";
 
-export const WHOLE_MILLI = 1000;
 const NO_WORKERS_MAX = 1_000_000;
 
 export class NodeSlot {
@@ -355,10 +355,6 @@ type Place = Pick<WorkerAllocation, "accelerators" | "slice">;
 /** Whether a worker needs a part of an accelerator: a share, or one that the hardware divides. */
 export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
   shareMilli !== undefined || profile !== undefined;
-
-/** Thousandths of each of its accelerators that count as a worker's. */
-export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
-  profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
 /** Thousandths of accelerators in sum, a part counting as its part. */
 export const milliIn = (parts: readonly GangPart[]): number =>

@@ -1,5 +1,5 @@
 /** What is held now by teams and by users in teams, for the record of past use: counted only while a policy wants it. */
-import { partsOf } from "../model/gang.ts";
+import { milliOf, partsOf } from "../model/gang.ts";
 import { NO_USE } from "../model/past-use.ts";
 import type { PastUse, UseVector } from "../model/past-use.ts";
 import type { TeamName } from "../model/ids.ts";
@@ -8,8 +8,7 @@ import { halfLifeOf } from "../usage/half-life.ts";
 import type { HalfLife } from "../usage/half-life.ts";
 import { isSteady, useAsOf } from "../usage/past-use.ts";
 import type { Rules } from "../policy/rules.ts";
-import { milliOf } from "./node-slot.ts";
-import type { State } from "./world.ts";
+import type { State } from "../state/mutable-state.ts";
 
 /** Under which a team's past use is kept, or that of one user in the team; no name has a line break. */
 export const pastKey = (team: TeamName, user?: string): string => (user === undefined ? team : `${team}\n${user}`);

@@ -4,7 +4,6 @@
  */
 import { longestDurationMs, plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
-import type { RunTimes } from "../usage/run-times.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -18,7 +17,8 @@ import type { CompareClasses } from "./head-order.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
-import type { WorkloadEntity } from "./world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { RunTimes } from "../model/past-use.ts";
 
 interface ClassOptions {
   readonly rules: Rules;
@@ -105,6 +105,10 @@ export class PlacementClass {
     this.waiting = waiting;
   }
 }
+
+/** The class in which the workload waits; `null`: it does not wait. */
+export const classIn = ({ placementClass }: WorkloadEntity): PlacementClass | null =>
+  placementClass as PlacementClass | null;
 
 /** What else decides by what work is filed. */
 interface Heeded {
@@ -349,7 +353,7 @@ export class Queue {
   }
 
   remove(workload: WorkloadEntity): void {
-    const found = workload.placementClass;
+    const found = classIn(workload);
     if (found === null) return;
     found.waiting.remove(workload);
     if (found.waiting.length === 0) this.#unlist(found);

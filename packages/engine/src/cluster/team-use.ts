@@ -5,22 +5,22 @@
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
+import { milliOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { InvariantError } from "../base/invariant.ts";
-import { milliOf } from "./node-slot.ts";
 import { QuotaIndex } from "./quota-index.ts";
 import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, isUnder, MEMORY_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
+import type { QuotaBound } from "../contract/verdicts.ts";
 
 /**
  * What bounds a team: its limit, what one user of it may hold, its guarantee for work that is not preemptible, what the others
  * would lend it, or a budget that is used up.
  */
-export type QuotaBound = "limit" | "user" | "guarantee" | "borrowing" | "budget";
 
 export interface QuotaReached {
   readonly bound: QuotaBound;

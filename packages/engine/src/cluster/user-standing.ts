@@ -3,8 +3,8 @@ import type { PlacementClass } from "./queue.ts";
 import { pastKey } from "./past-index.ts";
 import { AVERAGE_ONE } from "../usage/past-use.ts";
 import type { World } from "./world.ts";
-import { fleetTotal } from "../ordering/standing.ts";
 import { COMPARED } from "./team-node.ts";
+import { fleetTotal } from "./fleet-total.ts";
 
 /**
  * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on

@@ -1,22 +1,15 @@
 /** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
-import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../model/time/due.ts";
 import { tariffEndMs } from "../model/calendar.ts";
-import type { CalendarItem, Tariff, TimeWindow } from "../model/calendar.ts";
-import type { Node, Pool, Site } from "../model/fleet.ts";
-import { teamName } from "../model/ids.ts";
-import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
-import type { PastUse } from "../model/past-use.ts";
-import type { Team } from "../model/team.ts";
+import type { Tariff, TimeWindow } from "../model/calendar.ts";
+import type { TeamName, WorkloadId } from "../model/ids.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./off-peak.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
-import { genesisPolicy } from "../policy/presets.ts";
-import type { Policy } from "../policy/policy.ts";
 import { BudgetIndex } from "./budget-index.ts";
 import { windowDurationMs } from "../usage/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
@@ -24,70 +17,19 @@ import { leavesAtMs } from "./leaves-by.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
-import type { DemandMix } from "../state/demand-mix.ts";
 import { Endings } from "./endings.ts";
 import { workloadOf } from "./entities.ts";
 import type { EvictableWork } from "./evictable-work.ts";
 import { FabricIndex } from "./fabric-index.ts";
-import { ScoreIndex } from "../placement/score/score-index.ts";
-import type { LookedFor, Reservation } from "../placement/backfill/reservations.ts";
-import type { Standings } from "../ordering/standing.ts";
+import { Scratch } from "./scratch.ts";
 import { Fifo } from "../base/collections/fifo.ts";
-import { CHAIN_START } from "../base/hash.ts";
-import type { Lanes } from "../base/hash.ts";
 import { OffPeakIndex } from "./off-peak-index.ts";
 import { PastIndex } from "./past-index.ts";
 import { Queue } from "./queue.ts";
-import type { PlacementClass } from "./queue.ts";
-import type { Answer, ReadonlyState } from "../state/state.ts";
 import { TeamUse } from "./team-use.ts";
 import { Timers } from "./timers.ts";
 import { readyTask } from "../state/ready-task.ts";
-
-export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** Sequence of the last event that touched the entity, and its digest as of then: what makes a digest cost only what changed. */
-export interface Digested {
-  revision: number;
-  digestRevision: number;
-  digestLanes: Lanes | null;
-}
-
-export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
-  Digested & {
-    activeAttempts: AttemptId[];
-    /** Position in the order of ending; 0 while it has not ended. */
-    endOrdinal: number;
-    /** The class under which it waits in the queue; an index, not state. */
-    placementClass: PlacementClass | null;
-  };
-export type AttemptEntity = Mutable<Attempt> & Digested;
-export type NodeEntity = Mutable<Node> & Digested;
-
-export interface State extends ReadonlyState {
-  nowMs: number;
-  sequence: number;
-  chain: string;
-  policy: Policy;
-  readonly sites: Map<SiteName, Site>;
-  readonly pools: Map<PoolName, Pool>;
-  readonly nodes: Map<NodeId, NodeEntity>;
-  readonly teams: Map<TeamName, Team>;
-  readonly workloads: Map<WorkloadId, WorkloadEntity>;
-  readonly attempts: Map<AttemptId, AttemptEntity>;
-  readonly promises: Map<AttemptId, PromisedPlace>;
-  readonly calendar: Map<string, CalendarItem>;
-  readonly pastEntries: Map<string, string>;
-  readonly accounts: Map<TeamName, Account>;
-  readonly pastUse: Map<string, PastUse>;
-  readonly runTimes: Map<string, readonly number[]>;
-  readonly schedules: Map<string, ScheduleItem>;
-  readonly moved: Map<WorkloadId, number>;
-  readonly answers: Map<string, Answer>;
-  demand: DemandMix | null;
-  submittedCount: number;
-  endedCount: number;
-}
+import type { State, WorkloadEntity, AttemptEntity } from "../state/mutable-state.ts";
 
 export interface World {
   readonly state: State;
@@ -104,21 +46,12 @@ export interface World {
   readonly fabric: FabricIndex;
   readonly cells: CellIndex;
   readonly endings: Endings;
-  readonly scores: ScoreIndex;
   /** What may be evicted, by team; nothing while no phase asks anybody to leave. */
   readonly evictable: Map<TeamName, EvictableWork>;
   /** Attempts that a plan asked to leave, whole or some of their workers. */
   readonly leaving: Set<Attempt>;
-  /** Standings of the teams, and what they are of (`schedule/order/standing.ts`). */
-  standings: { readonly key: string; readonly value: Standings } | null;
-  /** The shares by which the phase that is under way decides; `null`: none is. */
-  standingsHeld: Standings | null;
-  /** Everything that the usable fleet could hold if nothing ran, as of a `Capacity.fleetEpoch`; made when it is first asked for. */
-  emptied: { readonly fleetEpoch: number; readonly capacity: Capacity } | null;
-  /** The protected starts of the last round that looked; what they say is true until something changes. */
-  reservations: readonly Reservation[];
-  /** The protected starts that were looked for last, in the order in which they were. */
-  readonly lookedFor: LookedFor[];
+  /** Memo data of other rooms. */
+  readonly scratch: Scratch;
   /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
   queueEventCount: number;
   /** The entities that were looked up last (`entities.ts`). */
@@ -133,36 +66,6 @@ export interface World {
   endedDropped: number;
   /** Keys of `state.answers`, oldest first. */
   readonly answerKeys: Fifo<string>;
-}
-
-/** Work that names no team belongs to this one; it always exists. */
-export const DEFAULT_TEAM: TeamName = teamName("default");
-
-export function emptyState(): State {
-  return {
-    nowMs: 0,
-    sequence: 0,
-    chain: CHAIN_START,
-    policy: genesisPolicy,
-    sites: new Map(),
-    pools: new Map(),
-    nodes: new Map(),
-    teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
-    workloads: new Map(),
-    attempts: new Map(),
-    promises: new Map(),
-    calendar: new Map(),
-    pastEntries: new Map(),
-    accounts: new Map(),
-    pastUse: new Map(),
-    runTimes: new Map(),
-    schedules: new Map(),
-    moved: new Map(),
-    answers: new Map(),
-    demand: null,
-    submittedCount: 0,
-    endedCount: 0,
-  };
 }
 
 /** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
@@ -192,14 +95,9 @@ export function indexState(state: State): World {
     fabric: new FabricIndex(state),
     cells: new CellIndex(state),
     endings: new Endings(rules),
-    scores: new ScoreIndex(),
     evictable: new Map(),
     leaving: new Set(),
-    standings: null,
-    standingsHeld: null,
-    emptied: null,
-    reservations: [],
-    lookedFor: [],
+    scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
     sparesStated: sparesOf(state),

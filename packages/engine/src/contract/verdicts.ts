@@ -5,7 +5,8 @@
 import type { WorkloadId } from "../model/ids.ts";
 import type { Prediction } from "../model/workload.ts";
 import type { EventKind } from "./events.ts";
-import type { QuotaBound } from "../cluster/team-use.ts";
+
+export type QuotaBound = "limit" | "user" | "guarantee" | "borrowing" | "budget";
 
 /**
  * What a fleet on which nothing runs lacks: nodes of a type that will do; a device with such a part; an amount, of which a worker

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyState } from "../cluster/world.ts";
+import { emptyState } from "../state/mutable-state.ts";
 import type { Tariff } from "../model/calendar.ts";
 import { PowerOutlook } from "./power-outlook.ts";
 import { figuresAt } from "./tariffs.ts";

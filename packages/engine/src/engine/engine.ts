@@ -23,11 +23,14 @@ import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "../base/hash.ts"
 import type { Lanes } from "../base/hash.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import { classIn, PlacementClass } from "../cluster/queue.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
-import { emptyState, indexState } from "../cluster/world.ts";
-import type { State, World } from "../cluster/world.ts";
+import { indexState } from "../cluster/world.ts";
+import { emptyState } from "../state/mutable-state.ts";
+import type { World } from "../cluster/world.ts";
+import type { State } from "../state/mutable-state.ts";
+import { installStrategies } from "../strategies/install.ts";
 
 class EngineCore implements Engine {
   #world: World;
@@ -40,7 +43,7 @@ class EngineCore implements Engine {
   readonly #isWritten: boolean;
 
   constructor(state: State, fork: { readonly clockMs: number } | null = null) {
-    this.#world = indexState(state);
+    this.#world = worldWith(state);
     this.#chain = lanesFromHex(state.chain);
     this.#clockMs = fork?.clockMs ?? state.nowMs;
     this.#isWritten = fork === null;
@@ -112,10 +115,16 @@ class EngineCore implements Engine {
   fold(groups: Iterable<JournalGroup>): void {
     const { world } = this;
     for (const group of groups) foldGroup(world, group);
-    this.#world = indexState(world.state);
+    this.#world = worldWith(world.state);
     this.#chain = lanesFromHex(world.state.chain);
     this.#clockMs = world.state.nowMs;
   }
+}
+
+function worldWith(state: State): World {
+  const world = indexState(state);
+  installStrategies(world);
+  return world;
 }
 
 /** The first of two that are to come; `null`: it is not. */
@@ -288,7 +297,8 @@ export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly
   const batch: Batch = new Batch(world, nowMs, (found, started) => {
     for (; lookedAt < batch.events.length; lookedAt++)
       if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
-    const own = target === null ? null : (world.state.workloads.get(target)?.placementClass ?? null);
+    const sought = target === null ? undefined : world.state.workloads.get(target);
+    const own = sought === undefined ? null : classIn(sought);
     return own !== null && isOutOfReach(world, own, { found, started });
   });
   const taking = new TakenBack(world);

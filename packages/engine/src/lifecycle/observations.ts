@@ -5,7 +5,6 @@ import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
-import { mayReplace, ranksOn } from "../round/replace-lost.ts";
 import { withdraw } from "../transitions/promises.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canonicalJson } from "../base/canonical.ts";
@@ -15,6 +14,7 @@ import { endAttempt } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
+import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
 
 export function decideObservation(batch: Batch, observation: Observation): void {
   switch (observation.kind) {

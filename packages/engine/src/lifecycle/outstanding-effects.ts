@@ -2,7 +2,8 @@
 import type { Effect } from "../contract/effects.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { canResize } from "../cluster/holdings.ts";
-import type { AttemptEntity, World } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptEntity } from "../state/mutable-state.ts";
 import { checkpointOf, growthOf, launchOf, replaceOf, shrinkOf, stopOf } from "../transitions/attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {

@@ -33,3 +33,9 @@ export interface DayUse {
   readonly milliMs: number;
   readonly moneyMilliMs: number;
 }
+
+/** What runs now uses up so much every ms. */
+export interface Rate {
+  readonly milli: number;
+  readonly moneyMilli: number;
+}

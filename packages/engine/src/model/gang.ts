@@ -1,4 +1,5 @@
 /** A gang as the parts that it is made of: one for each of its groups, or a single one. */
+import { profileMilli } from "./mig.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { GangGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
 
@@ -81,3 +82,9 @@ export function gangOfGroups(groups: readonly GangGroup[]): GangSpec {
     groups,
   };
 }
+
+export const WHOLE_MILLI = 1000;
+
+/** Thousandths of each of its accelerators that count as a worker's. */
+export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
+  profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);

@@ -5,7 +5,7 @@ export type UseVector = readonly [number, number, number];
 
 export const NO_USE: UseVector = [0, 0, 0];
 
-/** As of `atMs`; what is held since then comes on top when it is read (`past/past-use.ts`). */
+/** As of `atMs`; what is held since then comes on top when it is read (`usage/past-use.ts`). */
 export interface PastUse {
   readonly atMs: number;
   /** The decayed average as of the beginning of the step that `atMs` lies in, in 2^-16 of the unit. */
@@ -13,3 +13,6 @@ export interface PastUse {
   /** What was held in that step so far, times ms. */
   readonly pending: UseVector;
 }
+
+/** By kind, the one that ran longest ago first; of each how long the last of it took, the newest last. */
+export type RunTimes = ReadonlyMap<string, readonly number[]>;

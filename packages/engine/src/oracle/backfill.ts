@@ -10,6 +10,7 @@ import { withoutClosedNodes } from "../placement/verify/calendar.ts";
 import type { Findings } from "../placement/verify/findings.ts";
 import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
+import { reservationsOf } from "../placement/backfill/reservations.ts";
 
 export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
   const { state } = world;
@@ -26,14 +27,11 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
 }
 
 /** Promises, and the places reserved for others that start before this would end. */
-function withReserved(
-  { state, reservations }: World,
-  workload: Workload,
-  nowMs: number,
-): ReadonlyMap<AttemptId, PromisedPlace> {
+function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, PromisedPlace> {
+  const { state } = world;
   const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
   const places = new Map(state.promises);
-  for (const [index, { workloadId, placement, startMs }] of reservations.entries()) {
+  for (const [index, { workloadId, placement, startMs }] of reservationsOf(world).entries()) {
     if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;
     const id = attemptId(`reserved ${index}`);
     places.set(id, { attemptId: id, workloadId, task: 0, number: 0, ...placement, growth: false, atMs: nowMs });

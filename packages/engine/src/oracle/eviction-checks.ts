@@ -13,8 +13,9 @@ import { rulesOf } from "../policy/rules.ts";
 import type { Ready } from "../engine/ready.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "../placement/verify/findings.ts";
-import { amountsHeld, amountsOf, heldByTeam, withAncestors } from "./held-by-team.ts";
+import { amountsHeld, amountsOf, heldByTeam } from "./held-by-team.ts";
 import { checkMinimal } from "./minimal-plans.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 

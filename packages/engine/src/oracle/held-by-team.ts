@@ -5,19 +5,12 @@ import type { Attempt, GangGroup, GangSpec, WorkerAllocation, WorkerShape, Workl
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { countedMilli } from "../placement/verify/part-checks.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 export const specOf = (
   state: ReadonlyState,
   attempt: { readonly workloadId: WorkloadId },
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
-
-/** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
-export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
-  const line: TeamName[] = [];
-  for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
-    line.push(at);
-  return line;
-}
 
 /** A resource's name, as teams state it, to an amount in the unit in which they do. */
 export type TeamAmounts = ReadonlyMap<string, number>;

@@ -10,8 +10,9 @@ import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { Findings } from "../placement/verify/findings.ts";
-import { specOf, withAncestors } from "./held-by-team.ts";
+import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 

@@ -3,8 +3,8 @@ import { shapeOf } from "../model/gang.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { World } from "../cluster/world.ts";
 import type { Findings } from "../placement/verify/findings.ts";
-import { withAncestors } from "./held-by-team.ts";
 import { countedMilli } from "../placement/verify/part-checks.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 export function checkPastUse(findings: Findings, { state, past }: World): void {
   const { teams, phases } = rulesOf(state.policy);

@@ -8,8 +8,9 @@ import type { Amounts } from "../model/team.ts";
 import { rulesOf } from "../policy/rules.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { heldByTeam, heldByUser, withAncestors } from "./held-by-team.ts";
+import { heldByTeam, heldByUser } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;

@@ -6,17 +6,18 @@ import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
 import { PAST_ENTRIES_KEPT } from "../state/past-entries.ts";
 import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { DEFAULT_TEAM } from "../cluster/world.ts";
+import { DEFAULT_TEAM } from "../state/mutable-state.ts";
 import { Findings } from "../placement/verify/findings.ts";
 import { checkPromise } from "./promise-checks.ts";
 import { checkApart } from "./apart-checks.ts";
 import { checkGroups } from "../placement/verify/group-checks.ts";
-import { specOf, withAncestors } from "./held-by-team.ts";
+import { specOf } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
 import { checkPart, checkSlices } from "../placement/verify/part-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkSpares } from "./spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
+import { withAncestors } from "../placement/verify/calendar.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {

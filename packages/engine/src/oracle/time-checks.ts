@@ -6,9 +6,8 @@ import type { Tariff } from "../model/calendar.ts";
 import type { Workload } from "../model/workload.ts";
 import { lastDueMs } from "../model/time/due.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { covers, isKeptFor } from "../placement/verify/calendar.ts";
+import { covers, isKeptFor, withAncestors } from "../placement/verify/calendar.ts";
 import type { Findings } from "../placement/verify/findings.ts";
-import { withAncestors } from "./held-by-team.ts";
 
 /** For a start that was not promised before. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {

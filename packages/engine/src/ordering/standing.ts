@@ -1,15 +1,17 @@
 /**
  * How every team stands in a round: what it holds, what it asks for and its fair share of each resource, by position as in
- * `indexes/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
+ * `cluster/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
  */
 import { divideDownTree } from "../quota/divide.ts";
 import type { TreeClaim } from "../quota/divide.ts";
-import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
+import { ACCELERATORS_AT, COMPARED, FIRST_TYPE_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
+import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { ownDemands } from "./demand.ts";
 import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-use.ts";
 import type { WeightLeft } from "./weights-after-use.ts";
+import { fleetTotal } from "../cluster/fleet-total.ts";
 
 /** What cannot be split further when shares are rounded. */
 const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000);
@@ -29,14 +31,25 @@ export interface Standing {
 export type Standings = ReadonlyMap<TeamNode, Standing>;
 
 /** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
+interface Known {
+  /** The sequence, queue and usage history that `value` was computed from. */
+  key: string;
+  value: Standings | null;
+  /** The shares that the phase under way decides by; `null`: none is. */
+  held: Standings | null;
+}
+const knownStandings = new Slot<Known>(() => ({ key: "", value: null, held: null }), { survivesUndo: false });
+
 export function standingsOf(world: World): Standings {
-  if (world.standingsHeld !== null) return world.standingsHeld;
+  const known = world.scratch.get(knownStandings);
+  if (known.held !== null) return known.held;
   // Work also joins the queue without an event, when its time has come.
   const key = `${world.state.sequence} ${world.queue.changes} ${world.past.step}`;
-  if (world.standings?.key === key) return world.standings.value;
-  const value = computeStandings(world);
-  world.standings = { key, value };
-  return value;
+  if (known.value === null || known.key !== key) {
+    known.value = computeStandings(world);
+    known.key = key;
+  }
+  return known.value;
 }
 
 /**
@@ -44,11 +57,12 @@ export function standingsOf(world: World): Standings {
  * anew after each of thousands of plans is what those would cost.
  */
 export function byStandingsOfNow(world: World, act: () => void): void {
-  world.standingsHeld = standingsOf(world);
+  const known = world.scratch.get(knownStandings);
+  known.held = standingsOf(world);
   try {
     act();
   } finally {
-    world.standingsHeld = null;
+    known.held = null;
   }
 }
 
@@ -125,21 +139,6 @@ const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (
 
 const finite = (amount: number | undefined): number | null =>
   amount === undefined || amount === Number.POSITIVE_INFINITY ? null : amount;
-
-/** Cores, memory and accelerators of all usable nodes, and those of each type that is compared, by position. */
-export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
-  const total = [0, 0, 0];
-  const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));
-  for (const position of teamUse.compared) total[position] = 0;
-  for (const type of capacity.allTypes) {
-    total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
-    total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
-    total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
-    const position = named.get(type.type);
-    if (position !== undefined) total[position] = type.usableCount * 1000;
-  }
-  return total;
-}
 
 function parentsFirst({ teamUse }: World): TeamNode[] {
   const nodes: TeamNode[] = [...teamUse.roots()];

@@ -1,5 +1,6 @@
 /** The fleet as it would be if nothing ran, to ask the placing code what it could ever hold. */
 import { Capacity } from "../cluster/capacity.ts";
+import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 
 /** Places by counts and wishes alone: neither scores nor cells, which know of what runs, have a say. */
@@ -13,13 +14,17 @@ export function emptied(world: World): World {
   });
 }
 
+/** Capacity of the usable fleet with nothing running, as of a `Capacity.fleetEpoch`. */
+const emptiedCapacity = new Slot(() => ({ fleetEpoch: -1, capacity: new Capacity() }), { survivesUndo: true });
+
 function emptyCapacity(world: World): Capacity {
   const { fleetEpoch, nodesEpoch } = world.capacity;
-  if (world.emptied?.fleetEpoch === fleetEpoch) return world.emptied.capacity;
+  const known = world.scratch.get(emptiedCapacity);
+  if (known.fleetEpoch === fleetEpoch) return known.capacity;
   const capacity = new Capacity();
   for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
   // The same nodes: what is remembered of their places in the fabric is true of both.
   capacity.nodesEpoch = nodesEpoch;
-  world.emptied = { fleetEpoch, capacity };
+  world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });
   return capacity;
 }

@@ -1,4 +1,4 @@
-/** Places in the fabric by the fewest domains (`fabric/place-workers.ts`): how many workers of a request go to which candidate. */
+/** Places in the fabric by the fewest domains (`topology/place-workers.ts`): how many workers of a request go to which candidate. */
 import { placeWorkers } from "../topology/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
 import type { DomainRange } from "../topology/domain-tree.ts";

@@ -4,13 +4,12 @@
  * sees what the ones before it took; a type that leaves no room for the next group gives way to the next one. What the whole
  * gang wishes of the fabric narrows all of them.
  */
-import { specOfGroup } from "../model/gang.ts";
+import { milliOf, specOfGroup } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import { groupsToGrow } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { amountHeld } from "../cluster/amounts.ts";
-import { milliOf } from "../cluster/node-slot.ts";
 import type { Layer } from "../cluster/node-slot.ts";
 import type { PlacementClass } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";

@@ -20,8 +20,9 @@ import { dataPlaces } from "./data-places.ts";
 import type { DataPlaces } from "./data-places.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { domainOf, fabricChoices } from "./fabric-choice.ts";
-import { isPlacedInCells, placeInCells } from "../strategies/hived/place-in-cells.ts";
 import { growingAttempt } from "../cluster/request.ts";
+import { scoresOf } from "./score/score-index.ts";
+import { placementStrategy } from "./strategy.ts";
 
 /** A node that could take workers of the request, and how many at most. */
 export interface Candidate {
@@ -51,11 +52,11 @@ function placeNear(world: World, found: PlacementClass, where: Where): readonly 
     most: byDomains ? WORKERS_COUNTED_MAX : found.workers,
   }).filter(({ slot }) => !isClosedBy(windows, slot.node.id));
   const spreadOver = (): DomainBudget => domainBudget(world, found);
-  const inCells = isPlacedInCells(world, found);
+  const strategy = placementStrategy(world, found);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
-    inCells
-      ? placeInCells(world, found, { ...where, candidates: chosen, spreadOver })
-      : assign(world, found, { candidates: chosen, layer });
+    strategy === null
+      ? assign(world, found, { candidates: chosen, layer })
+      : strategy.place(world, found, { ...where, candidates: chosen, spreadOver });
   if (byDomains) {
     const chosen = fewestDomains(world, found, withinBudget(world, found, candidates));
     const workers = chosen === null ? null : placeOn(chosen);
@@ -173,7 +174,7 @@ function workersOn(world: World, { gang }: PlacementClass, { slot, count, layer 
   if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
   if (gang.shareMilli !== undefined) {
     const byScore = layer === "idle" && isScored(world, gang);
-    const first = byScore ? world.scores.acceleratorOf(world, slot, workerAsk(gang)) : -1;
+    const first = byScore ? scoresOf(world).acceleratorOf(world, slot, workerAsk(gang)) : -1;
     return sharesOn(gang.shareMilli, { slot, count, layer }, first).map((accelerators) => ({ node, accelerators }));
   }
   return Array.from({ length: count }, (_, index) => ({

@@ -81,7 +81,7 @@ export interface TeamRules {
   /** `idle`: whoever fits may use idle capacity up to the limits. `borrow`: beyond its guarantee only what others lend (quota tree with lending and borrowing limits). */
   readonly overGuarantee: "idle" | "borrow";
   /**
-   * Past use counts, and halves in this time (`schedule/order/weights-after-use.ts`); `null`: only what is held now. It decides the
+   * Past use counts, and halves in this time (`ordering/weights-after-use.ts`); `null`: only what is held now. It decides the
    * order; an eviction needs the shares by what is held now to agree. Beside `refill` it does not count.
    */
   readonly usageHalfLifeMs: number | null;
@@ -115,7 +115,7 @@ export interface BackfillRules {
   readonly depth: number;
   /** Work without a walltime is taken to last this long. */
   readonly assumedWalltimeMs: number;
-  /** Work is taken to last as long as the last so many of its kind took on average (`past/run-times.ts`), 1 to `RUNS_KEPT`; absent: as its walltime says. */
+  /** Work is taken to last as long as the last so many of its kind took on average (`usage/run-times.ts`), 1 to `RUNS_KEPT`; absent: as its walltime says. */
   readonly predictFrom?: number;
 }
 

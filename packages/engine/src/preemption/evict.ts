@@ -11,10 +11,10 @@ import { verifyPlan } from "./verify-plan.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { roundOrder } from "../ordering/round-order.ts";
 import { byStandingsOfNow } from "../ordering/standing.ts";
-import { askForMore, classesInLine } from "../round/place-waiting.ts";
 import { carryOut, isIdleNow } from "./carry-out.ts";
 import { takesNothing } from "./plan.ts";
-import { mayFind, searches } from "../strategies/searches.ts";
+import { classesInLine, askForMore } from "../placement/classes-in-line.ts";
+import { preemptionStrategy } from "./strategy.ts";
 
 export function evictFor(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
@@ -26,20 +26,22 @@ function lookForPlans(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // Whoever could start without a plan was started by the phase before.
   const waiting = classesInLine(world);
-  if (!waiting.some((found) => mayFind(batch, found, reason))) return;
+  const strategy = preemptionStrategy(world);
+  if (!waiting.some((found) => strategy.mayFind(batch, found, reason))) return;
   byStandingsOfNow(world, () => planFor(batch, waiting, reason));
 }
 
 function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: EvictionReason): void {
   const { world } = batch;
-  const search = searches[world.rules.eviction.search];
+  const strategy = preemptionStrategy(world);
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
   for (let found = order.first(); found !== null; found = order.first()) {
     // Whose budget is used up may claim nothing; a gang that was asked to leave for those before it does not grow any more.
     const asksStill = found.grows === null || world.queue.growthOf(found.grows) === found;
-    const mayClaim = asksStill && spentBudget(world.state, found.team) === null && mayFind(batch, found, reason);
-    const plan = mayClaim ? search(batch, found, reason) : null;
+    const mayClaim =
+      asksStill && spentBudget(world.state, found.team) === null && strategy.mayFind(batch, found, reason);
+    const plan = mayClaim ? strategy.find(batch, found, reason) : null;
     // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
     if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
       order.drop(found);

@@ -10,6 +10,7 @@ import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canResize } from "../cluster/holdings.ts";
 import type { PlacementClass } from "../cluster/queue.ts";
 import { isSameList } from "../base/collections/same-list.ts";
+import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes } from "../cluster/request.ts";
 import { evictionCost } from "./eviction-cost.ts";
@@ -43,12 +44,15 @@ interface Group {
 export function leaversFor(batch: Batch, asked: Asked): Leavers {
   const { world, events } = batch;
   const group = groupOf(world, asked);
-  const known = batch.leavers;
+  const known = batch.scratch.get(lastLeavers);
   if (known !== null && isSameGroup(known.group, group) && known.goOn(world, events)) return known;
   const found = new Leavers(group, gather(batch, asked, group), events.length);
-  batch.leavers = found;
+  batch.scratch.set(lastLeavers, found);
   return found;
 }
+
+/** The list that was gathered last in the batch. */
+const lastLeavers = new Slot<Leavers | null>(() => null, { survivesUndo: false });
 
 const groupOf = (world: World, { beneficiary, reason, givers }: Asked): Group => ({
   reason,

@@ -10,6 +10,7 @@ import { workloadOf } from "../cluster/entities.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementClass } from "../cluster/queue.ts";
+import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes, quotaReached, wholeNeeded } from "../cluster/request.ts";
 import type { Candidate } from "../placement/place-wishes.ts";
@@ -155,15 +156,18 @@ function fewerMoving(search: MoveSearch, moved: readonly Movable[], { placement 
 }
 
 /** Nodes that could be cleared, the cheapest first. */
-export interface Clearings extends Room {
+interface Clearings extends Room {
   readonly accelerators: number;
   /** Events of the batch before it: until the next one those who ask for as much find the same. */
   readonly eventCount: number;
   readonly list: readonly Clearing[];
 }
 
+const lastClearings = new Slot<Clearings | null>(() => null, { survivesUndo: false });
+
 function clearings(batch: Batch, accelerators: number, { type, costOf }: Room): readonly Clearing[] {
-  const { clearings: known, events } = batch;
+  const { events } = batch;
+  const known = batch.scratch.get(lastClearings);
   const eventCount = events.length;
   if (
     known?.eventCount === eventCount &&
@@ -177,7 +181,7 @@ function clearings(batch: Batch, accelerators: number, { type, costOf }: Room): 
     .filter((slot) => mayBeCleared(accelerators, slot, evictable.get(slot.node.id) ?? 0))
     .flatMap((slot) => clearing(accelerators, slot, movableOn(batch, slot, costOf)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
-  batch.clearings = { type, costOf, accelerators, eventCount, list };
+  batch.scratch.set(lastClearings, { type, costOf, accelerators, eventCount, list });
   return list;
 }
 

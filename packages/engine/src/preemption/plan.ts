@@ -1,4 +1,4 @@
-/** A plan: who is to have which place, and who gives it up. Made by a search, checked by `verify/plan.ts`, carried out by `carry-out.ts`. */
+/** A plan: who is to have which place, and who gives it up. Made by a search, checked by `preemption/verify-plan.ts`, carried out by `carry-out.ts`. */
 import type { Attempt, EvictionReason, EvictionRight, PromisedPlace } from "../model/workload.ts";
 import type { Batch } from "../batch/batch.ts";
 import type { PlacementClass } from "../cluster/queue.ts";

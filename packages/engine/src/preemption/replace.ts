@@ -13,14 +13,15 @@ import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import { PlacementClass } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 import { roundOrder } from "../ordering/round-order.ts";
 import { bestPart, give, partAt } from "../placement/place-parts.ts";
 import { findPlacement } from "../placement/place.ts";
 import type { Placement } from "../cluster/request.ts";
-import type { GrowingSearch } from "../strategies/kai/growing-list.ts";
 import type { Move, Victim } from "./plan.ts";
 import type { VictimUnit } from "./victim-order.ts";
+import type { Batch } from "../batch/batch.ts";
 
 export interface Replaced {
   readonly placement: Placement;
@@ -41,7 +42,13 @@ export interface Returning {
   placement: Placement | null;
 }
 
-interface Replacing extends Pick<GrowingSearch, "batch" | "beneficiary" | "inLine"> {
+/** Everybody else who waits, by team and best first: nobody of them is placed, but each holds its turn. */
+type InLine = readonly (readonly PlacementClass[])[];
+
+interface Replacing {
+  readonly batch: Batch;
+  readonly beneficiary: PlacementClass;
+  readonly inLine: InLine;
   /** Nodes that the listed work keeps off; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;
 }
@@ -132,7 +139,7 @@ interface Try {
  */
 function placeAll(
   world: World,
-  { ledger, beneficiary, returning, inLine }: Try & Pick<GrowingSearch, "inLine">,
+  { ledger, beneficiary, returning, inLine }: Try & { readonly inLine: InLine },
 ): Placement | null {
   const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
   const lines = [...byAttempt.values()].map((line) =>
@@ -174,7 +181,7 @@ class Others {
   readonly first: readonly PlacementClass[];
   readonly #rest = new Map<PlacementClass, Iterator<PlacementClass, undefined>>();
 
-  constructor(byTeam: GrowingSearch["inLine"]) {
+  constructor(byTeam: InLine) {
     this.first = byTeam.flatMap((classes) => this.#next(classes.values()) ?? []);
   }
 

@@ -18,6 +18,7 @@ import { growthOrder } from "../ordering/growth-order.ts";
 import { classesInTurn, isClosed, openingOf, roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { start } from "../transitions/start.ts";
+import { reservationsOf } from "../placement/backfill/reservations.ts";
 
 export function growLast(batch: Batch): void {
   const { world } = batch;
@@ -29,7 +30,7 @@ export function growLast(batch: Batch): void {
     order.drop(found);
     if (step === null) {
       // What waits for a protected start alone is asked again in every round.
-      if (world.reservations.length === 0) found.closedAt = openingOf(world);
+      if (reservationsOf(world).length === 0) found.closedAt = openingOf(world);
       continue;
     }
     const more = world.queue.growthOf(start(batch, step.found, step.placement));
@@ -83,7 +84,7 @@ function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
 
 /** A further worker stays as long as its gang is expected to run. */
 function placeBesideReservations({ world, nowMs }: Batch, found: PlacementClass): Placement | null {
-  const { reservations } = world;
+  const reservations = reservationsOf(world);
   const growing = growingAttempt(world, found);
   if (reservations.length === 0 || growing === null) return findPlacement(world, found);
   const { spec } = found;

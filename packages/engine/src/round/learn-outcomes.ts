@@ -5,6 +5,7 @@
  */
 import type { World } from "../cluster/world.ts";
 import { openingOf } from "../ordering/round-order.ts";
+import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
 /** `world` follows from the state of `known` and has not decided anything yet. */
 export function learnOutcomes(world: World, known: World): void {
@@ -17,11 +18,11 @@ export function learnOutcomes(world: World, known: World): void {
     own.fleetEpoch = world.capacity.fleetEpoch;
   }
   if (!known.queue.isSettled(openingOf(known))) return;
-  const reservations = known.reservations.flatMap((reserved) => {
+  const reservations = reservationsOf(known).flatMap((reserved) => {
     const found = twins.get(reserved.found);
     return found === undefined ? [] : [{ ...reserved, found }];
   });
-  if (reservations.length < known.reservations.length) return;
-  world.reservations = reservations;
+  if (reservations.length < reservationsOf(known).length) return;
+  keepReservations(world, reservations);
   world.queue.settle(opening, known.queue.settledAtMs);
 }

@@ -9,17 +9,17 @@ import type { Workload } from "../model/workload.ts";
 import type { PlacementClass } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { heedsHead } from "../policy/rules.ts";
-import { Reservations } from "../placement/backfill/reservations.ts";
+import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { heedsClosed, isClosed, openingOf, queueOrder } from "../ordering/round-order.ts";
-import type { RoundOrder } from "../ordering/round-order.ts";
-import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
+import { isHeldByLimit } from "../placement/could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
 import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
 import { start } from "../transitions/start.ts";
+import { askForMore, listClasses } from "../placement/classes-in-line.ts";
 
 const NOTHING_RESERVED: readonly Reservation[] = [];
 
@@ -27,7 +27,7 @@ export function placeWaiting(batch: Batch): void {
   const { world } = batch;
   const { queue } = world;
   if (!queue.hasRequests) {
-    world.reservations = NOTHING_RESERVED;
+    keepReservations(world, NOTHING_RESERVED);
     return;
   }
   const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
@@ -95,9 +95,9 @@ function startWhatFits(batch: Batch): boolean {
   }
   if (batch.isTrial && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
-  world.reservations = reservations?.list ?? NOTHING_RESERVED;
+  keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
   // In a trial starts that are put off hold up others as well.
-  const isHeldUp = isBlocked || world.reservations.length > 0 || (batch.isTrial && reservations !== null);
+  const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isTrial && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.spares.size === spareCount;
 }
@@ -130,12 +130,6 @@ function isFull({ capacity }: World, reservations: Reservations | null, { accele
   return true;
 }
 
-/** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
-export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
-  const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
-  if (growing !== undefined) order.add(growing);
-}
-
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
 function classesToAsk(world: World): PlacementClass[] {
   const { rules } = world;
@@ -143,23 +137,6 @@ function classesToAsk(world: World): PlacementClass[] {
   if (heedsHead(rules)) return listClasses(world, "all");
   const open = listClasses(world, "open");
   return heedsClosed(world, open) ? listClasses(world, "all") : open;
-}
-
-/** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
-export const classesInLine = (world: World): readonly PlacementClass[] => listClasses(world, "all");
-
-function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
-  const { queue, rules } = world;
-  const isAnyAsked = which === "all";
-  // A copy has room for just these; filling an empty list would make room for many more.
-  const list = queue.waitingClasses().slice();
-  let count = 0;
-  for (const found of list)
-    if ((isAnyAsked || !isClosed(world, found)) && couldEverFit(world, found)) list[count++] = found;
-  list.length = count;
-  if (rules.elastic.grow === "in-order")
-    for (const found of queue.growthClasses()) if (isAnyAsked || !isClosed(world, found)) list.push(found);
-  return list;
 }
 
 /** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */

@@ -13,9 +13,9 @@ import { workloadOf } from "../cluster/entities.ts";
 import { PlacementClass } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import { needsPart } from "../cluster/node-slot.ts";
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
-import { canReplace } from "../cluster/holdings.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
 import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
@@ -23,6 +23,7 @@ import { withdraw } from "../transitions/promises.ts";
 import type { Placement } from "../cluster/request.ts";
 import { slicePlaces } from "../placement/slice-places.ts";
 import type { Wounded } from "../placement/slice-places.ts";
+import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
 
 export function replaceLost(batch: Batch): void {
   if (batch.wounded.length === 0) return;
@@ -64,18 +65,6 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   giveRanks(batch, attempt, { ...place, ranks });
   return true;
 }
-
-/** It said so, its workers are alike, it runs, and nothing else changes about it. */
-export function mayReplace(world: World, attempt: Attempt): boolean {
-  const { spec } = workloadOf(world, attempt.workloadId);
-  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
-  return (
-    spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canReplace(world.state, attempt)
-  );
-}
-
-export const ranksOn = (attempt: Attempt, nodeId: NodeId): readonly number[] =>
-  ranksOf(attempt).filter((_, index) => attempt.workers[index]?.node === nodeId);
 
 interface NewPlace {
   readonly found: PlacementClass;

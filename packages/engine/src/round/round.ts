@@ -6,6 +6,7 @@
 import type { Batch } from "../batch/batch.ts";
 import type { Event } from "../contract/events.ts";
 import type { Phase } from "../policy/policy.ts";
+import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "./drop-incomplete.ts";
@@ -49,7 +50,7 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
   const turns: readonly (Phase | "spares")[] = mayHaveSpares(batch.world) ? [...named, "spares"] : named;
   for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
     const { length } = batch.events;
-    const { reservations } = batch.world;
+    const reservations = reservationsOf(batch.world);
     const phase = turns[turn % turns.length] as Phase | "spares";
     if (phase === "spares") keepSpares(batch);
     else phases[phase](batch);
@@ -57,7 +58,7 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (isAmong(batch.events, length, "promiseWithdrawn")) keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
-    else idleCount = areAlike(reservations, batch.world.reservations) ? idleCount + 1 : 1;
+    else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
     if (phase === "refill" && isAmong(batch.events, length, "evictionPlanned")) return;
   }

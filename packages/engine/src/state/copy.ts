@@ -2,8 +2,8 @@
  * A state of its own with the same content: what is written to an entity of the copy is not seen in the original. What has
  * ended is left out, since it cannot change what starts; everything else that `apply/` writes to in place is copied.
  */
-import { NO_ATTEMPTS } from "../cluster/entities.ts";
-import type { State, WorkloadEntity } from "../cluster/world.ts";
+import { NO_ATTEMPTS } from "./mutable-state.ts";
+import type { State, WorkloadEntity } from "./mutable-state.ts";
 
 export function copyLiveState(state: State): State {
   return {

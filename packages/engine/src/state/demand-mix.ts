@@ -3,8 +3,7 @@
  * folded from submissions while a policy's scores want it, so that a restart, a replay and a fork decide alike; the sample
  * stands still because every score that was computed against it is void when it changes.
  */
-import { milliOf } from "../cluster/node-slot.ts";
-import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
+import { groupAt, milliOf, typesOfGroup, wholeParts } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
 import { compareText } from "../base/canonical.ts";

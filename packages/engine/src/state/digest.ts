@@ -8,7 +8,7 @@ import { canonicalJson } from "../base/canonical.ts";
 import { hashInto, hashText } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import { store, storeWorkload } from "./stored.ts";
-import type { Digested, State } from "../cluster/world.ts";
+import type { Digested, State } from "./mutable-state.ts";
 
 export function stateDigest(state: State): string {
   const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;

@@ -14,8 +14,8 @@ import { InvariantError } from "../base/invariant.ts";
 import { utf8Decode, utf8Encode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
-import { emptyState } from "../cluster/world.ts";
-import type { State, WorkloadEntity } from "../cluster/world.ts";
+import { emptyState } from "./mutable-state.ts";
+import type { State, WorkloadEntity } from "./mutable-state.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
 const SNAPSHOT_FORMAT = 1;

@@ -9,8 +9,7 @@ import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
-import type { PastUse } from "../model/past-use.ts";
-import type { RunTimes } from "../usage/run-times.ts";
+import type { PastUse, RunTimes } from "../model/past-use.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
@@ -41,7 +40,7 @@ export interface ReadonlyState {
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** What teams, and users in teams, held on average lately (`pastKey`), the one not recorded for longest first. */
   readonly pastUse: ReadonlyMap<string, PastUse>;
-  /** How long work took lately, by kind (`past/run-times.ts`); empty where no policy predicts by it. */
+  /** How long work took lately, by kind (`usage/run-times.ts`); empty where no policy predicts by it. */
   readonly runTimes: RunTimes;
   /** By name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;

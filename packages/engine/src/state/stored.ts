@@ -1,5 +1,5 @@
 /** Entities without bookkeeping and with their maps as entries: the form in which they are hashed and stored. */
-import type { AttemptEntity, Digested, NodeEntity, WorkloadEntity } from "../cluster/world.ts";
+import type { AttemptEntity, Digested, NodeEntity, WorkloadEntity } from "./mutable-state.ts";
 
 type Entries = readonly (readonly [number, number])[];
 export type StoredWorkload = Omit<

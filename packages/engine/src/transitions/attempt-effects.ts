@@ -2,7 +2,14 @@
  * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
  * and for the restart that asks again.
  */
-import type { CheckpointGang, GrowGang, LaunchGang, ReplaceWorkers, ShrinkGang, StopGang } from "../contract/effects.ts";
+import type {
+  CheckpointGang,
+  GrowGang,
+  LaunchGang,
+  ReplaceWorkers,
+  ShrinkGang,
+  StopGang,
+} from "../contract/effects.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";

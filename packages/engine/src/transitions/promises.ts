@@ -12,7 +12,8 @@ import { canKeepPromise } from "../cluster/holdings.ts";
 import { invariant } from "../base/invariant.ts";
 import { PlacementClass } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
-import type { World, WorkloadEntity } from "../cluster/world.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
 
 export function keepPromises(batch: Batch): void {
   const { world } = batch;

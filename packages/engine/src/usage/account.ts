@@ -1,13 +1,7 @@
 /** Arithmetic of accounts: what has been used up at an instant, and when so much will have been. */
-import type { Account, Budget } from "../model/budget.ts";
+import type { Account, Budget, Rate } from "../model/budget.ts";
 import { daysUntil } from "./days.ts";
 import { monthStartMs, nextMonthStartMs } from "../model/time/months.ts";
-
-/** What runs now uses up so much every ms. */
-export interface Rate {
-  readonly milli: number;
-  readonly moneyMilli: number;
-}
 
 export const HOUR_MS = 3_600_000;
 export const WHOLE_MILLI = 1000;

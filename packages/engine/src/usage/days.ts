@@ -1,6 +1,5 @@
 /** What a budget's team used up day by day, in UTC, over the last days: whatever the budget's own period is. */
-import type { DayUse } from "../model/budget.ts";
-import type { Rate } from "./account.ts";
+import type { DayUse, Rate } from "../model/budget.ts";
 import { DAY_MS, dayOf } from "../model/time/months.ts";
 
 /** So many whole days before the present one: a week has its weekend in it. */

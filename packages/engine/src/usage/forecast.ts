@@ -1,7 +1,6 @@
 /** When a budget will be used up: if what runs now goes on and nothing else, and if it goes on as it did over the last days. */
-import type { Account, Budget } from "../model/budget.ts";
+import type { Account, Budget, Rate } from "../model/budget.ts";
 import { HOUR_MS, WHOLE_MILLI, reachesMs, renewalMs, spentOf } from "./account.ts";
-import type { Rate } from "./account.ts";
 import { DAY_MS } from "../model/time/months.ts";
 
 export interface PaceForecast {

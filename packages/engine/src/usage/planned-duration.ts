@@ -5,9 +5,9 @@
  */
 import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import { predictedRun } from "./run-times.ts";
-import type { RunTimes } from "./run-times.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import type { Rules } from "../policy/rules.ts";
+import type { RunTimes } from "../model/past-use.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

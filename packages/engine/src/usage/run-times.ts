@@ -4,6 +4,7 @@
  * system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions are for plans about
  * the time to come alone: what is stopped is stopped at its walltime.
  */
+import type { RunTimes } from "../model/past-use.ts";
 import type { Prediction, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 
@@ -11,9 +12,6 @@ import type { Rules } from "../policy/rules.ts";
 export const RUNS_KEPT = 8;
 /** Kinds beyond these are forgotten, the one that ran longest ago first. */
 export const RUN_KINDS_KEPT = 10_000;
-
-/** By kind, the one that ran longest ago first; of each how long the last of it took, the newest last. */
-export type RunTimes = ReadonlyMap<string, readonly number[]>;
 
 /** Predictions serve protected starts alone; without those nothing is remembered. */
 export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>

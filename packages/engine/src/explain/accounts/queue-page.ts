@@ -1,14 +1,14 @@
 /** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
-import { wholeParts } from "../../model/gang.ts";
+import { WHOLE_MILLI, wholeParts } from "../../model/gang.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
-import { milliIn, WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import { milliIn } from "../../cluster/node-slot.ts";
 import type { Queue } from "../../cluster/queue.ts";
 import { keptBackBy, waitingTaskCount } from "../../state/ready-task.ts";
 import type { KeptBackBy } from "../../state/ready-task.ts";
-import type { WorkloadEntity } from "../../cluster/world.ts";
+import type { WorkloadEntity } from "../../state/mutable-state.ts";
 
 export interface QueuePage {
   readonly workloads: readonly {

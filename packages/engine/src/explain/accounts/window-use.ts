@@ -1,12 +1,11 @@
 /** What a window of the calendar means for what runs on its nodes: how much is held by whom it is kept for, and who is drained. */
 import { clockOf, worldOf } from "../../engine/engine.ts";
-import { shapeOf } from "../../model/gang.ts";
+import { milliOf, shapeOf } from "../../model/gang.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
 import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { leavesAtMs } from "../../cluster/leaves-by.ts";
-import { milliOf } from "../../cluster/node-slot.ts";
 
 export interface WindowUse {
   readonly nodeCount: number;

@@ -11,6 +11,7 @@ import { apartTerms } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
+import { reservationsOf } from "../../placement/backfill/reservations.ts";
 
 /** What waits to start; `runs`: of an array, while other tasks of it run. */
 interface Asking {
@@ -112,7 +113,7 @@ function lessApart({ gang: { apart = {} } }: WorkloadSpec): Values<OwnChange> {
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
   const durationMs = longestDurationMs(world.rules, spec);
-  const thresholds = new Set(world.reservations.map(({ startMs }) => roundedDownMs(startMs - nowMs)));
+  const thresholds = new Set(reservationsOf(world).map(({ startMs }) => roundedDownMs(startMs - nowMs)));
   for (const { window } of world.calendar.windows)
     thresholds.add(roundedDownMs(window.startMs - nowMs - spec.graceTimeoutMs));
   if (world.rules.order.includes("walltime"))

@@ -7,12 +7,12 @@ import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { couldEverFit } from "../../placement/could-ever.ts";
-import { mayFind, searches } from "../../strategies/searches.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { isInGroups } from "../../cluster/request.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
-import type { WorkloadEntity } from "../../cluster/world.ts";
+import type { WorkloadEntity } from "../../state/mutable-state.ts";
+import { preemptionStrategy } from "../../preemption/strategy.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
   consolidate: "moved",
@@ -23,12 +23,13 @@ const reasons: Readonly<Record<string, EvictionReason>> = {
 export function couldStart(batch: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
   const { world } = batch;
   if (!couldEverFit(world, found)) return false;
-  const { phases, eviction } = world.rules;
+  const { phases } = world.rules;
+  const strategy = preemptionStrategy(world);
   if (fitsBeside(batch, found, reservations)) return true;
   return phases.some((phase) => {
     const reason = reasons[phase];
     if (phase === "refill" || reason === undefined) return phase === "refill";
-    return mayFind(batch, found, reason) && searches[eviction.search](batch, found, reason) !== null;
+    return strategy.mayFind(batch, found, reason) && strategy.find(batch, found, reason) !== null;
   });
 }
 

@@ -6,6 +6,7 @@ import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
+import { reservationsOf } from "../../placement/backfill/reservations.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { isWaitingForTime, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import { CHANGE_KINDS } from "./change.ts";
@@ -84,7 +85,7 @@ interface Own {
 function readOwn({ trials, undisturbed, spec, target }: Question): Own {
   const world = worldOf(undisturbed.engine);
   const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
-  return { kinds: ownChanges(world, { spec, runs }, trials.nowMs), reservations: world.reservations };
+  return { kinds: ownChanges(world, { spec, runs }, trials.nowMs), reservations: reservationsOf(world) };
 }
 
 function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {

@@ -17,7 +17,7 @@ import { evictionLoss } from "../../preemption/eviction-cost.ts";
 import { placeGiven } from "../../transitions/start.ts";
 import { activeAttempt, workloadOf } from "../../cluster/entities.ts";
 import { invariant } from "../../base/invariant.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import { classIn, PlacementClass } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceleratorsMissing } from "../reasons/accelerators-missing.ts";
 import type { Displaced, WouldStart } from "./change.ts";
@@ -246,7 +246,7 @@ export class Trials {
 /** `null`: the work in question does not wait to be asked. */
 function classOf(target: WorkloadId | null, { world }: Batch): PlacementClass | null {
   const workload = target === null ? undefined : world.state.workloads.get(target);
-  return workload === undefined || workload.endedAtMs !== null ? null : workload.placementClass;
+  return workload === undefined || workload.endedAtMs !== null ? null : classIn(workload);
 }
 
 const submittedIn = (events: readonly Event[]): WorkloadId | null =>

@@ -3,13 +3,14 @@ import { couldEverFit, placeableAsWished } from "../../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
 import { partsAsked } from "../../cluster/request.ts";
 import { partOn } from "../../cluster/device-slices.ts";
-import { milliIn, milliOf, WHOLE_MILLI } from "../../cluster/node-slot.ts";
+import { milliIn } from "../../cluster/node-slot.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { wishInTheWay } from "./wish-in-the-way.ts";
+import { WHOLE_MILLI, milliOf } from "../../model/gang.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
 

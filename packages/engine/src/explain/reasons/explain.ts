@@ -6,7 +6,7 @@ import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudget } from "../../usage/gate.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { EventKind } from "../../contract/events.ts";
-import { groupAt, typesOfGroup } from "../../model/gang.ts";
+import { groupAt, typesOfGroup, WHOLE_MILLI } from "../../model/gang.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../../model/team.ts";
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
@@ -16,6 +16,7 @@ import { figuresAt } from "../../energy/tariffs.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { predictsRuns } from "../../usage/run-times.ts";
 import { findBesideStarts } from "../../placement/backfill/beside-starts.ts";
+import { reservationsOf } from "../../placement/backfill/reservations.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { predictionOf } from "../../transitions/start.ts";
@@ -23,7 +24,6 @@ import { couldEverFit, isHeldByLimit } from "../../placement/could-ever.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { blockingClass } from "../../round/place-waiting.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import { milliOfType } from "../../cluster/team-node.ts";
 import type { Amount } from "../../cluster/team-node.ts";
 import { emptied } from "../../placement/emptied.ts";
@@ -31,7 +31,8 @@ import { askOfRefused, placeGroups } from "../../placement/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../../cluster/request.ts";
 import { invariant } from "../../base/invariant.ts";
 import { keptBackBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
-import type { World, WorkloadEntity } from "../../cluster/world.ts";
+import type { World } from "../../cluster/world.ts";
+import type { WorkloadEntity } from "../../state/mutable-state.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
@@ -155,7 +156,7 @@ function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): Blocke
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
 function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
   const expectedEndMs = nowMs + found.durationMs;
-  const starts = world.reservations.filter(
+  const starts = reservationsOf(world).filter(
     ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
   );
   const other = firstInTheWay(world, found, starts);

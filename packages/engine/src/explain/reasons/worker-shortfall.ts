@@ -1,6 +1,5 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
 import { findPlacement } from "../../placement/place.ts";
-import { milliOf, WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { GangSpec } from "../../model/workload.ts";
@@ -9,6 +8,7 @@ import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { wishInTheWay } from "./wish-in-the-way.ts";
+import { milliOf, WHOLE_MILLI } from "../../model/gang.ts";
 
 type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
 

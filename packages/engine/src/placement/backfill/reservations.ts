@@ -7,6 +7,7 @@ import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
 import { bookedSequenceOf } from "../../cluster/world.ts";
+import { Slot } from "../../cluster/scratch.ts";
 import type { World } from "../../cluster/world.ts";
 import { findPlacement } from "../place.ts";
 import { isHeldByLimit } from "../could-ever.ts";
@@ -29,13 +30,21 @@ export interface Reservation {
  * A start that was looked for, with what was found. It is the same as long as nothing is held, promised or defined otherwise, at the
  * same instant, and those before it are the same: a round that only takes in what waits need not look again.
  */
-export interface LookedFor {
+interface LookedFor {
   readonly bookedSequence: number;
   readonly nowMs: number;
   readonly found: PlacementClass;
   readonly head: Workload;
   readonly reservation: Reservation | null;
 }
+
+const lookedForStarts = new Slot<LookedFor[]>(() => [], { survivesUndo: false });
+
+/** The protected starts of the last round that looked; what they say is true until something changes. */
+const protectedStarts = new Slot<readonly Reservation[]>(() => [], { survivesUndo: false });
+export const reservationsOf = (world: World): readonly Reservation[] => world.scratch.get(protectedStarts);
+export const keepReservations = (world: World, list: readonly Reservation[]): void =>
+  world.scratch.set(protectedStarts, list);
 
 /** What is known of the time to come, until something starts. */
 interface Outlook {
@@ -163,7 +172,7 @@ export class Reservations {
   }
 
   #reservationFor(found: PlacementClass, head: Workload): Reservation | null {
-    const { lookedFor } = this.#world;
+    const lookedFor = this.#world.scratch.get(lookedForStarts);
     const bookedSequence = bookedSequenceOf(this.#world);
     const nowMs = this.#nowMs;
     const position = this.#askedCount++;

@@ -5,8 +5,8 @@
  * thousandths of an accelerator; the grades' thresholds are tabulated here, since logarithms differ between platforms.
  */
 import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
+import { WHOLE_MILLI } from "../../model/gang.ts";
 
 export interface TypicalKind extends Pick<WorkerAsk, "accelerators" | "milli" | "coresMilli"> {
   readonly count: number;

@@ -2,8 +2,8 @@
  * The free accelerators of a node as a shared, immutable value: nodes in equal states have one profile, and what follows from
  * taking a share or some whole ones is found once. Which accelerator of a node has which room plays no part.
  */
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
+import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** A way to take a share: from an accelerator with this room; what is left then. */
 export interface ShareOption {

@@ -9,6 +9,7 @@ import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-wishes.ts";
 import { bestPart } from "../place-parts.ts";
 import { isScored } from "./place-by-score.ts";
+import { scoresOf } from "./score-index.ts";
 
 export interface Candidates {
   readonly candidates: readonly Candidate[];
@@ -34,7 +35,7 @@ export function nodeOrder(
     return [
       preferred.get(slot.node.id) ?? 0,
       -data.held(slot),
-      byScore ? -world.scores.scoreOf(world, slot, ask) : 0,
+      byScore ? -scoresOf(world).scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
       ...(profile === undefined ? [] : partKeys(slot, found.gang, layer)),
       layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,

@@ -13,6 +13,7 @@ import { looksAround } from "../apart.ts";
 import { windowsInTheWay } from "../closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
+import { scoresOf } from "./score-index.ts";
 import type { ScoredChoice } from "./score-index.ts";
 
 /** Whether the policy scores nodes for such workers at all; those that ask for nothing but whole accelerators are packed. */
@@ -56,7 +57,7 @@ export function placeByScore(world: World, found: PlacementClass): Placement | n
 function placeOnAny(world: World, found: PlacementClass, types: readonly TypeCapacity[]): Placement | null {
   const { gang } = found;
   const ask = workerAsk(gang);
-  const first = world.scores.choose(world, ask, types, 0);
+  const first = scoresOf(world).choose(world, ask, types, 0);
   if (first === null) return null;
   const { type } = first;
   if (found.workers === 1) return { acceleratorType: type.type, workers: [workerOn(first, gang)] };
@@ -75,7 +76,8 @@ function placeRest(
   { gang, workers: count }: PlacementClass,
   first: ScoredChoice,
 ): readonly WorkerAllocation[] | null {
-  const { capacity, scores } = world;
+  const { capacity } = world;
+  const scores = scoresOf(world);
   const ask = workerAsk(gang);
   const workers: WorkerAllocation[] = [];
   for (let next: ScoredChoice | null = first; next !== null;) {

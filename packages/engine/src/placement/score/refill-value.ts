@@ -3,9 +3,9 @@
  * sample is filled into a copy of the node, in order and from the start again, until nothing of it fits any more: all that
  * goes in counts alike, so that demand of one kind loses nothing by filling one node before another. Integers only.
  */
+import { WHOLE_MILLI } from "../../model/gang.ts";
 import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
 import type { DemandKind } from "../../state/demand-mix.ts";
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { FreeProfile } from "./free-profile.ts";
 
 /** A thousandth of an accelerator, in the units of `value`. */

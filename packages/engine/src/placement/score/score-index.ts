@@ -3,9 +3,8 @@
  * when it is first asked for; whether and when it was asked for changes no answer.
  */
 import type { Rules } from "../../policy/rules.ts";
-import type { DemandMix, WorkerAsk } from "../../state/demand-mix.ts";
+import type { DemandKind, DemandMix, WorkerAsk } from "../../state/demand-mix.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { World } from "../../cluster/world.ts";
 import type { TypicalKind } from "./fragmentation.ts";
@@ -23,6 +22,8 @@ import {
 import type { LargestNode, Score, ScoredNode } from "./score.ts";
 import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
+import { Slot } from "../../cluster/scratch.ts";
+import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** Nodes times rankings that are kept: 16 bytes each. */
 const RANKED_MAX = 8_000_000;
@@ -44,7 +45,8 @@ export class ScoreIndex {
   #score: Score | null = null;
   #rules: Rules | null = null;
   #fleetEpoch = -1;
-  #renewals = -1;
+  /** The sample of demand that the scores are computed against; a renewal replaces the array. */
+  #sample: readonly DemandKind[] | null = null;
 
   /** Where the scores put a worker; `null`: none of these types has room. `nth`: of its gang. */
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
@@ -124,17 +126,12 @@ export class ScoreIndex {
     return untouched * demand.countedMilli < RESERVE_TIMES * asked * this.#sums.milli;
   }
 
-  /** Another demand may have as many renewals behind it as the one that was seen last. */
-  forgetDemand(): void {
-    this.#renewals = -1;
-  }
-
   /** Brings everything up to date with the state. */
   #settled(world: World): Score {
     const { capacity, rules, state } = world;
-    const renewals = state.demand?.renewals ?? 0;
+    const sample = state.demand?.sample ?? null;
     if (this.#score === null || rules !== this.#rules || capacity.fleetEpoch !== this.#fleetEpoch) this.#rebuild(world);
-    else if (renewals !== this.#renewals) {
+    else if (sample !== this.#sample) {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
         // Sums are of what was seen of each node: what has changed since is taken over first.
@@ -142,7 +139,7 @@ export class ScoreIndex {
         type.forgetValues();
       }
     }
-    this.#renewals = renewals;
+    this.#sample = sample;
     let ranked = 0;
     for (const type of this.#types.values()) {
       type.settle();
@@ -204,3 +201,6 @@ function largestNode(types: readonly TypeCapacity[]): LargestNode {
     }
   return { coresMilli, milli };
 }
+
+const scoreIndex = new Slot(() => new ScoreIndex(), { survivesUndo: true });
+export const scoresOf = (world: World): ScoreIndex => world.scratch.get(scoreIndex);

@@ -2,12 +2,12 @@
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import { askedMilli } from "../../state/demand-mix.ts";
 import { draw } from "../../base/draw.ts";
-import { WHOLE_MILLI } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";
+import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** A node as it is now, with what is free of it as a value. */
 export interface ScoredNode {

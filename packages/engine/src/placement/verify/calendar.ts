@@ -5,7 +5,7 @@ import type { Workload } from "../../model/workload.ts";
 import { rulesOf } from "../../policy/rules.ts";
 import { windowDurationMs } from "../../usage/planned-duration.ts";
 import type { ReadonlyState } from "../../state/state.ts";
-import { withAncestors } from "../../oracle/held-by-team.ts";
+import type { TeamName } from "../../model/ids.ts";
 
 /** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
 export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
@@ -46,4 +46,12 @@ export function withoutClosedNodes(state: ReadonlyState, workload: Workload, now
     }),
   );
   return Object.assign(Object.create(state) as ReadonlyState, { nodes });
+}
+
+/** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
+export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+  const line: TeamName[] = [];
+  for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)
+    line.push(at);
+  return line;
 }

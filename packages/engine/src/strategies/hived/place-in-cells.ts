@@ -12,8 +12,7 @@ import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import type { Where } from "../../placement/place-on-type.ts";
-import type { Candidate, DomainBudget } from "../../placement/place-wishes.ts";
+import type { DomainBudget } from "../../placement/place-wishes.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import {
   bestOf,
@@ -29,12 +28,7 @@ import {
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
-
-export interface CellRequest extends Where {
-  readonly candidates: readonly Candidate[];
-  /** How many workers may share a value of the label over which they are spread; each call counts anew. */
-  readonly spreadOver: () => DomainBudget;
-}
+import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
 /** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
 export const isPlacedInCells = (
@@ -51,10 +45,10 @@ export function isGuaranteedRequest(world: World, found: PlacementClass): boolea
   return growing === null ? isGuaranteed(rules, spec) : isGuaranteedLoan(rules, spec, growing);
 }
 
-export function placeInCells(
+function placeInCells(
   world: World,
   found: PlacementClass,
-  request: CellRequest,
+  request: CandidateRequest,
 ): readonly WorkerAllocation[] | null {
   const tree = world.cells.tree(request.type, world.capacity.nodesEpoch);
   if (!isGuaranteedRequest(world, found)) {
@@ -88,7 +82,7 @@ interface Owning extends Pick<Own, "shapes" | "workers"> {
 }
 
 /** What is owned and used as of now; kept until something is recorded, since everybody who waits asks for it. */
-function owningOn(world: World, tree: CellTree, { type, relabelled }: CellRequest): Owning {
+function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateRequest): Owning {
   const make = (): Owning => {
     const shapes = shapesOn(world, tree, type.type);
     const workers = guaranteedWorkers(world, tree, type, relabelled ?? new Set());
@@ -123,7 +117,7 @@ interface Own {
   readonly choice: "free" | "checked" | "setAside";
 }
 
-interface PlacingRequest extends CellRequest {
+interface PlacingRequest extends CandidateRequest {
   readonly tree: CellTree;
   readonly own: Own | null;
 }
@@ -341,3 +335,5 @@ function isBefore(left: readonly number[], right: readonly number[]): boolean {
   }
   return false;
 }
+
+export const cellPlacement: PlacementStrategy = { appliesTo: isPlacedInCells, place: placeInCells };

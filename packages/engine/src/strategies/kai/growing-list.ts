@@ -5,7 +5,7 @@
  * listed work of few nodes and then of more.
  */
 import type { Batch } from "../../batch/batch.ts";
-import type { EvictionReason } from "../../model/workload.ts";
+import type { EvictionReason, Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
 import type { PlacementClass } from "../../cluster/queue.ts";
@@ -14,17 +14,16 @@ import { standingsOf } from "../../ordering/standing.ts";
 import type { Standings } from "../../ordering/standing.ts";
 import { headOrder } from "../../cluster/head-order.ts";
 import { comparesRequests } from "../../ordering/team-comparison.ts";
-import { classesInLine } from "../../round/place-waiting.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReached } from "../../cluster/request.ts";
-import { acceptsLosses, mayReclaim } from "../../preemption/share-check.ts";
+import { acceptsLosses, mayReclaim } from "./share-check.ts";
 import type { Plan } from "../../preemption/plan.ts";
 import { replace } from "../../preemption/replace.ts";
 import type { Replaced } from "../../preemption/replace.ts";
 import { isEvictable, mayPreempt } from "../../preemption/rights.ts";
 import { VictimOrder, partsOfUnit } from "../../preemption/victim-order.ts";
 import type { Giver, VictimUnit } from "../../preemption/victim-order.ts";
-import type { Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../cluster/entities.ts";
+import { classesInLine } from "../../placement/classes-in-line.ts";
 
 export interface GrowingSearch {
   readonly batch: Batch;

@@ -1,15 +1,15 @@
 /** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
-import type { PlacementClass } from "../cluster/queue.ts";
-import type { Amount, TeamNode } from "../cluster/team-node.ts";
-import type { World } from "../cluster/world.ts";
-import { claimToKeep } from "../ordering/standing.ts";
-import { COMPARED, amountAt } from "../cluster/team-node.ts";
-import type { Standing, Standings } from "../ordering/standing.ts";
-import type { GrowingSearch } from "../strategies/kai/growing-list.ts";
-import type { Replaced } from "./replace.ts";
-import { amountAsked } from "../cluster/request.ts";
-import { partsOfUnit } from "./victim-order.ts";
-import type { VictimUnit } from "./victim-order.ts";
+import type { PlacementClass } from "../../cluster/queue.ts";
+import type { Amount, TeamNode } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
+import { claimToKeep } from "../../ordering/standing.ts";
+import { COMPARED, amountAt } from "../../cluster/team-node.ts";
+import type { Standing, Standings } from "../../ordering/standing.ts";
+import type { GrowingSearch } from "./growing-list.ts";
+import type { Replaced } from "../../preemption/replace.ts";
+import { amountAsked } from "../../cluster/request.ts";
+import { partsOfUnit } from "../../preemption/victim-order.ts";
+import type { VictimUnit } from "../../preemption/victim-order.ts";
 
 const requestOf = (world: World, found: PlacementClass): Amount => amountAsked(world, found, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;

@@ -1,0 +1,17 @@
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-node.ts";
+import type { World } from "./world.ts";
+
+/** Cores, memory and accelerators of all usable nodes, and those of each type that is compared, by position. */
+export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
+  const total = [0, 0, 0];
+  const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));
+  for (const position of teamUse.compared) total[position] = 0;
+  for (const type of capacity.allTypes) {
+    total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
+    total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
+    total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
+    const position = named.get(type.type);
+    if (position !== undefined) total[position] = type.usableCount * 1000;
+  }
+  return total;
+}

@@ -1,0 +1,31 @@
+/** The classes that a phase looks at. */
+
+import type { PlacementClass } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptId } from "../model/ids.ts";
+import { isClosed } from "../ordering/round-order.ts";
+import type { RoundOrder } from "../ordering/round-order.ts";
+import { couldEverFit } from "./could-ever.ts";
+
+/** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
+export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
+  const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
+  if (growing !== undefined) order.add(growing);
+}
+
+/** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
+export const classesInLine = (world: World): readonly PlacementClass[] => listClasses(world, "all");
+
+export function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
+  const { queue, rules } = world;
+  const isAnyAsked = which === "all";
+  // A copy has room for just these; filling an empty list would make room for many more.
+  const list = queue.waitingClasses().slice();
+  let count = 0;
+  for (const found of list)
+    if ((isAnyAsked || !isClosed(world, found)) && couldEverFit(world, found)) list[count++] = found;
+  list.length = count;
+  if (rules.elastic.grow === "in-order")
+    for (const found of queue.growthClasses()) if (isAnyAsked || !isClosed(world, found)) list.push(found);
+  return list;
+}

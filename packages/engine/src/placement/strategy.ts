@@ -1,0 +1,31 @@
+/** The port through which placement by an imitated system's rules is called; at most one is installed. */
+import type { PlacementClass } from "../cluster/queue.ts";
+import { Slot } from "../cluster/scratch.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
+import type { Where } from "./place-on-type.ts";
+import type { Candidate, DomainBudget } from "./place-wishes.ts";
+
+export interface CandidateRequest extends Where {
+  readonly candidates: readonly Candidate[];
+  /** Workers that may still share a value of the label over which they are spread; each call counts from the start. */
+  readonly spreadOver: () => DomainBudget;
+}
+
+export interface PlacementStrategy {
+  /** Whether the active policy places this request by the strategy. */
+  appliesTo(world: World, found: PlacementClass): boolean;
+  place(world: World, found: PlacementClass, request: CandidateRequest): readonly WorkerAllocation[] | null;
+}
+
+const installed = new Slot<PlacementStrategy | null>(() => null, { survivesUndo: true });
+
+/** Called once for every indexed world, before its first round. */
+export const installPlacement = (world: World, strategy: PlacementStrategy): void =>
+  world.scratch.set(installed, strategy);
+
+/** The strategy that places the request; `null`: the plain order of nodes. */
+export function placementStrategy(world: World, found: PlacementClass): PlacementStrategy | null {
+  const strategy = world.scratch.get(installed);
+  return strategy?.appliesTo(world, found) === true ? strategy : null;
+}
