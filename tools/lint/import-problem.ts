@@ -1,5 +1,13 @@
 import path from "node:path";
-import { browserPackages, layers, testLibraries, type Layer } from "./layers.ts";
+import {
+  browserPackages,
+  engineRooms,
+  internalExports,
+  layers,
+  testLibraries,
+  testPackages,
+  type Layer,
+} from "./layers.ts";
 
 /** One module naming another. `specifier` is undefined where it is not a literal, so that nobody can check it. */
 export interface ImportClaim {
@@ -45,10 +53,25 @@ function relativeProblem(
 ): string | undefined {
   const target = path.posix.resolve(path.posix.dirname(filename), specifier);
   if (!isTest && testFilePattern.test(target)) return `${specifier} is for tests: what ships may not import it.`;
-  if (target.startsWith(`${packageRoot}/`)) return undefined;
+  if (target.startsWith(`${packageRoot}/`)) {
+    return packageName === "engine" && !isTest ? roomProblem(packageRoot, filename, target) : undefined;
+  }
   const intoPackages = target.startsWith(`${path.posix.dirname(packageRoot)}/`);
   if (isTest && !intoPackages) return undefined;
   return `${specifier} leaves the package ${packageName}: import another package by its name.`;
+}
+
+/** The order of the engine's rooms, types included. */
+function roomProblem(packageRoot: string, filename: string, target: string): string | undefined {
+  const roomOf = (file: string): string | undefined =>
+    /^src\/([^/]+)\//.exec(path.posix.relative(packageRoot, path.posix.normalize(file.replaceAll("\\", "/"))))?.[1];
+  const from = roomOf(filename);
+  const to = roomOf(target);
+  if (from === undefined) return undefined;
+  if (!engineRooms.includes(from)) return `Room ${from} of the engine is missing in tools/lint/layers.ts.`;
+  if (to === undefined) return "A room may not import the files at the root of the package.";
+  if (engineRooms.indexOf(to) <= engineRooms.indexOf(from)) return undefined;
+  return `Room ${from} may not import room ${to}: it comes later (engineRooms in tools/lint/layers.ts).`;
 }
 
 function workspaceProblem(
@@ -57,9 +80,11 @@ function workspaceProblem(
   how: ImportClaim["how"],
 ): string | undefined {
   const target = specifier.split("/")[1] ?? "";
+  if (internalExports[specifier] !== undefined && (isTest || internalExports[specifier] === packageName))
+    return undefined;
   if (specifier !== `@headroom/${target}`)
     return `${specifier} reaches into a package: use what @headroom/${target} exports.`;
-  if (target === packageName && isTest) return undefined;
+  if (isTest && (target === packageName || testPackages.includes(target))) return undefined;
   const isLazily = layer.lazyPackages.includes(target);
   if (layer.packages.includes(target) || (isLazily && (how !== "static" || isTest))) return undefined;
   if (isLazily) return `${packageName} may import ${target} only with import(), so that start-up stays cheap.`;

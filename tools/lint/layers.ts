@@ -29,7 +29,8 @@ function shell(
 export const layers: Readonly<Record<string, Layer>> = {
   engine: pure("deterministic", []),
   routing: pure("deterministic", []),
-  sim: pure("deterministic", ["engine"]),
+  "engine-oracle": pure("deterministic", ["engine"]),
+  sim: pure("deterministic", ["engine", "engine-oracle"]),
   perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),
   views: pure("pure", ["engine", "protocol"]),
@@ -39,8 +40,42 @@ export const layers: Readonly<Record<string, Layer>> = {
   cli: shell(["protocol", "views"], "declared", ["engine", "sim", "perf", "executors", "server"]),
 };
 
+/**
+ * The rooms of the engine in import order: a file imports only its own room and rooms before it, types included. Files at the root
+ * of `src` are the package's exports.
+ */
+export const engineRooms: readonly string[] = [
+  "base",
+  "model",
+  "policy",
+  "contract",
+  "state",
+  "quota",
+  "topology",
+  "usage",
+  "energy",
+  "cluster",
+  "apply",
+  "batch",
+  "ordering",
+  "placement",
+  "transitions",
+  "preemption",
+  "strategies",
+  "lifecycle",
+  "round",
+  "engine",
+  "explain",
+];
+
+/** Subpath exports, and the only package whose sources may use each. Tests may use all of them. */
+export const internalExports: Readonly<Record<string, string>> = { "@headroom/engine/internals": "engine-oracle" };
+
 /** Packages that run in a browser: Node's modules are as foreign to them as to the pure ones. */
 export const browserPackages: readonly string[] = ["console"];
+
+/** Packages that the tests of every package may import: they check from the outside. */
+export const testPackages: readonly string[] = ["engine-oracle"];
 
 /** What a test beside the sources may import on top of what its package may. */
 export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];

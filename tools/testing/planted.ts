@@ -41,6 +41,18 @@ const layerViolations = plant("house(layers)", [
   ["engine", 'import { z } from "zod"; export const a = z;'],
   ["engine", 'import { a } from "../../sim/src/index.ts"; a();', "planted-reach.test.ts"],
   ["engine", 'export { a } from "./testing/planted-permitted.ts";'],
+  // The order of the engine's rooms, types included.
+  ["engine", 'import { a } from "../round/round.ts"; export const b = a;', "placement/planted-room.ts"],
+  ["engine", 'import type { A } from "../cluster/world.ts"; export type B = A;', "state/planted-room.ts"],
+  [
+    "engine",
+    'import { type A } from "../../strategies/install.ts"; export type B = A;',
+    "placement/backfill/planted-room.ts",
+  ],
+  ["engine", 'export type A = import("../explain/earliest-starts.ts").A;', "engine/planted-room.ts"],
+  ["engine", 'export { a } from "../index.ts";', "round/planted-root.ts"],
+  ["engine", 'export { a } from "../base/hash.ts";', "unlisted/planted-room.ts"],
+  ["sim", 'export { a } from "@headroom/engine/internals";'],
   ["sim", 'export { a } from "@headroom/engine/src/engine.ts";'],
   ["sim", 'export { a } from "@headroom/views";'],
   ["sim", 'export { a } from "node:path";'],

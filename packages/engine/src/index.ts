@@ -66,11 +66,6 @@ export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/accounts/fleet-use
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { DEFAULT_TEAM } from "./state/mutable-state.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
-export { checkBatch } from "./oracle/batch-checks.ts";
-export { checkInvariants } from "./oracle/invariants.ts";
-export { feasibility } from "./oracle/recount.ts";
-export type { Feasibility, GangRequest } from "./oracle/recount.ts";
-export { checkState } from "./oracle/state-checks.ts";
 export { draw } from "./base/draw.ts";
 export { canonicalJson, compareText } from "./base/canonical.ts";
 export { utf8Decode, utf8Encode } from "./base/utf8.ts";

@@ -4,7 +4,6 @@ import {
   ANSWERS_KEPT,
   ENDED_WORKLOADS_KEPT,
   WAITING_WORKLOADS_MAX,
-  checkInvariants,
   createEngine,
   replayEngine,
   restoreEngine,
@@ -12,6 +11,7 @@ import {
   utf8Encode,
   workloadId,
 } from "../src/index.ts";
+import { checkInvariants } from "@headroom/engine-oracle";
 import { PAST_ENTRIES_KEPT } from "../src/state/past-entries.ts";
 import type { Engine, Input, JournalGroup } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";

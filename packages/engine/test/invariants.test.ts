@@ -1,6 +1,7 @@
 /** Tests of the test: a state or an index that is wrong in one place must be found, and named. */
 import { describe, expect, it } from "vitest";
-import { attemptId, checkBatch, checkInvariants, nodeId, teamName, workloadId } from "../src/index.ts";
+import { attemptId, nodeId, teamName, workloadId } from "../src/index.ts";
+import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import { openingOf } from "../src/ordering/round-order.ts";

@@ -1,6 +1,7 @@
 /** Tests of the test for what plans, promises, quotas and wishes bring: whatever is wrong in one place must be found, and named. */
 import { describe, expect, it } from "vitest";
-import { attemptId, checkBatch, checkInvariants, nodeId, presets, teamName, workloadId } from "../src/index.ts";
+import { attemptId, nodeId, presets, teamName, workloadId } from "../src/index.ts";
+import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Event, Input, Policy, Ready, Team } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import type { PlacementClass } from "../src/cluster/queue.ts";

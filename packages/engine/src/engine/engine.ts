@@ -340,7 +340,7 @@ export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): vo
   coreOf(engine).fold(groups);
 }
 
-/** The indexes behind an engine, for the pure readers in `explain/` and the checkers in `verify/`. */
+/** The indexes behind an engine, for the pure readers in `explain/` and the checkers in `engine-oracle`. */
 export function worldOf(engine: Engine): World {
   return coreOf(engine).world;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
 import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
-import { checkIndexes } from "../../src/oracle/index-checks.ts";
+import { checkIndexes } from "@headroom/engine-oracle";
 import { command } from "../lab/make.ts";
 import { pendingCase } from "./pending-cases.ts";
 

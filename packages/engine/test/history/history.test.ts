@@ -1,13 +1,7 @@
 /** A journal of every state of the format, replayed for ever; and what is refused, with which words. */
 import { describe, expect, it } from "vitest";
-import {
-  EVENT_VERSIONS,
-  chainAfter,
-  checkInvariants,
-  createEngine,
-  replayEngine,
-  restoreEngine,
-} from "../../src/index.ts";
+import { EVENT_VERSIONS, chainAfter, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import { checkInvariants } from "@headroom/engine-oracle";
 import type { Event, JournalGroup } from "../../src/index.ts";
 import { historyFiles, recordedDigests } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";

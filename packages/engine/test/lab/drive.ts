@@ -1,5 +1,6 @@
 /** The smallest driver: what it is handed is durable at once, and every batch is checked. */
-import { checkBatch, checkInvariants, createEngine, restoreEngine } from "../../src/index.ts";
+import { createEngine, restoreEngine } from "../../src/index.ts";
+import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input, JournalGroup, Ready } from "../../src/index.ts";
 
 export class Drive {

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   canonicalJson,
-  checkInvariants,
   createEngine,
   explain,
   planApply,
@@ -12,6 +11,7 @@ import {
   restoreEngine,
   waitingSummary,
 } from "../../src/index.ts";
+import { checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Event, Input, JournalGroup, Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { Story, obedience } from "./play.ts";

@@ -14,7 +14,7 @@ import { Ledger } from "../../src/cluster/ledger.ts";
 import type { PlacementClass } from "../../src/cluster/queue.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
-import { checkIndexes } from "../../src/oracle/index-checks.ts";
+import { checkIndexes } from "@headroom/engine-oracle";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 

@@ -3,7 +3,8 @@
  * is the engine's own list of invariants, counted again without its indexes and its scheduling code; what takes a memory (the
  * life of every attempt) is followed here.
  */
-import { checkBatch, checkState, type AttemptId } from "@headroom/engine";
+import { type AttemptId } from "@headroom/engine";
+import { checkBatch, checkState } from "@headroom/engine-oracle";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 
 import { AttemptLives } from "./attempt-lives.ts";

@@ -3,7 +3,6 @@
  * and answer the same (DESIGN §7.14, 16), and what it has to decide about what a round has left behind must be nothing.
  */
 import {
-  checkInvariants,
   createEngine,
   restoreEngine,
   type Effect,
@@ -12,6 +11,7 @@ import {
   type Ready,
   type ReadonlyState,
 } from "@headroom/engine";
+import { checkInvariants } from "@headroom/engine-oracle";
 import { Violation, type EngineSource } from "@headroom/sim";
 
 /** Restoring takes longer than a round, and counting everything again much longer: so many rounds come between. */

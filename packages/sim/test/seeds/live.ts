@@ -1,5 +1,6 @@
 /** One seed's world in every way that has to come to the same: undisturbed, replayed, decided from nothing, renamed, restored, crashed and decided anew in every round. */
-import { checkInvariants, createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
+import { createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
+import { checkInvariants } from "@headroom/engine-oracle";
 import { expect } from "vitest";
 import { enginesDecidedAnew } from "./decided-anew.ts";
 import { runSeed, type Feature, type SeedRun } from "./run-seed.ts";

@@ -3,7 +3,6 @@
  * put right, and all that can run must come to its end and the system to rest (liveness).
  */
 import {
-  feasibility,
   hashText,
   readyTask,
   type AttemptId,
@@ -14,6 +13,7 @@ import {
   type ReadonlyState,
   type WorkloadId,
 } from "@headroom/engine";
+import { feasibility } from "@headroom/engine-oracle";
 import {
   Checkers,
   createSimulation,

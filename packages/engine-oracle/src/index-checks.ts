@@ -1,22 +1,27 @@
 /** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
-import { acceptedTypes } from "../model/gang.ts";
-import { tariffEndMs } from "../model/calendar.ts";
-import { taskCountOf } from "../model/workload.ts";
-import { stateDigest } from "../state/digest.ts";
-import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
-import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
-import { rulesOf } from "../policy/rules.ts";
-import { expectedEndMs } from "../usage/expected-duration.ts";
-import { plannedDurationMs } from "../usage/planned-duration.ts";
-import { nextLookMs } from "../cluster/off-peak.ts";
-import type { TypeCapacity } from "../cluster/capacity.ts";
-import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
-import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
-import { nextDueMs } from "../model/time/due.ts";
-import { withoutClosedNodes } from "../placement/verify/calendar.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import {
+  PREDICTED_MS_MAX,
+  acceptedTypes,
+  decodeSnapshot,
+  encodeSnapshot,
+  expectedEndMs,
+  nextDueMs,
+  nextLookMs,
+  plannedDurationMs,
+  rulesOf,
+  stateDigest,
+  tariffEndMs,
+  taskCountOf,
+  withoutClosedNodes,
+} from "@headroom/engine/internals";
+import type {
+  Findings,
+  NodeSlot,
+  PlacementClass,
+  TypeCapacity,
+  WorkloadEntity,
+  World,
+} from "@headroom/engine/internals";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkPastUse } from "./past-use-checks.ts";

@@ -2,19 +2,20 @@
  * What only the events of the newest batch can show: nothing was placed on a node that takes no work, past a limit, against its
  * wishes or ahead of a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
  */
-import type { Event } from "../contract/events.ts";
-import type { Effect } from "../contract/effects.ts";
-import type { AttemptId } from "../model/ids.ts";
-import { wholeSlices } from "../model/slices.ts";
-import type { Workload, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { Ready } from "../engine/ready.ts";
-import type { ReadonlyState } from "../state/state.ts";
+import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
+import type {
+  AttemptId,
+  Effect,
+  Event,
+  ReadonlyState,
+  Ready,
+  WorkerAllocation,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/engine/internals";
 import { checkAlike } from "./alike-checks.ts";
-import { windowBroken } from "../placement/verify/calendar.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";
-import { Findings } from "../placement/verify/findings.ts";
 import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
 import { checkPredictions } from "./prediction-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";

@@ -2,20 +2,31 @@
  * Evictions of the newest batch: each lies in a recorded plan whose beneficiary got a place, each plan was carried out whole, and
  * nobody was taken who might not be (DESIGN §7.8, and the rights that the policy and the work itself state).
  */
-import type { Event, PlannedVictim } from "../contract/events.ts";
-import { typesOfGroup } from "../model/gang.ts";
-import type { AttemptId, TeamName } from "../model/ids.ts";
-import type { Attempt, GangSpec, Workload, WorkloadSpec } from "../model/workload.ts";
-import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
-import type { Amounts } from "../model/team.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { Ready } from "../engine/ready.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import {
+  ALL_ACCELERATORS,
+  CORES,
+  MEMORY,
+  isPreemptible,
+  rulesOf,
+  typesOfGroup,
+  withAncestors,
+} from "@headroom/engine/internals";
+import type {
+  Amounts,
+  Attempt,
+  AttemptId,
+  Event,
+  Findings,
+  GangSpec,
+  PlannedVictim,
+  ReadonlyState,
+  Ready,
+  TeamName,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/engine/internals";
 import { amountsHeld, amountsOf, heldByTeam } from "./held-by-team.ts";
 import { checkMinimal } from "./minimal-plans.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 

@@ -1,9 +1,6 @@
 /** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
-import { isPreemptible } from "../policy/preemptible.ts";
-import { mayEvict } from "../policy/rules.ts";
-import { ACCELERATORS_AT } from "../cluster/team-node.ts";
-import type { World } from "../cluster/world.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { ACCELERATORS_AT, isPreemptible, mayEvict } from "@headroom/engine/internals";
+import type { Findings, World } from "@headroom/engine/internals";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 

@@ -1,10 +1,6 @@
 /** Of work that is alike in all that is asked of it, what the policy puts first is started first, under whatever policy. */
-import type { Event } from "../contract/events.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { Workload } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { rulesOf } from "@headroom/engine/internals";
+import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 
 /** `known`: whose places were promised before. */

@@ -1,10 +1,5 @@
 /** Whether work that keeps away from other work does, counted from attempts and promises alone. */
-import type { ApartFrom, ApartSpec } from "../model/apart.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Node } from "../model/fleet.ts";
-import type { GangSpec } from "../model/workload.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import type { ApartFrom, ApartSpec, Findings, GangSpec, Node, NodeId, ReadonlyState } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 
 /** Somebody with a place: where, and what is said of whom it lies beside. */

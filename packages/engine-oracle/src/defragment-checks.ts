@@ -2,13 +2,8 @@
  * Moves that gather what is idle keep to their bounds: they are made while the policy's times allow it, for nobody who could start
  * otherwise, bring together as many pairs as the record says, and lose no more for each than the policy allows.
  */
-import type { Event } from "../contract/events.ts";
-import { acceleratorsIn, leastParts } from "../model/gang.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import { lastDueMs } from "../model/time/due.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine/internals";
+import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };

@@ -1,9 +1,6 @@
 /** Spares, counted again from the nodes alone: nothing lies on one, and a pool has as many as it states while so many are empty. */
-import { SPARE_AHEAD_MS } from "../model/fleet.ts";
-import type { Node } from "../model/fleet.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import { covers } from "../placement/verify/calendar.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { SPARE_AHEAD_MS, covers } from "@headroom/engine/internals";
+import type { Findings, Node, ReadonlyState } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 
 export function checkSpares(findings: Findings, state: ReadonlyState, nowMs: number): void {

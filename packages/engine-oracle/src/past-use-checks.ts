@@ -1,10 +1,6 @@
 /** Whether past use is recorded of exactly those who hold something or lately did, at the rate at which they hold it. */
-import { shapeOf } from "../model/gang.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { World } from "../cluster/world.ts";
-import type { Findings } from "../placement/verify/findings.ts";
-import { countedMilli } from "../placement/verify/part-checks.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
+import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import type { Findings, World } from "@headroom/engine/internals";
 
 export function checkPastUse(findings: Findings, { state, past }: World): void {
   const { teams, phases } = rulesOf(state.policy);

@@ -2,22 +2,34 @@
  * What is held and what would fit, counted from the attempts and nodes alone. No index and no scheduling code is used: this
  * is the second opinion that the checks in this folder compare the engine with.
  */
-import { acceleratorIndices } from "../model/accelerator-set.ts";
-import type { AttemptId, NodeId } from "../model/ids.ts";
-import type { Node } from "../model/fleet.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { GangGroup, WorkerAllocation, WorkerShape, Workload, WorkloadSpec } from "../model/workload.ts";
-import { taskCountOf } from "../model/workload.ts";
-import type { OrderKey, Policy } from "../policy/policy.ts";
-import { isGuaranteed } from "../policy/guaranteed.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { Rules } from "../policy/rules.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
-import type { ReadonlyState } from "../state/state.ts";
+import {
+  acceleratorIndices,
+  bookedMilli,
+  isGuaranteed,
+  isPreemptible,
+  partsBeside,
+  rulesOf,
+  shapeOf,
+  slicesOf,
+  taskCountOf,
+} from "@headroom/engine/internals";
+import type {
+  AttemptId,
+  GangGroup,
+  Node,
+  NodeId,
+  OrderKey,
+  Policy,
+  ReadonlyState,
+  Rules,
+  WorkerAllocation,
+  WorkerShape,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/engine/internals";
 import { openNodes } from "./apart-checks.ts";
 import { amountsOf, specOf, sumOfAmounts } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
-import { bookedMilli, partsBeside, slicesOf } from "../placement/verify/part-checks.ts";
 import { quotaView } from "./quota-recount.ts";
 import { couldHold, isSelected } from "./wishes.ts";
 import type { Share } from "./wishes.ts";

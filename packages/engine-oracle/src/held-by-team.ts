@@ -1,11 +1,16 @@
 /** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
-import type { TeamName, WorkloadId } from "../model/ids.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { Attempt, GangGroup, GangSpec, WorkerAllocation, WorkerShape, Workload } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import { countedMilli } from "../placement/verify/part-checks.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
+import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import type {
+  Attempt,
+  GangGroup,
+  GangSpec,
+  ReadonlyState,
+  TeamName,
+  WorkerAllocation,
+  WorkerShape,
+  Workload,
+  WorkloadId,
+} from "@headroom/engine/internals";
 
 export const specOf = (
   state: ReadonlyState,

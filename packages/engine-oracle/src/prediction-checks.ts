@@ -1,10 +1,6 @@
 /** What is predicted of work that is placed is what the last of its kind took on average, and less than its walltime. */
-import type { Event } from "../contract/events.ts";
-import type { Workload } from "../model/workload.ts";
-import { runKindsOf } from "../usage/run-times.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { rulesOf, runKindsOf } from "@headroom/engine/internals";
+import type { Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 
 export function checkPredictions(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
   for (const event of events) {

@@ -1,16 +1,8 @@
 /** What waits beside idle capacity waits for a protected start that it would be in the way of, and for nothing else (DESIGN §7.11, 12). */
-import { attemptId } from "../model/ids.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { PromisedPlace, Workload } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import { plannedDurationMs } from "../usage/planned-duration.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { World } from "../cluster/world.ts";
-import { withoutClosedNodes } from "../placement/verify/calendar.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { attemptId, plannedDurationMs, reservationsOf, rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
+import type { AttemptId, Findings, PromisedPlace, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
-import { reservationsOf } from "../placement/backfill/reservations.ts";
 
 export function checkRestBesideReservations(findings: Findings, world: World, nowMs: number): void {
   const { state } = world;

@@ -2,12 +2,8 @@
  * What starts may start by now: nobody holds it, its time has come, power is cheap enough, its team's budget is not used up; and what
  * may not run in a window of the calendar has been stopped when that begins. Counted from the state and the calendar's entries alone.
  */
-import type { Tariff } from "../model/calendar.ts";
-import type { Workload } from "../model/workload.ts";
-import { lastDueMs } from "../model/time/due.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import { covers, isKeptFor, withAncestors } from "../placement/verify/calendar.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { covers, isKeptFor, lastDueMs, withAncestors } from "@headroom/engine/internals";
+import type { Findings, ReadonlyState, Tariff, Workload } from "@headroom/engine/internals";
 
 /** For a start that was not promised before. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {

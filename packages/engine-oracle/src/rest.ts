@@ -1,10 +1,6 @@
 /** What a policy would have started after a round: who is the head, and who waits although it fits. */
-import type { Workload } from "../model/workload.ts";
-import type { Policy } from "../policy/policy.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import { withoutClosedNodes } from "../placement/verify/calendar.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
+import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { canBeTold } from "./wishes.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 

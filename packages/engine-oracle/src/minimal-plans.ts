@@ -3,16 +3,10 @@
  * at the most that it needs, the beneficiary would not have fitted. Counted from the state after the batch, by the second opinion
  * on what fits; what that cannot tell (places in the fabric, spreading, groups, shapes, windows, others on their way out) is left aside.
  */
-import type { Event } from "../contract/events.ts";
-import { RESIZING_EXECUTORS } from "../model/fleet.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { Attempt, WorkloadSpec } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { RESIZING_EXECUTORS, rulesOf, withAncestors } from "@headroom/engine/internals";
+import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 

@@ -2,14 +2,8 @@
  * What must hold after every batch, whatever happened (DESIGN §7): checked by counting again from the state, without the
  * code that decided it. Tests of every kind use this, and so does the fault simulator after each of its rounds.
  */
-import { clockOf, worldOf } from "../engine/engine.ts";
-import { explain } from "../explain/reasons/explain.ts";
-import type { Workload } from "../model/workload.ts";
-import type { Engine } from "../engine/ready.ts";
-import { waitingTaskCount } from "../state/ready-task.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { BlockedReason } from "../contract/verdicts.ts";
-import { Findings } from "../placement/verify/findings.ts";
+import { Findings, clockOf, explain, waitingTaskCount, worldOf } from "@headroom/engine/internals";
+import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { checkRestBesideReservations } from "./backfill.ts";
 import { checkIndexes } from "./index-checks.ts";
 import { feasibility, hasReadyTask } from "./recount.ts";

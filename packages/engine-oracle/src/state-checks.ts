@@ -1,23 +1,28 @@
 /** What must hold for the state by itself, whatever the indexes say: allocations, gangs, phases, and that nothing is lost. */
-import { acceleratorCount, acceleratorIndices } from "../model/accelerator-set.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { ENDED_ATTEMPTS_KEPT, taskCountOf } from "../model/workload.ts";
-import { PAST_ENTRIES_KEPT } from "../state/past-entries.ts";
-import { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import { DEFAULT_TEAM } from "../state/mutable-state.ts";
-import { Findings } from "../placement/verify/findings.ts";
+import {
+  ANSWERS_KEPT,
+  DEFAULT_TEAM,
+  ENDED_ATTEMPTS_KEPT,
+  ENDED_WORKLOADS_KEPT,
+  Findings,
+  PAST_ENTRIES_KEPT,
+  acceleratorCount,
+  acceleratorIndices,
+  checkGroups,
+  checkPart,
+  checkSlices,
+  shapeOf,
+  taskCountOf,
+  withAncestors,
+} from "@headroom/engine/internals";
+import type { Attempt, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { checkPromise } from "./promise-checks.ts";
 import { checkApart } from "./apart-checks.ts";
-import { checkGroups } from "../placement/verify/group-checks.ts";
 import { specOf } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
-import { checkPart, checkSlices } from "../placement/verify/part-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkSpares } from "./spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {

@@ -1,11 +1,6 @@
 /** What must hold for a place that is kept for somebody: it is what the gang asked for, on nodes that take work, for work that waits. */
-import { acceleratorCount } from "../model/accelerator-set.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { PromisedPlace } from "../model/workload.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
-import { checkGroups } from "../placement/verify/group-checks.ts";
-import { checkPart } from "../placement/verify/part-checks.ts";
+import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
+import type { Findings, PromisedPlace, ReadonlyState } from "@headroom/engine/internals";
 import { isUsable } from "./recount.ts";
 
 export function checkPromise(findings: Findings, state: ReadonlyState, promise: PromisedPlace): void {

@@ -4,12 +4,16 @@
  * and the second opinion on what fits, with what was given or promised since taken back; left aside is what that cannot tell, and
  * batches in which places were taken otherwise.
  */
-import type { Event } from "../contract/events.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { Attempt, Workload, WorkloadSpec } from "../model/workload.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { ReadonlyState } from "../state/state.ts";
-import type { Findings } from "../placement/verify/findings.ts";
+import { rulesOf } from "@headroom/engine/internals";
+import type {
+  Attempt,
+  AttemptId,
+  Event,
+  Findings,
+  ReadonlyState,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 import { compareByPolicy, feasibility, requestOf } from "./recount.ts";
 import { firstOfLine, reservesStarts } from "./rest.ts";

@@ -2,11 +2,7 @@
  * Wishes for nodes and fabric, judged from declarations alone: whether workers lie as their gang asked, and whether rooms could
  * hold it so. Part of the second opinion: neither the placement tree nor the placing code is used.
  */
-import type { Node } from "../model/fleet.ts";
-import type { DataSpec } from "../model/data.ts";
-import type { SiteName } from "../model/ids.ts";
-import type { FabricSpec, SpreadSpec } from "../model/workload.ts";
-import type { ReadonlyState } from "../state/state.ts";
+import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
 
 export interface Wishes {
   readonly fabric?: FabricSpec;

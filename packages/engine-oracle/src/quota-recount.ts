@@ -2,15 +2,10 @@
  * What quotas allow, counted from the teams and from what is held: limits, guarantees as bounds of what cannot be preempted,
  * and what teams lend each other. Written down a second time, recursively and without any index.
  */
-import type { TeamName } from "../model/ids.ts";
-import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
-import type { Amounts } from "../model/team.ts";
-import { rulesOf } from "../policy/rules.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
-import type { ReadonlyState } from "../state/state.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY, isPreemptible, rulesOf, withAncestors } from "@headroom/engine/internals";
+import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine/internals";
 import { heldByTeam, heldByUser } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
-import { withAncestors } from "../placement/verify/calendar.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;

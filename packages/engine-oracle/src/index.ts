@@ -1,0 +1,10 @@
+/**
+ * Slow, independent checks of what the engine decides: they recount from the state and the events alone. For tests and for the
+ * simulator's checkers; no product code runs them.
+ */
+export { checkBatch } from "./batch-checks.ts";
+export { checkInvariants } from "./invariants.ts";
+export { feasibility } from "./recount.ts";
+export type { Feasibility, GangRequest } from "./recount.ts";
+export { checkState } from "./state-checks.ts";
+export { checkIndexes } from "./index-checks.ts";

@@ -1,0 +1,71 @@
+/**
+ * Internals for `engine-oracle`, which checks decisions from the outside, and for tests. No other package may import this file
+ * (`tools/lint`).
+ */
+export type { TypeCapacity } from "./cluster/capacity.ts";
+export type { NodeSlot } from "./cluster/node-slot.ts";
+export { nextLookMs } from "./cluster/off-peak.ts";
+export type { PlacementClass } from "./cluster/queue.ts";
+export { ACCELERATORS_AT } from "./cluster/team-node.ts";
+export type { World } from "./cluster/world.ts";
+export type { Effect } from "./contract/effects.ts";
+export type { Event, PlannedVictim } from "./contract/events.ts";
+export type { BlockedReason } from "./contract/verdicts.ts";
+export { clockOf, worldOf } from "./engine/engine.ts";
+export type { Engine, Ready } from "./engine/ready.ts";
+export { explain } from "./explain/reasons/explain.ts";
+export { acceleratorCount, acceleratorIndices } from "./model/accelerator-set.ts";
+export type { ApartFrom, ApartSpec } from "./model/apart.ts";
+export { tariffEndMs } from "./model/calendar.ts";
+export type { Tariff } from "./model/calendar.ts";
+export type { DataSpec } from "./model/data.ts";
+export { RESIZING_EXECUTORS, SPARE_AHEAD_MS } from "./model/fleet.ts";
+export type { Node } from "./model/fleet.ts";
+export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from "./model/gang.ts";
+export { attemptId } from "./model/ids.ts";
+export type { AttemptId, NodeId, SiteName, TeamName, WorkloadId } from "./model/ids.ts";
+export { wholeSlices } from "./model/slices.ts";
+export { ALL_ACCELERATORS, CORES, MEMORY } from "./model/team.ts";
+export type { Amounts } from "./model/team.ts";
+export { lastDueMs, nextDueMs } from "./model/time/due.ts";
+export { ENDED_ATTEMPTS_KEPT, taskCountOf } from "./model/workload.ts";
+export type {
+  Attempt,
+  FabricSpec,
+  GangGroup,
+  GangSpec,
+  PromisedPlace,
+  SpreadSpec,
+  WorkerAllocation,
+  WorkerShape,
+  Workload,
+  WorkloadSpec,
+} from "./model/workload.ts";
+export { reservationsOf } from "./placement/backfill/reservations.ts";
+export { covers, isKeptFor, windowBroken, withAncestors, withoutClosedNodes } from "./placement/verify/calendar.ts";
+export { Findings } from "./placement/verify/findings.ts";
+export { checkGroups } from "./placement/verify/group-checks.ts";
+export {
+  bookedMilli,
+  checkPart,
+  checkSlices,
+  countedMilli,
+  partsBeside,
+  slicesOf,
+} from "./placement/verify/part-checks.ts";
+export { isGuaranteed } from "./policy/guaranteed.ts";
+export type { OrderKey, Policy } from "./policy/policy.ts";
+export { isPreemptible } from "./policy/preemptible.ts";
+export { mayEvict, rulesOf } from "./policy/rules.ts";
+export type { Rules } from "./policy/rules.ts";
+export { stateDigest } from "./state/digest.ts";
+export { DEFAULT_TEAM } from "./state/mutable-state.ts";
+export type { WorkloadEntity } from "./state/mutable-state.ts";
+export { PAST_ENTRIES_KEPT } from "./state/past-entries.ts";
+export { waitingTaskCount } from "./state/ready-task.ts";
+export { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
+export { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "./state/state.ts";
+export type { ReadonlyState } from "./state/state.ts";
+export { expectedEndMs } from "./usage/expected-duration.ts";
+export { plannedDurationMs } from "./usage/planned-duration.ts";
+export { PREDICTED_MS_MAX, runKindsOf } from "./usage/run-times.ts";
