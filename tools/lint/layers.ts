@@ -37,7 +37,8 @@ export const layers: Readonly<Record<string, Layer>> = {
   executors: shell(["engine"], ["zod"]),
   server: shell(["engine", "sim", "perf", "views", "protocol", "executors"], "declared"),
   console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
-  cli: shell(["protocol", "views"], "declared", ["engine", "sim", "perf", "executors", "server"]),
+  benchmark: shell([], []),
+  cli: shell(["protocol", "views"], "declared", ["benchmark", "engine", "sim", "perf", "executors", "server"]),
 };
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";
+import { benchCommand } from "./bench.ts";
 import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
@@ -52,6 +53,7 @@ export const commands: readonly CommandDefinition[] = [
   simulateCommand,
   sizeCommand,
   calibrateCommand,
+  benchCommand,
   statusCommand,
   fleetCommand,
   nodesCommand,

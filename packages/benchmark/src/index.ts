@@ -1,0 +1,7 @@
+/** `headroom bench`: a reproducible benchmark of gateways with its own load generator and mock upstream. */
+export { cases } from "./cases.ts";
+export { runBenchmark } from "./run-benchmark.ts";
+export { htmlReport } from "./report/html.ts";
+export { rowsOf } from "./report/report.ts";
+export { textReport } from "./report/text.ts";
+export { targetNames } from "./targets/targets.ts";

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import type { LoadResult } from "../load/load.ts";
+import { htmlReport } from "./html.ts";
+import { rowsOf, type BenchmarkReport, type Run } from "./report.ts";
+import { textReport } from "./text.ts";
+
+function run(target: string, round: number, requestsPerSecond: number, p50: number, cpu?: number): Run {
+  const latencyUs = { p50, p90: p50, p99: 2 * p50, p999: p50, max: p50 };
+  const result: LoadResult = {
+    completed: requestsPerSecond,
+    allCompleted: requestsPerSecond,
+    failed: 0,
+    seconds: 1,
+    requestsPerSecond,
+    latencyUs,
+    events: 0,
+    lostEvents: 0,
+    doubledEvents: 0,
+    lateRequests: 0,
+  };
+  return { target, round, result, targetCpuSeconds: cpu, residentMib: 20 };
+}
+
+const report: BenchmarkReport = {
+  version: 1,
+  machine: { processor: "<cpu>", coreCount: 2, node: "v26" },
+  cores: { target: 0, load: 1 },
+  sockets: "native",
+  targets: [{ name: "haproxy", description: "" }],
+  missing: [{ name: "nginx", reason: "not installed" }],
+  cases: [
+    {
+      name: "small",
+      description: "small requests",
+      compares: "requests per second",
+      // The machine was half as fast in the second round.
+      runs: [
+        run("direct", 0, 1000, 20),
+        run("haproxy", 0, 600, 100, 1),
+        run("mine", 0, 300, 140, 0.6),
+        run("direct", 1, 500, 40),
+        run("haproxy", 1, 300, 200, 1),
+        run("mine", 1, 150, 280, 0.6),
+      ],
+    },
+  ],
+  frontier: [{ target: "mine", points: [], bounds: [{ boundMs: 1, requestsPerSecond: 120 }] }],
+};
+
+it("takes ratios and added latency within a round", () => {
+  const [, haproxy, mine] = rowsOf(report.cases[0] as (typeof report.cases)[0]);
+  expect(haproxy).toMatchObject({ ratioToHaproxy: 1, addedP50Us: 120 });
+  expect(mine).toMatchObject({ requestsPerSecond: 225, ratioToHaproxy: 0.5, addedP50Us: 180, addedP99Us: 360 });
+  expect(mine?.cpuRatioToHaproxy).toBeCloseTo(0.5 / 0.6, 10);
+});
+
+it("shows the same figures on the terminal and on the page", () => {
+  const text = textReport(report).join("\n");
+  expect(text).toMatch(/mine +225 +0\.50 /);
+  expect(text).toMatch(/frontier/);
+  const page = htmlReport(report);
+  expect(page).toContain("<td>225</td><td>0.50</td>");
+  expect(page).toContain("&lt;cpu&gt;");
+  expect(page).not.toContain("<script");
+});
