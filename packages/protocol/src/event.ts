@@ -176,6 +176,7 @@ export const event = z
       exit: workerExit.nullable(),
       detail: z.string(),
       retryAtMs: instantMs.nullable(),
+      losses: count.optional(),
     }),
     fact("gangShrinkRequested", { attemptId: z.string(), workers: count, reason: evictionReason }),
     fact("workersLeft", { attemptId: z.string() }),

@@ -98,8 +98,11 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
 
 function recordCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRecorded" }): void {
   const { step, path, atMs, attemptId } = event;
-  const workload = workloadOf(world, touchedAttempt(world, attemptId).workloadId);
+  const attempt = touchedAttempt(world, attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
   workload.checkpoint = { step, path, atMs, attemptId };
+  // The next attempt goes on from here: what was lost before is made up for.
+  setLosses(workload, attempt.task, 0);
   workload.revision = world.state.sequence;
 }
 
@@ -352,6 +355,8 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
   if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
+  if (event.losses !== undefined) setLosses(workload, attempt.task, event.losses);
+  else if (event.outcome === "succeeded" || event.outcome === "failed") setLosses(workload, attempt.task, 0);
   if (event.outcome === "failed") {
     workload.failureCounts = new Map(workload.failureCounts).set(
       attempt.task,
@@ -370,6 +375,14 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   // What was stopped because somebody cancelled it has neither succeeded nor failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
+}
+
+function setLosses(workload: WorkloadEntity, task: number, count: number): void {
+  if (workload.losses === undefined && count === 0) return;
+  const others = (workload.losses ?? []).filter((each) => each.task !== task);
+  const losses = count === 0 ? others : [...others, { task, count }];
+  if (losses.length > 0) workload.losses = losses;
+  else delete workload.losses;
 }
 
 /** A gang that starts again because its nodes were lost, drained or will be away may take spares in the place of what lay there. */

@@ -154,6 +154,8 @@ export type AttemptEvent =
       readonly detail: string;
       /** When the task may be tried again; `null`: it is not tried again. */
       readonly retryAtMs: number | null;
+      /** Consecutive losses of the task that its workload may have caused, this one included; absent: it was no such loss. */
+      readonly losses?: number;
     })
   | (Fact<"progressRecorded"> & {
       readonly attemptId: AttemptId;

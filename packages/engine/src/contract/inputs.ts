@@ -5,7 +5,7 @@
 import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { NodeSpec, Pool, Site } from "../model/fleet.ts";
 import type { Team } from "../model/team.ts";
-import type { Artifact, WorkerExit, WorkloadSpec } from "../model/workload.ts";
+import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../model/workload.ts";
 import type { Schedule } from "../model/schedule.ts";
 import type { CalendarEntry } from "../model/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -82,7 +82,13 @@ export type Observation =
       readonly detail: string;
     }
   /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
-  | { readonly kind: "attemptLost"; readonly attemptId: AttemptId; readonly detail: string };
+  | {
+      readonly kind: "attemptLost";
+      readonly attemptId: AttemptId;
+      readonly detail: string;
+      /** Set where the workload itself may be the cause; absent: the machine is. */
+      readonly cause?: LossCause;
+    };
 
 /** How busy an attempt's accelerators were since the report before, of those whose workers report it. */
 export interface UtilizationReport {

@@ -1,23 +1,30 @@
 /** What the end of an attempt means for its task and its workload: done, tried again, or given up. */
 import type { Batch } from "../batch/batch.ts";
-import type { Attempt, AttemptOutcome, EndReason, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
+import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { withdraw } from "../transitions/promises.ts";
 import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../cluster/entities.ts";
 
-/** What is lost is the machine's fault and is tried for ever, so a workload without back-off must not do it at full speed. */
+/** A loss without a cause is the machine's fault and is retried without bound, so a workload without back-off must not do it at full speed. */
 const LOST_BACKOFF_MIN_MS = 1_000;
+/** Slurm requeues five times (`MaxBatchRequeue` in slurm.conf), Kubernetes six (`backoffLimit`); with the back-off below, these take 40 minutes. */
+const CONSECUTIVE_LOSSES_MAX = 16;
+/** A machine that kills supervisors because it is out of memory gets time to recover. */
+const LOSS_BACKOFF_MAX_MS = 300_000;
 
 export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
   readonly exit: WorkerExit | null;
   readonly detail: string;
+  /** Of a loss; absent: the machine's. */
+  readonly cause?: LossCause;
 }
 
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
-  const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, outcome: end.outcome });
+  const losses = end.outcome === "lost" && end.cause !== undefined ? lossesOf(workload, attempt.task) + 1 : null;
+  const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, end, losses });
   if (retryAtMs === null && batch.world.state.promises.size > 0) {
     for (const promise of Array.from(batch.world.state.promises.values()))
       if (promise.afterAttempt === attempt.id) withdraw(batch, promise, "what was to move has ended");
@@ -31,22 +38,29 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     exit: end.exit,
     detail: end.detail,
     retryAtMs,
+    ...(losses === null ? {} : { losses }),
   });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
+const lossesOf = ({ losses = [] }: Workload, task: number): number =>
+  losses.find((each) => each.task === task)?.count ?? 0;
+
+interface Ended {
+  readonly workload: Workload;
+  readonly attempt: Attempt;
+  readonly end: AttemptEnd;
+  /** Consecutive losses of the task, this one included; `null`: it is no loss with a cause. */
+  readonly losses: number | null;
+}
+
 /** When a task that did not succeed may be tried again; `null` if it is given up. */
-function retryAt(
-  batch: Batch,
-  {
-    workload,
-    attempt,
-    outcome,
-  }: { workload: Workload; attempt: Attempt; outcome: Exclude<AttemptOutcome, "succeeded"> },
-): number | null {
+function retryAt(batch: Batch, { workload, attempt, end, losses }: Ended): number | null {
   if (workload.stopRequested) return null;
   const { retries } = workload.spec;
-  switch (outcome) {
+  switch (end.outcome) {
+    case "succeeded":
+      return null;
     case "failed": {
       const failures = (workload.failureCounts.get(attempt.task) ?? 0) + 1;
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
@@ -55,8 +69,23 @@ function retryAt(
       // A drained or lost node is not the task's fault: it goes back at once.
       return attempt.stop?.reason === "walltimeExceeded" ? null : batch.nowMs;
     case "lost":
+      if (losses !== null) return retryAfterLosses(batch, workload, attempt, end, losses);
       return batch.nowMs + Math.max(backoffMs(retries, attempt.number), LOST_BACKOFF_MIN_MS);
   }
+}
+
+/** Losses by unreadable records count against `retries.max`, like failures: only the workload's own processes write near them. */
+function retryAfterLosses(
+  { nowMs }: Batch,
+  { spec: { retries }, failureCounts }: Workload,
+  { task }: Attempt,
+  { cause }: AttemptEnd,
+  losses: number,
+): number | null {
+  if (losses > CONSECUTIVE_LOSSES_MAX) return null;
+  if (cause === "records" && (failureCounts.get(task) ?? 0) + losses > retries.max) return null;
+  const own = backoffMs({ ...retries, backoffMs: LOST_BACKOFF_MIN_MS, backoffMaxMs: LOSS_BACKOFF_MAX_MS }, losses);
+  return nowMs + Math.max(backoffMs(retries, losses), own);
 }
 
 /** Doubles with each further time, up to the bound. */
@@ -85,7 +114,8 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
   if (workload.spec.kind === "batch") return { kind: "tasksFailed", failedCount };
   if (attempt.stop?.reason === "walltimeExceeded")
     return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
-  return { kind: "retriesExhausted", failures: workload.failureCounts.get(attempt.task) ?? 0, exit: end.exit };
+  const failures = (workload.failureCounts.get(attempt.task) ?? 0) + lossesOf(workload, attempt.task);
+  return { kind: "retriesExhausted", failures, exit: end.exit };
 }
 
 /** Whether a place is kept for a task of the workload. */

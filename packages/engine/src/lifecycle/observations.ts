@@ -64,6 +64,7 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
         outcome: attempt.stop === null ? "lost" : "stopped",
         exit: null,
         detail: observation.detail,
+        ...(observation.cause === undefined ? {} : { cause: observation.cause }),
       });
     default:
       unreachable(observation);

@@ -228,6 +228,12 @@ export type WorkerExit =
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
 
 /** `failed`: by its own exit. `stopped`: at our request. `lost`: the fleet's fault (node, launch, supervisor). */
+/**
+ * `records`: what the executor recorded of the attempt is unreadable or not authentic. `supervisor`: the process that supervised it
+ * was killed. A workload can cause both, so both are bounded.
+ */
+export type LossCause = "records" | "supervisor";
+
 export type AttemptOutcome = "succeeded" | "failed" | "stopped" | "lost";
 
 export interface Attempt {
@@ -340,6 +346,11 @@ export interface TaskRetry {
   readonly notBeforeMs: number;
 }
 
+export interface TaskLosses {
+  readonly task: number;
+  readonly count: number;
+}
+
 export type WorkloadPhase = "pending" | "running" | "stopping" | "succeeded" | "failed" | "cancelled";
 
 export interface Workload {
@@ -357,6 +368,11 @@ export interface Workload {
   readonly retries: readonly TaskRetry[];
   /** Own failures so far by task, only for tasks that had any; bounds the retries. */
   readonly failureCounts: ReadonlyMap<number, number>;
+  /**
+   * Consecutive losses with a `LossCause`, by task in the order of the last of them; a checkpoint or an exit resets the count.
+   * Absent: none.
+   */
+  readonly losses?: readonly TaskLosses[];
   /** Attempts started so far by task, only for tasks that had more than one. */
   readonly attemptCounts: ReadonlyMap<number, number>;
   readonly activeAttempts: readonly AttemptId[];

@@ -25,6 +25,7 @@ import type {
   Budget,
   CalendarEntry,
   Input,
+  LossCause,
   Ready,
   Schedule,
   Team,
@@ -233,7 +234,12 @@ export class Stage {
       return [{ kind: "joinFailed", attemptId: this.#attempt(words), workers, detail: "no process" }];
     },
     left: (rest) => [{ kind: "workersLeft", attemptId: this.#attempt(wordsOf(rest)) }],
-    gone: (rest) => [{ kind: "attemptLost", attemptId: this.#attempt(wordsOf(rest)), detail: "never started" }],
+    gone: (rest) => {
+      const words = wordsOf(rest);
+      const cause = words.fields.get("cause") as LossCause | undefined;
+      const lost = { kind: "attemptLost", attemptId: this.#attempt(words), detail: cause ?? "never started" } as const;
+      return [cause === undefined ? lost : { ...lost, cause }];
+    },
     progress: (rest) => {
       const words = wordsOf(rest);
       const step = Number(words.fields.get("step"));
