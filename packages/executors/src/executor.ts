@@ -7,6 +7,7 @@ import type {
   AttemptId,
   Effect,
   ExecutorKind,
+  LossCause,
   NodeSpec,
   Observation,
   Pool,
@@ -29,12 +30,19 @@ export type KnownAttemptPhase =
   | { readonly kind: "running" }
   | { readonly kind: "ended"; readonly endedAtMs: number; readonly exits: readonly WorkerExit[] }
   /** It ended without an exit record (or never ran), and nothing of it runs any more. */
-  | { readonly kind: "lost"; readonly endedAtMs: number; readonly detail: string };
+  | {
+      readonly kind: "lost";
+      readonly endedAtMs: number;
+      readonly detail: string;
+      /** Set where the workload itself may be the cause; absent: the machine is. */
+      readonly cause?: LossCause;
+    };
 
 export interface KnownAttempt {
   readonly attemptId: AttemptId;
-  readonly workloadId: WorkloadId;
-  /** `LaunchGang.sequence`: a journal whose head lies below it is older than what it launched. */
+  /** `null`: what was recorded of its launch is unreadable. */
+  readonly workloadId: WorkloadId | null;
+  /** 0 where it is unreadable. `LaunchGang.sequence`: a journal whose head lies below it is older than what it launched. */
   readonly sequence: number;
   readonly phase: KnownAttemptPhase;
 }

@@ -1,6 +1,14 @@
 /** What the end of an attempt means for its task and its workload: done, tried again, or given up. */
 import type { Batch } from "../batch/batch.ts";
-import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "../model/workload.ts";
+import type {
+  Attempt,
+  AttemptOutcome,
+  EndReason,
+  LossCause,
+  RetrySpec,
+  Workload,
+  WorkerExit,
+} from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { withdraw } from "../transitions/promises.ts";
 import { endHopeless } from "./dependencies.ts";
@@ -55,7 +63,8 @@ interface Ended {
 }
 
 /** When a task that did not succeed may be tried again; `null` if it is given up. */
-function retryAt(batch: Batch, { workload, attempt, end, losses }: Ended): number | null {
+function retryAt(batch: Batch, ended: Ended): number | null {
+  const { workload, attempt, end, losses } = ended;
   if (workload.stopRequested) return null;
   const { retries } = workload.spec;
   switch (end.outcome) {
@@ -69,7 +78,7 @@ function retryAt(batch: Batch, { workload, attempt, end, losses }: Ended): numbe
       // A drained or lost node is not the task's fault: it goes back at once.
       return attempt.stop?.reason === "walltimeExceeded" ? null : batch.nowMs;
     case "lost":
-      if (losses !== null) return retryAfterLosses(batch, workload, attempt, end, losses);
+      if (losses !== null) return retryAfterLosses(batch, ended, losses);
       return batch.nowMs + Math.max(backoffMs(retries, attempt.number), LOST_BACKOFF_MIN_MS);
   }
 }
@@ -77,11 +86,13 @@ function retryAt(batch: Batch, { workload, attempt, end, losses }: Ended): numbe
 /** Losses by unreadable records count against `retries.max`, like failures: only the workload's own processes write near them. */
 function retryAfterLosses(
   { nowMs }: Batch,
-  { spec: { retries }, failureCounts }: Workload,
-  { task }: Attempt,
-  { cause }: AttemptEnd,
+  { workload, attempt: { task }, end: { cause } }: Ended,
   losses: number,
 ): number | null {
+  const {
+    spec: { retries },
+    failureCounts,
+  } = workload;
   if (losses > CONSECUTIVE_LOSSES_MAX) return null;
   if (cause === "records" && (failureCounts.get(task) ?? 0) + losses > retries.max) return null;
   const own = backoffMs({ ...retries, backoffMs: LOST_BACKOFF_MIN_MS, backoffMaxMs: LOSS_BACKOFF_MAX_MS }, losses);

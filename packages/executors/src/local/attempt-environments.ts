@@ -3,7 +3,7 @@ import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
 import { makeDirectory } from "../make-directory.ts";
-import { checkpointRequestFileOf, progressFileOf } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
 import { taskDirName } from "./attempt-names.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
@@ -23,13 +23,13 @@ export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGan
 /** By rank. */
 export async function attemptEnvironments(
   setup: EnvironmentSetup,
-  attemptDir: string,
+  files: AttemptFiles,
   launch: LaunchGang,
   joinerNumber?: (rank: number) => number,
 ): Promise<Readonly<Record<string, string>>[]> {
   const place = {
-    progressFile: progressFileOf(attemptDir),
-    checkpointRequestFile: checkpointRequestFileOf(attemptDir),
+    progressFile: files.progressFile,
+    checkpointRequestFile: files.checkpointRequestFile,
     checkpointDir: checkpointDirOf(setup, launch),
     session: sessionOf(process.env),
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),

@@ -1,7 +1,15 @@
 /**
- * The directory of an attempt: the one thing that supervisor and control plane share. Each file has one writer and is
- * whole from the moment it exists. Only launch and exit must survive a power cut: the launch names its boot, and whatever is
- * missing of the others belongs to processes that are gone with it. In the order in which they appear:
+ * The files of an attempt, in two places. Its *records* (`attempts/<name>/`, 0700) are what supervisor and control plane share and
+ * trust; its *job directory* (`work/<name>/dir/`) is where its processes start. Nothing in the job directory or beside it is
+ * trusted, and no relative path of at most three steps up leads from it to the records.
+ *
+ * Records carry a message authentication code (HMAC-SHA256, RFC 2104) under a secret of the attempt, which control plane and
+ * supervisor know. A record that is damaged, of another format, or not authentic is unreadable: the attempt is lost, and nothing
+ * else is. A process of the same user can find the records by their absolute path, and the key (`attempts/.key`) too: it can
+ * destroy them, and a deliberate forger who reads the key is not stopped. Isolation of users is what prevents that.
+ *
+ * Each record has one writer and is whole from the moment it exists. Only launch and exit must survive a power cut: the launch
+ * names its boot, and whatever is missing of the others belongs to processes that are gone with it. In the order of appearance:
  *
  *   launch.json   control plane  what to run; on disk (synced) before anything starts
  *   claim.json    who takes it   a hard link, so that exactly one process ever holds an attempt and nobody sees it half written
@@ -9,34 +17,38 @@
  *   running.json  supervisor     all workers have been let go
  *   resize.json   control plane  which size the gang is to have from now on (`resize-records.ts`)
  *   size.json     supervisor     what has become of that
- *   checkpoint-request.json  control plane  asks the workers for a checkpoint, before a stop; they look whether it is there
  *   stop.json     control plane  asks for a stop
- *   exit.json     supervisor     the end (synced); a hard link too, so that the first record stands
+ *   exit.json     supervisor     the end (synced); a hard link too, so that the first authentic record stands
  *                                (or the control plane, for an attempt whose supervisor is dead and whose processes are gone)
  *
- * Beside them `progress.jsonl`, written by the workers, and `worker-<n>/` with the logs (made before the launch record). The formats carry a version, since
- * a supervisor of an older release may run for weeks under a newer control plane.
+ * Beside the records: `worker-<n>/` with the logs (made before the launch record) and `supervisor.log`. Beside the job directory:
+ * `progress.jsonl`, written by the workers, and `checkpoint-request.json`, which asks them for a checkpoint. The envelope of the
+ * records carries a version, since a supervisor of an older release may run for weeks under a newer control plane.
  */
+import { createHmac, timingSafeEqual } from "node:crypto";
 import {
   closeSync,
+  constants,
+  existsSync,
   fsyncSync,
   linkSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, StopReason, WorkerExit, WorkloadId } from "@headroom/engine";
+import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { WorkerUsage } from "../executor.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
 export interface LaunchRecord {
-  readonly version: 1;
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
   readonly sequence: number;
@@ -57,27 +69,18 @@ export interface LogLimits {
 }
 
 export type ClaimRecord =
-  | { readonly version: 1; readonly kind: "supervised"; readonly supervisor: ProcessIdentity }
+  | { readonly kind: "supervised"; readonly bootId: string; readonly supervisor: ProcessIdentity }
   /** Taken by the control plane so that nobody else can: this attempt never starts. */
-  | { readonly version: 1; readonly kind: "void"; readonly detail: string };
+  | { readonly kind: "void"; readonly detail: string };
 
 export interface RunningRecord {
-  readonly version: 1;
   readonly startedAtMs: number;
   readonly masterPort: number;
   /** Its supervisor looks for `resize.json`; absent: it is of a release that did not. */
   readonly resizes?: true;
 }
 
-export interface CheckpointRequestRecord {
-  readonly version: 1;
-  readonly requestedAtMs: number;
-  /** How long the stop waits for it. */
-  readonly untilMs: number;
-}
-
 export interface StopRecord {
-  readonly version: 1;
   readonly requestedAtMs: number;
   readonly graceTimeoutMs: number;
   readonly reason: StopReason;
@@ -85,14 +88,19 @@ export interface StopRecord {
 
 export type ExitRecord =
   | {
-      readonly version: 1;
       readonly kind: "exited";
       readonly startedAtMs: number;
       readonly endedAtMs: number;
       readonly exits: readonly WorkerExit[];
       readonly usage: readonly WorkerUsage[];
     }
-  | { readonly version: 1; readonly kind: "lost"; readonly endedAtMs: number; readonly detail: string };
+  | {
+      readonly kind: "lost";
+      readonly endedAtMs: number;
+      readonly detail: string;
+      /** Absent: the machine was. */
+      readonly cause?: LossCause;
+    };
 
 interface Records {
   readonly "launch.json": LaunchRecord;
@@ -101,65 +109,198 @@ interface Records {
   readonly "running.json": RunningRecord;
   readonly "resize.json": ResizeRecord;
   readonly "size.json": SizeRecord;
-  readonly "checkpoint-request.json": CheckpointRequestRecord;
   readonly "stop.json": StopRecord;
   readonly "exit.json": ExitRecord;
 }
-type RecordName = keyof Records;
+export type RecordName = keyof Records;
 
-/** `null` when the file is not there; what is there is whole, so anything else is a bug or a damaged disk and throws. */
-export function readRecord<Name extends RecordName>(attemptDir: string, name: Name): Records[Name] | null {
-  const file = path.join(attemptDir, name);
-  let text: string;
+/** Of the records' envelope. Version 1 had none: records lay in the job's directory and were not authenticated. */
+const FORMAT_VERSION = 2;
+const MAC_HEX_LENGTH = 64;
+const MAC_START = `{"version":${FORMAT_VERSION},"mac":"`.length;
+const BODY_START = MAC_START + MAC_HEX_LENGTH + `","record":`.length;
+
+/** A record that is there and cannot be trusted, or one that must be there and is not. */
+export class UnreadableRecord extends Error {
+  override readonly name = "UnreadableRecord";
+}
+
+/** Which attempt, where, and the secret of its records: what a supervisor is given over its standard input, and nowhere else. */
+export interface AttemptKey {
+  readonly homeDir: string;
+  /** Of its directories; `attempt-names.ts`. */
+  readonly name: string;
+  readonly secret: string;
+}
+
+export class AttemptFiles {
+  readonly key: AttemptKey;
+  readonly recordsDir: string;
+  /** Where its processes start, unless the workload names a directory. */
+  readonly jobDir: string;
+  readonly progressFile: string;
+  readonly checkpointRequestFile: string;
+
+  constructor(key: AttemptKey) {
+    this.key = key;
+    this.recordsDir = path.join(attemptsDirOf(key.homeDir), key.name);
+    const workDir = path.join(workRootOf(key.homeDir), key.name);
+    this.jobDir = path.join(workDir, "dir");
+    this.progressFile = path.join(workDir, "progress.jsonl");
+    this.checkpointRequestFile = path.join(workDir, "checkpoint-request.json");
+  }
+
+  get supervisorLog(): string {
+    return path.join(this.recordsDir, "supervisor.log");
+  }
+
+  /** The assignment in the environment of everything the attempt started, and of nothing else. */
+  get environmentMark(): string {
+    return progressMark(this.progressFile);
+  }
+
+  workerDir(worker: number): string {
+    return workerDirOf(this.recordsDir, worker);
+  }
+
+  has(name: RecordName): boolean {
+    return existsSync(path.join(this.recordsDir, name));
+  }
+
+  /** `null` when the file is not there. Throws `UnreadableRecord` for what cannot be trusted; other errors may pass. */
+  read<Name extends RecordName>(name: Name): Records[Name] | null {
+    const file = path.join(this.recordsDir, name);
+    const text = readText(file);
+    return text === null ? null : (JSON.parse(this.#authentic(file, name, text)) as Records[Name]);
+  }
+
+  /** As `read`, for a record without which the attempt goes on. */
+  readIfSound<Name extends RecordName>(name: Name): Records[Name] | null {
+    try {
+      return this.read(name);
+    } catch (error) {
+      if (error instanceof UnreadableRecord) return null;
+      throw error;
+    }
+  }
+
+  /** Replaces a record in one step. It survives the end of this process, not a power cut. */
+  write<Name extends RecordName>(name: Name, record: Records[Name]): void {
+    const temporary = temporaryPath(this.recordsDir, name);
+    writeFileSync(temporary, this.#seal(name, record), { mode: 0o600 });
+    renameSync(temporary, path.join(this.recordsDir, name));
+  }
+
+  /** As `write`, and the record is on disk when this resolves. */
+  async writeDurably<Name extends RecordName>(name: Name, record: Records[Name]): Promise<void> {
+    const temporary = temporaryPath(this.recordsDir, name);
+    const file = await open(temporary, "w", 0o600);
+    try {
+      await file.writeFile(this.#seal(name, record));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path.join(this.recordsDir, name));
+    await syncDirectory(this.recordsDir);
+  }
+
+  /** Creates a record that must not exist yet, whole. False when an authentic one is there: that stands. */
+  create<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
+    return this.#link(name, { text: this.#seal(name, record), sync: () => {} });
+  }
+
+  /** As `create`, and the record is on disk. */
+  createDurably<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
+    return this.#link(name, { text: this.#seal(name, record), sync: fsyncSync });
+  }
+
+  /** A hard link to a finished file is both exclusive and whole (link(2)); O_EXCL alone would show it while it is written. */
+  #link(name: RecordName, { text, sync }: RecordText): boolean {
+    const target = path.join(this.recordsDir, name);
+    const temporary = temporaryPath(this.recordsDir, name);
+    withFile(openSync(temporary, "w", 0o600), (file) => {
+      writeFileSync(file, text);
+      sync(file);
+    });
+    try {
+      while (!tryLink(temporary, target)) {
+        if (this.readIfSound(name) !== null) return false;
+        // Not by supervisor or control plane: what it says must not stand in the way.
+        rmSync(target, { recursive: true, force: true });
+      }
+    } finally {
+      unlinkSync(temporary);
+    }
+    withFile(openSync(this.recordsDir, "r"), sync);
+    return true;
+  }
+
+  #seal(name: RecordName, record: Records[RecordName]): string {
+    const body = JSON.stringify(record);
+    return `{"version":${FORMAT_VERSION},"mac":"${this.#macOf(name, body)}","record":${body}}`;
+  }
+
+  /** The body of the record. */
+  #authentic(file: string, name: RecordName, text: string): string {
+    const mac = text.slice(MAC_START, MAC_START + MAC_HEX_LENGTH);
+    const body = text.slice(BODY_START, -1);
+    if (isSame(mac, this.#macOf(name, body)) && text === this.#sealed(mac, body)) return body;
+    throw new UnreadableRecord(`${file} ${complaint(text)}`);
+  }
+
+  #sealed(mac: string, body: string): string {
+    return `{"version":${FORMAT_VERSION},"mac":"${mac}","record":${body}}`;
+  }
+
+  #macOf(name: RecordName, body: string): string {
+    return createHmac("sha256", this.key.secret).update(`${this.key.name}\0${name}\0${body}`).digest("hex");
+  }
+}
+
+/** What is wrong with a record that is not authentic, for people. */
+function complaint(text: string): string {
+  let parsed: unknown;
   try {
-    text = readFileSync(file, "utf8");
+    parsed = JSON.parse(text);
+  } catch {
+    return "is damaged: it is not JSON";
+  }
+  const version = typeof parsed === "object" && parsed !== null && "version" in parsed ? parsed.version : undefined;
+  return version === FORMAT_VERSION
+    ? "is not authentic: neither this control plane nor the attempt's supervisor wrote it"
+    : `has format version ${JSON.stringify(version)?.slice(0, 20)}; this release reads ${FORMAT_VERSION}`;
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(wanted)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** This process is short of something: what the file holds is not known. */
+const TRANSIENT_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR"]);
+/** A launch record holds an environment for each worker, 20,000 at most; what is larger was written by nobody here. */
+const RECORD_MAX_BYTES = 512 * 1024 * 1024;
+
+function readText(file: string): string | null {
+  try {
+    const stat = statSync(file);
+    if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
+    if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
+    // Should a FIFO have taken its place meanwhile, opening it does not wait for a writer.
+    return withFile(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), (descriptor) =>
+      readFileSync(descriptor, "utf8"),
+    );
   } catch (error) {
     if (isMissing(error)) return null;
-    throw error;
+    if (error instanceof UnreadableRecord) throw error;
+    if (error instanceof Error && "code" in error && TRANSIENT_CODES.has(error.code)) throw error;
+    throw new UnreadableRecord(`${file} cannot be read: ${messageOf(error)}`);
   }
-  const record: unknown = JSON.parse(text);
-  const version = typeof record === "object" && record !== null && "version" in record ? record.version : undefined;
-  if (version !== 1) throw new Error(`${file} has format version ${String(version)}; this release reads 1`);
-  return record as Records[Name];
 }
 
-/** Replaces a record in one step. It survives the end of this process, not a power cut. */
-export function writeRecord<Name extends RecordName>(attemptDir: string, name: Name, record: Records[Name]): void {
-  const temporary = temporaryPath(attemptDir, name);
-  writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
-  renameSync(temporary, path.join(attemptDir, name));
-}
-
-/** As `writeRecord`, and the record is on disk when this resolves. */
-export async function writeRecordDurably<Name extends RecordName>(
-  attemptDir: string,
-  name: Name,
-  record: Records[Name],
-): Promise<void> {
-  const temporary = temporaryPath(attemptDir, name);
-  const file = await open(temporary, "w", 0o600);
-  try {
-    await file.writeFile(JSON.stringify(record));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path.join(attemptDir, name));
-  await syncDirectory(attemptDir);
-}
-
-/** Creates a record that must not exist yet, whole. False when somebody else was first: theirs stands. */
-export function createRecord<Name extends RecordName>(attemptDir: string, name: Name, record: Records[Name]): boolean {
-  return linkRecord(attemptDir, name, { text: JSON.stringify(record), sync: () => {} });
-}
-
-/** As `createRecord`, and what was created is on disk. */
-export function createRecordDurably<Name extends RecordName>(
-  attemptDir: string,
-  name: Name,
-  record: Records[Name],
-): boolean {
-  return linkRecord(attemptDir, name, { text: JSON.stringify(record), sync: fsyncSync });
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 interface RecordText {
@@ -168,28 +309,20 @@ interface RecordText {
   readonly sync: (file: number) => void;
 }
 
-/** A hard link to a finished file is both exclusive and whole (link(2)); O_EXCL alone would show it while it is written. */
-function linkRecord(attemptDir: string, name: string, { text, sync }: RecordText): boolean {
-  const temporary = temporaryPath(attemptDir, name);
-  withFile(openSync(temporary, "w", 0o600), (file) => {
-    writeFileSync(file, text);
-    sync(file);
-  });
+/** False when something is there already. */
+function tryLink(from: string, to: string): boolean {
   try {
-    linkSync(temporary, path.join(attemptDir, name));
+    linkSync(from, to);
+    return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
     throw error;
-  } finally {
-    unlinkSync(temporary);
   }
-  withFile(openSync(attemptDir, "r"), sync);
-  return true;
 }
 
-function withFile(file: number, use: (file: number) => void): void {
+function withFile<Result>(file: number, use: (file: number) => Result): Result {
   try {
-    use(file);
+    return use(file);
   } finally {
     closeSync(file);
   }
@@ -209,9 +342,9 @@ export async function syncDirectory(directory: string): Promise<void> {
  * Tells the control plane that something changed here. It watches the parent of all attempts, where a change of times of an
  * entry shows (inotify(7), IN_ATTRIB) and the traffic inside the attempts does not: one watch, whatever their number.
  */
-export function ringBell(attemptDir: string): void {
+export function ringBell({ recordsDir }: AttemptFiles): void {
   const now = new Date();
-  utimesSync(attemptDir, now, now);
+  utimesSync(recordsDir, now, now);
 }
 
 /** Also where a stray file stands in the place of a directory. */
@@ -222,17 +355,15 @@ export function isMissing(error: unknown): boolean {
 let temporaryCount = 0;
 
 /** A name of its own for each writer, so that two which race never write into one file; what a dead one left is overwritten. */
-function temporaryPath(attemptDir: string, name: string): string {
+function temporaryPath(directory: string, name: string): string {
   temporaryCount += 1;
-  return path.join(attemptDir, `.${name}.${process.pid}.${temporaryCount}`);
+  return path.join(directory, `.${name}.${process.pid}.${temporaryCount}`);
 }
 
-export const progressFileOf = (attemptDir: string): string => path.join(attemptDir, "progress.jsonl");
-export const checkpointRequestFileOf = (attemptDir: string): string => path.join(attemptDir, "checkpoint-request.json");
-export const workerDirOf = (attemptDir: string, worker: number): string => path.join(attemptDir, `worker-${worker}`);
-export const supervisorLogOf = (attemptDir: string): string => path.join(attemptDir, "supervisor.log");
-/** The assignment in the environment of everything an attempt started, and of nothing else. */
-export const environmentMarkOf = (attemptDir: string): string => `HEADROOM_PROGRESS_FILE=${progressFileOf(attemptDir)}`;
+export const attemptsDirOf = (homeDir: string): string => path.join(homeDir, "attempts");
+export const workRootOf = (homeDir: string): string => path.join(homeDir, "work");
+export const workerDirOf = (recordsDir: string, worker: number): string => path.join(recordsDir, `worker-${worker}`);
+export const progressMark = (progressFile: string): string => `HEADROOM_PROGRESS_FILE=${progressFile}`;
 /** With that one, the assignment in the environment of everything that one worker started. */
 export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${workerId}`;
 
@@ -240,10 +371,10 @@ export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${
 const LAST_WORDS_MAX = 300;
 
 /** A supervisor prints only when something went wrong: that, to be put behind a sentence, or nothing. */
-export function supervisorLastWords(attemptDir: string): string {
+export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
   let text = "";
   try {
-    text = readFileSync(supervisorLogOf(attemptDir), "utf8").trim();
+    text = readFileSync(supervisorLog, "utf8").trim();
   } catch {
     // It never came as far as its log.
   }

@@ -1,81 +1,136 @@
-/** What an attempt's directory says, and the funeral of an attempt whose supervisor is dead. */
-import { existsSync } from "node:fs";
-import path from "node:path";
-import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import {
-  createRecord,
-  createRecordDurably,
-  environmentMarkOf,
-  readRecord,
-  supervisorLastWords,
-} from "./attempt-files.ts";
+/** What an attempt's records say, and how an attempt whose supervisor is dead, or whose records are unreadable, is ended. */
+import type { LossCause } from "@headroom/engine";
+import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName } from "./attempt-files.ts";
+import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
-import { killSurvivors } from "./worker-processes.ts";
+import { killProcess, killSurvivors } from "./worker-processes.ts";
 
 export type Inspection =
-  /** No launch was ever recorded. */
+  /** No launch was ever recorded, or all records are gone. */
   | { readonly kind: "absent" }
   /** Nobody has taken it: a supervisor may be on its way, or none was started. */
   | { readonly kind: "unclaimed"; readonly launch: LaunchRecord }
   | { readonly kind: "starting" | "running"; readonly launch: LaunchRecord; readonly supervisor: ProcessIdentity }
-  | { readonly kind: "ended"; readonly launch: LaunchRecord; readonly exit: ExitRecord }
-  /** Whoever held it is gone without a record of the end; its processes may still run. */
-  | { readonly kind: "orphaned"; readonly launch: LaunchRecord; readonly restarted: boolean; readonly detail: string };
+  /** `launch`: `null` where that record is unreadable. */
+  | { readonly kind: "ended"; readonly launch: LaunchRecord | null; readonly exit: ExitRecord }
+  /** Whoever held it is gone without a record of the end, or a record is unreadable; its processes may still run. */
+  | {
+      readonly kind: "orphaned";
+      readonly launch: LaunchRecord | null;
+      readonly detail: string;
+      /** Absent: the machine was. */
+      readonly cause?: LossCause;
+    };
 
-export function inspectAttempt(attemptDir: string, bootId: string): Inspection {
-  const launch = readRecord(attemptDir, "launch.json");
-  if (launch === null) return { kind: "absent" };
-  const exit = readRecord(attemptDir, "exit.json");
+/** Throws only what the next look may not find any more (too many open files and the like). */
+export function inspectAttempt(files: AttemptFiles, bootId: string): Inspection {
+  try {
+    return inspectRecords(files, bootId);
+  } catch (error) {
+    if (!(error instanceof UnreadableRecord)) throw error;
+    const launch = files.readIfSound("launch.json");
+    const exit = files.readIfSound("exit.json");
+    if (exit !== null) return { kind: "ended", launch, exit };
+    return { kind: "orphaned", launch, detail: `${unreadable}: ${error.message}.`, cause: "records" };
+  }
+}
+
+const unreadable = "A record of the attempt is unreadable, so how it ended is not known; its workers were killed";
+const LATER_RECORDS: readonly RecordName[] = ["claim.json", "workers.json", "running.json", "exit.json"];
+
+function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
+  const launch = files.read("launch.json");
+  if (launch === null) {
+    if (LATER_RECORDS.some((name) => files.has(name)))
+      throw new UnreadableRecord(`${files.recordsDir}/launch.json was removed`);
+    return { kind: "absent" };
+  }
+  const exit = files.read("exit.json");
   if (exit !== null) return { kind: "ended", launch, exit };
-  if (launch.bootId !== bootId) {
-    return { kind: "orphaned", launch, restarted: true, detail: "The machine restarted while it ran." };
+  if (launch.bootId !== bootId) return { kind: "orphaned", launch, detail: "The machine restarted while it ran." };
+  const claim = files.read("claim.json");
+  if (claim === null) {
+    if (files.has("running.json")) throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
+    return { kind: "unclaimed", launch };
   }
-  const claim = readRecord(attemptDir, "claim.json");
-  if (claim === null) return { kind: "unclaimed", launch };
-  if (claim.kind === "void") return { kind: "orphaned", launch, restarted: false, detail: claim.detail };
+  if (claim.kind === "void") return { kind: "orphaned", launch, detail: claim.detail };
   const { supervisor } = claim;
-  if (isAlive(supervisor)) {
-    const running = existsSync(path.join(attemptDir, "running.json"));
-    return { kind: running ? "running" : "starting", launch, supervisor };
-  }
+  if (isAlive(supervisor))
+    return { kind: files.read("running.json") === null ? "starting" : "running", launch, supervisor };
   // It may have written the end between the first look and its own.
-  const late = readRecord(attemptDir, "exit.json");
+  const late = files.read("exit.json");
   if (late !== null) return { kind: "ended", launch, exit: late };
   const detail = `Its supervisor (pid ${supervisor.pid}) vanished without recording an end; its workers were killed.`;
-  return { kind: "orphaned", launch, restarted: false, detail };
+  return { kind: "orphaned", launch, detail, cause: "supervisor" };
 }
 
 /** Tells the supervisor, if there is one, that something is asked of it. */
-export function ringSupervisor(attemptDir: string, bootId: string): void {
-  const claimed = inspectAttempt(attemptDir, bootId);
+export function ringSupervisor(files: AttemptFiles, bootId: string): void {
+  const claimed = inspectAttempt(files, bootId);
   // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
   if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
 }
 
-/** How long one funeral may take before the caller goes on and tries again later. */
-const FUNERAL_TIMEOUT_MS = 5_000;
+/** How long the end of one attempt may take before the caller goes on and tries again later. */
+const BURIAL_TIMEOUT_MS = 5_000;
 
 /**
  * Kills what is left of an orphaned attempt and records its end once nothing of it runs: only then may it be called lost,
  * since the engine will start its successor. False when something would not die in time.
  */
-export async function buryAttempt(attemptDir: string, orphan: Inspection & { kind: "orphaned" }): Promise<boolean> {
-  // Pids recorded before a restart of the machine name strangers now.
-  const known = orphan.restarted ? null : readRecord(attemptDir, "workers.json");
-  const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
-  const gone = await killSurvivors(workers, [environmentMarkOf(attemptDir)], FUNERAL_TIMEOUT_MS);
-  if (gone) recordLost(attemptDir, orphan.detail + supervisorLastWords(attemptDir));
+export async function buryAttempt(
+  files: AttemptFiles,
+  orphan: Inspection & { kind: "orphaned" },
+  bootId: string,
+): Promise<boolean> {
+  const gone = await killAttempt(files, orphan.launch, bootId);
+  if (gone) {
+    recordLost(files, {
+      detail: orphan.detail + supervisorLastWords(files),
+      ...(orphan.cause === undefined ? {} : { cause: orphan.cause }),
+    });
+  }
   return gone;
 }
 
+/** The supervisor first, so that it starts nobody any more. False when something would not die in time. */
+export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | null, bootId: string): Promise<boolean> {
+  const claim = files.readIfSound("claim.json");
+  const supervisor = claim?.kind === "supervised" && claim.bootId === bootId ? claim.supervisor : null;
+  // Pids recorded before a restart of the machine name strangers now.
+  const isThisBoot = supervisor !== null || launch?.bootId === bootId;
+  const known = isThisBoot ? files.readIfSound("workers.json") : null;
+  if (supervisor !== null && isAlive(supervisor)) {
+    killProcess(supervisor.pid);
+    // Its workers wait at their gates, which close with it; a signal is on its way when `kill` returns.
+    for (const untilMs = performance.now() + BURIAL_TIMEOUT_MS; isAlive(supervisor);) {
+      if (performance.now() > untilMs) return false;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+  const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
+  if (!(await killSurvivors(workers, [files.environmentMark], BURIAL_TIMEOUT_MS))) return false;
+  // Attempts whose records have no authentication yet reported below their records.
+  return launch !== null || killSurvivors([], [progressMark(`${files.recordsDir}/progress.jsonl`)], BURIAL_TIMEOUT_MS);
+}
+
 /** Takes an attempt that nobody holds, so that it never starts. False when a supervisor was first. */
-export function voidAttempt(attemptDir: string, detail: string): boolean {
-  if (!createRecord(attemptDir, "claim.json", { version: 1, kind: "void", detail })) return false;
-  recordLost(attemptDir, detail);
+export function voidAttempt(files: AttemptFiles, detail: string): boolean {
+  if (!files.create("claim.json", { kind: "void", detail })) return false;
+  recordLost(files, { detail });
   return true;
 }
 
-function recordLost(attemptDir: string, detail: string): void {
-  createRecordDurably(attemptDir, "exit.json", { version: 1, kind: "lost", endedAtMs: Date.now(), detail });
+function recordLost(
+  files: AttemptFiles,
+  { detail, cause }: { readonly detail: string; readonly cause?: LossCause },
+): void {
+  const record = { kind: "lost", endedAtMs: Date.now(), detail, ...(cause === undefined ? {} : { cause }) } as const;
+  try {
+    files.createDurably("exit.json", record);
+  } catch (error) {
+    // The records were removed: there is nothing left to record it in, and nothing left to start again from.
+    if (!isMissing(error)) throw error;
+  }
 }

@@ -4,13 +4,14 @@
  * files, finds supervisors that died, and stands in where the system has no watches left.
  */
 import type { FSWatcher } from "node:fs";
-import { existsSync, readdirSync, watch } from "node:fs";
-import path from "node:path";
-import type { AttemptId } from "@headroom/engine";
+import { watch } from "node:fs";
+import type { AttemptId, LossCause } from "@headroom/engine";
 import type { ExecutorInput } from "../executor.ts";
-import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
-import { buryAttempt, inspectAttempt } from "./attempt-inspection.ts";
+import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
+import { attemptIdOfName } from "./attempt-names.ts";
+import type { AttemptStore } from "./attempt-store.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
 import { ProgressFile } from "./progress-file.ts";
@@ -30,9 +31,12 @@ const SCAN_BATCH = 25;
 
 interface Watched {
   readonly name: string;
-  readonly dir: string;
+  readonly attemptId: AttemptId;
+  readonly files: AttemptFiles;
   /** Found at the start, not launched by this process: its old progress is not told again. */
   readonly adopted: boolean;
+  /** Its records were there once. */
+  hasRecords: boolean;
   progress: ProgressFile | null;
   /** `null`: nobody has asked for another size. */
   size: SizeNews | null;
@@ -49,7 +53,7 @@ interface Watched {
 }
 
 export interface MonitorSetup {
-  readonly attemptsDir: string;
+  readonly store: AttemptStore;
   readonly bootId: string;
   readonly emit: (input: ExecutorInput) => void;
   /** The attempt runs or has ended; may be said more than once. */
@@ -75,7 +79,7 @@ export class AttemptMonitor {
   /** Starts with what is there; resolves when all of it was told. */
   async start(): Promise<void> {
     try {
-      this.#watcher = watch(this.#setup.attemptsDir, { persistent: false }, (_, name) => {
+      this.#watcher = watch(this.#setup.store.attemptsDir, { persistent: false }, (_, name) => {
         if (name !== null) this.notice(name);
       });
       this.#watcher.on("error", (error) => this.#setup.onProblem(`Attempts are polled: ${error.message}`));
@@ -83,8 +87,7 @@ export class AttemptMonitor {
       this.#setup.onProblem(`Attempts are polled, the system has no watch for them: ${messageOf(error)}`);
     }
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS / SWEEP_SLICES);
-    const names = readdirSync(this.#setup.attemptsDir).filter((name) => !name.startsWith("."));
-    for (const [position, name] of names.entries()) {
+    for (const [position, name] of this.#setup.store.names().entries()) {
       if (this.#closed) return;
       if (!this.#watched.has(name) && !this.#ended.has(name)) this.#add(name, true);
       await this.#examine(name);
@@ -103,13 +106,18 @@ export class AttemptMonitor {
     if (!this.#closed && this.#watched.has(name)) void this.#examine(name);
   }
 
+  /** It was launched here, or found here. */
+  knows(name: string): boolean {
+    return this.#watched.has(name) || this.#ended.has(name);
+  }
+
   /** It failed before there was anything to watch. */
-  tellLost(name: string, attemptId: AttemptId, detail: string): void {
+  tellLost(name: string, attemptId: AttemptId, detail: string, cause?: LossCause): void {
     if (this.#closed || this.#ended.has(name)) return;
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
-    this.#setup.emit({ kind: "attemptLost", attemptId, detail });
+    this.#setup.emit(lostInput(attemptId, detail, cause));
   }
 
   forget(name: string): void {
@@ -121,7 +129,7 @@ export class AttemptMonitor {
   followSize(name: string): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
-    watched.size ??= new SizeNews(watched.dir);
+    watched.size ??= new SizeNews(watched.files);
     this.notice(name);
   }
 
@@ -129,7 +137,7 @@ export class AttemptMonitor {
   awaitLeaving(name: string, request: number): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
-    watched.size ??= new SizeNews(watched.dir);
+    watched.size ??= new SizeNews(watched.files);
     watched.size.awaitLeaving(request);
     this.notice(name);
   }
@@ -151,10 +159,14 @@ export class AttemptMonitor {
   }
 
   #add(name: string, adopted: boolean): void {
+    const attemptId = attemptIdOfName(name);
+    if (attemptId === null) return;
     this.#watched.set(name, {
       name,
-      dir: path.join(this.#setup.attemptsDir, name),
+      attemptId,
+      files: this.#setup.store.files(name),
       adopted,
+      hasRecords: !adopted,
       progress: null,
       size: null,
       onCheckpoint: null,
@@ -200,31 +212,34 @@ export class AttemptMonitor {
     while (watched.examineAgain && !this.#closed && this.#watched.has(watched.name)) {
       watched.examineAgain = false;
       try {
-        await this.#tell(watched, inspectAttempt(watched.dir, this.#setup.bootId));
+        await this.#tell(watched, inspectAttempt(watched.files, this.#setup.bootId));
       } catch (error) {
         // The next sweep looks again: a disk that fails to read must not be taken for an attempt that ended.
-        this.#setup.onProblem(`Attempt directory ${watched.dir}: ${messageOf(error)}`);
+        this.#setup.onProblem(`Attempt ${watched.attemptId}: ${messageOf(error)}`);
       }
     }
   }
 
   async #tell(watched: Watched, seen: Inspection): Promise<void> {
+    if (seen.kind !== "absent") watched.hasRecords = true;
     switch (seen.kind) {
       case "absent":
+        if (watched.hasRecords) await this.#endWithoutRecords(watched);
         // Left by a launch that was interrupted before its record, or not an attempt at all.
-        if (watched.adopted) this.#watched.delete(watched.name);
+        else this.#watched.delete(watched.name);
         return;
       case "unclaimed":
       case "starting":
         return;
       case "running":
         watched.supervisor = seen.supervisor;
-        this.#tellRunning(watched, seen.launch);
-        this.#tellSize(watched, seen.launch);
+        this.#tellRunning(watched);
+        this.#tellSize(watched);
         await this.#tellProgress(watched, seen.launch, "due");
         return;
       case "orphaned":
-        if (await buryAttempt(watched.dir, seen)) watched.examineAgain = true;
+        if (seen.cause === "records") this.#setup.onProblem(`Attempt ${watched.attemptId} is lost. ${seen.detail}`);
+        if (await buryAttempt(watched.files, seen, this.#setup.bootId)) watched.examineAgain = true;
         return;
       case "ended":
         await this.#tellEnd(watched, seen.launch, seen.exit);
@@ -232,20 +247,29 @@ export class AttemptMonitor {
     }
   }
 
-  #tellRunning(watched: Watched, { attemptId }: LaunchRecord): void {
+  /** Somebody removed them. Nothing of the attempt runs when it is told as lost. */
+  async #endWithoutRecords(watched: Watched): Promise<void> {
+    const { name, attemptId, files } = watched;
+    if (!(await killAttempt(files, null, this.#setup.bootId))) return;
+    const detail = "The records of the attempt were removed, so how it ended is not known; its workers were killed.";
+    this.#setup.onProblem(`Attempt ${attemptId} is lost. ${detail}`);
+    this.tellLost(name, attemptId, detail, "records");
+  }
+
+  #tellRunning(watched: Watched): void {
     if (watched.runningTold) return;
     watched.runningTold = true;
     this.#setup.onStarted(watched.name);
-    this.#emit({ kind: "attemptRunning", attemptId });
+    this.#emit({ kind: "attemptRunning", attemptId: watched.attemptId });
   }
 
-  #tellSize(watched: Watched, { attemptId }: LaunchRecord): void {
-    for (const news of watched.size?.read(attemptId) ?? []) this.#emit(news);
+  #tellSize({ size, attemptId }: Watched): void {
+    for (const news of size?.read(attemptId) ?? []) this.#emit(news);
   }
 
   async #tellProgress(watched: Watched, launch: LaunchRecord, which: "due" | "all"): Promise<void> {
     const first = watched.progress === null;
-    watched.progress ??= new ProgressFile(watched.dir, launch);
+    watched.progress ??= new ProgressFile(watched.files.progressFile, launch);
     const { progress } = watched;
     const catchingUp = first && watched.adopted;
     if (catchingUp) progress.skipToRecent();
@@ -277,19 +301,17 @@ export class AttemptMonitor {
     watched.utilizationToldAtMs = nowMs;
   }
 
-  async #tellEnd(watched: Watched, launch: LaunchRecord, exit: ExitRecord): Promise<void> {
-    const { attemptId } = launch;
-    const ran = exit.kind === "exited" || existsSync(path.join(watched.dir, "running.json"));
-    if (ran) {
-      this.#tellRunning(watched, launch);
-      await this.#tellProgress(watched, launch, "all");
-    }
+  async #tellEnd(watched: Watched, launch: LaunchRecord | null, exit: ExitRecord): Promise<void> {
+    const { attemptId, files, name } = watched;
+    const ran = exit.kind === "exited" || files.has("running.json");
+    if (ran) this.#tellRunning(watched);
+    if (ran && launch !== null) await this.#tellProgress(watched, launch, "all");
     if (this.#closed) return;
-    this.#watched.delete(watched.name);
-    this.#ended.add(watched.name);
-    this.#setup.onStarted(watched.name);
+    this.#watched.delete(name);
+    this.#ended.add(name);
+    this.#setup.onStarted(name);
     if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits });
-    else this.#emit({ kind: "attemptLost", attemptId, detail: exit.detail });
+    else this.#emit(lostInput(attemptId, exit.detail, exit.cause));
   }
 
   #emit(input: ExecutorInput): void {
@@ -304,8 +326,12 @@ function hasProgressed({ progress, pendingProgress, pendingUtilization, utilizat
 }
 
 /** Also true for what does not run yet: that is looked at in full. */
-function mayHaveEnded({ supervisor, dir }: Watched): boolean {
-  return supervisor === null || existsSync(path.join(dir, "exit.json")) || !isAlive(supervisor);
+function mayHaveEnded({ supervisor, files }: Watched): boolean {
+  return supervisor === null || files.has("exit.json") || !files.has("launch.json") || !isAlive(supervisor);
+}
+
+function lostInput(attemptId: AttemptId, detail: string, cause: LossCause | undefined): ExecutorInput {
+  return { kind: "attemptLost", attemptId, detail, ...(cause === undefined ? {} : { cause }) };
 }
 
 function messageOf(error: unknown): string {

@@ -1,10 +1,21 @@
 /** Names of directories for ids. An id is opaque and may hold any character; a name of a directory may not. */
+import { attemptId } from "@headroom/engine";
 import type { AttemptId, LaunchGang } from "@headroom/engine";
 
 const NAME_MAX_BYTES = 200;
 
-export function attemptDirName(attemptId: AttemptId): string {
-  return safeName(attemptId);
+export function attemptDirName(id: AttemptId): string {
+  return safeName(id);
+}
+
+/** The id behind the name of a directory; `null`: no attempt has that name. */
+export function attemptIdOfName(name: string): AttemptId | null {
+  try {
+    const id = decodeURIComponent(name);
+    return safeName(id) === name ? attemptId(id) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** A batch's tasks are told apart, since each of them resumes from its own checkpoint. */

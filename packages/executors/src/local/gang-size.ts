@@ -3,7 +3,7 @@
  * become of that. Who is to leave leaves first; then who is to join is started, once, and never again under the same number.
  */
 import type { WorkerExit } from "@headroom/engine";
-import { readRecord, ringBell, writeRecord } from "./attempt-files.ts";
+import { ringBell, UnreadableRecord } from "./attempt-files.ts";
 import type { Gang } from "./gang.ts";
 import type { FailedJoin, Joiner, ResizeRecord } from "./resize-records.ts";
 import { TIMER_MAX_MS } from "./worker-process.ts";
@@ -38,7 +38,7 @@ export class GangSize {
   /** Does what is to be done next; called again when that is done, and whenever something may be asked. */
   pursue(): void {
     if (this.#isJoining || this.#gang.isStopping) return;
-    const wanted = readRecord(this.#gang.attemptDir, "resize.json");
+    const wanted = this.#wanted();
     if (wanted === null) return;
     this.#sendAwayFrom(wanted.size, wanted.graceTimeoutMs);
     if (this.#leaving.size > 0) return;
@@ -49,6 +49,17 @@ export class GangSize {
       this.#isJoining = false;
       this.pursue();
     });
+  }
+
+  /** A request that somebody damaged ends the attempt: nobody can say any more which size it is to have. */
+  #wanted(): ResizeRecord | null {
+    try {
+      return this.#gang.files.read("resize.json");
+    } catch (error) {
+      if (!(error instanceof UnreadableRecord)) throw error;
+      this.#gang.stop(this.#graceTimeoutMs);
+      return null;
+    }
   }
 
   /** Whether the exit is that of a worker which leaves, or of one that failed to join: then the gang goes on. */
@@ -121,11 +132,11 @@ export class GangSize {
   }
 
   #tell({ request }: ResizeRecord): void {
-    const record = { version: 1, request, size: this.#gang.workers.length, failure: this.#failure } as const;
+    const record = { request, size: this.#gang.workers.length, failure: this.#failure } as const;
     const text = JSON.stringify(record);
     if (text === this.#told) return;
     this.#told = text;
-    writeRecord(this.#gang.attemptDir, "size.json", record);
-    ringBell(this.#gang.attemptDir);
+    this.#gang.files.write("size.json", record);
+    ringBell(this.#gang.files);
   }
 }

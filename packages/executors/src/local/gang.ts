@@ -4,8 +4,8 @@
  * workers, and some may be taken away (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/engine";
-import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { environmentMarkOf, ringBell, workerDirOf, writeRecord } from "./attempt-files.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import { ringBell } from "./attempt-files.ts";
 import { dropPipes } from "./fifo.ts";
 import type { PipeSource } from "./fifo.ts";
 import { chooseFreePort } from "./free-port.ts";
@@ -22,7 +22,7 @@ const SURVIVOR_TIMEOUT_MS = 5_000;
 
 export class Gang {
   readonly ended: Promise<ExitRecord>;
-  readonly attemptDir: string;
+  readonly files: AttemptFiles;
   readonly #launch: LaunchRecord;
   readonly #pipes: PipeSource;
   /** By rank: those that belong to it now. */
@@ -42,8 +42,8 @@ export class Gang {
   #leftNothing = false;
   #isEnding = false;
 
-  constructor(attemptDir: string, launch: LaunchRecord, pipes: PipeSource) {
-    this.attemptDir = attemptDir;
+  constructor(files: AttemptFiles, launch: LaunchRecord, pipes: PipeSource) {
+    this.files = files;
     this.#launch = launch;
     this.#pipes = pipes;
     this.#size = new GangSize(this, launch.graceTimeoutMs);
@@ -82,14 +82,15 @@ export class Gang {
     await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
+    // The control plane may have given it up meanwhile: what is called lost must not run.
+    if (this.files.has("exit.json")) throw new Error("its end is recorded already");
     for (const worker of this.workers) worker.letGo();
-    writeRecord(this.attemptDir, "running.json", {
-      version: 1,
+    this.files.write("running.json", {
       startedAtMs: this.#startedAtMs,
       masterPort: this.#masterPort,
       resizes: true,
     });
-    ringBell(this.attemptDir);
+    ringBell(this.files);
     this.#sampler.start(() => this.identities.map(({ pid }) => pid));
   }
 
@@ -106,8 +107,8 @@ export class Gang {
 
   recordWorkers(): void {
     const leaving = identitiesOf(this.#size.leaving);
-    const record = { version: 1, workers: this.identities, ...(leaving.length > 0 ? { leaving } : {}) } as const;
-    writeRecord(this.attemptDir, "workers.json", record);
+    const record = { workers: this.identities, ...(leaving.length > 0 ? { leaving } : {}) } as const;
+    this.files.write("workers.json", record);
   }
 
   /** Asked more than once, the earliest end of the grace holds. */
@@ -124,7 +125,7 @@ export class Gang {
 
   /** What a worker that has left the gang left behind is killed; its rank may be given again. */
   async clearAway(worker: WorkerProcess): Promise<void> {
-    const marks = [environmentMarkOf(this.attemptDir), worker.mark];
+    const marks = [this.files.environmentMark, worker.mark];
     const gone = !worker.isThere || (await killSurvivors([worker.identity], marks, SURVIVOR_TIMEOUT_MS));
     if (!(await worker.closeLogs(SURVIVOR_TIMEOUT_MS)) || !gone) this.#allLeftNothing = false;
   }
@@ -144,7 +145,7 @@ export class Gang {
   async #spawn(
     wanted: readonly { readonly rank: number; readonly environment: LaunchRecord["environments"][number] }[],
   ): Promise<WorkerProcess[]> {
-    const workerDirs = wanted.map(({ rank }) => workerDirOf(this.attemptDir, rank));
+    const workerDirs = wanted.map(({ rank }) => this.files.workerDir(rank));
     const pipes = await this.#pipes.pipesFor(workerDirs);
     if (this.#isEnding) {
       for (const own of pipes) dropPipes(own);
@@ -156,7 +157,7 @@ export class Gang {
       if (own === undefined) throw new Error(`no pipes for worker ${rank}`);
       const worker = new WorkerProcess(own, {
         index: rank,
-        workerDir: workerDirOf(this.attemptDir, rank),
+        workerDir: this.files.workerDir(rank),
         launch: this.#launch,
         environment: { ...environment, MASTER_PORT: String(this.#masterPort) },
         onExit: (exit) => this.#workerExited(worker, exit),
@@ -197,7 +198,7 @@ export class Gang {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
     // The engine is about to give the accelerators to somebody else: nothing that this gang started may still hold them.
-    const marks = [environmentMarkOf(this.attemptDir)];
+    const marks = [this.files.environmentMark];
     const gone = await killSurvivors(this.identities, marks, SURVIVOR_TIMEOUT_MS);
     const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
     this.#leftNothing = gone && closed.every(Boolean) && this.#allLeftNothing;
@@ -209,7 +210,6 @@ export class Gang {
       peakRssMib: peakRssMib[worker] ?? 0,
     }));
     this.#resolveEnded({
-      version: 1,
       kind: "exited",
       startedAtMs: this.#startedAtMs,
       endedAtMs: Date.now(),

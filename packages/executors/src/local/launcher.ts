@@ -5,22 +5,17 @@ import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/engine";
 import { attemptEnvironments, checkpointDirOf } from "./attempt-environments.ts";
 import type { EnvironmentSetup } from "./attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
-import {
-  readRecord,
-  supervisorLastWords,
-  syncDirectory,
-  workerDirOf,
-  writeRecord,
-  writeRecordDurably,
-} from "./attempt-files.ts";
-import { inspectAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
+import { supervisorLastWords, syncDirectory } from "./attempt-files.ts";
+import { inspectAttempt, killAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
-import { attemptDirName } from "./attempt-names.ts";
+import type { AttemptStore } from "./attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs } from "./checkpoint-request.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
 export interface LauncherSetup extends EnvironmentSetup {
-  readonly attemptsDir: string;
+  readonly store: AttemptStore;
   readonly bootId: string;
   readonly log: LogLimits;
   readonly monitor: AttemptMonitor;
@@ -37,13 +32,12 @@ export class Launcher {
   }
 
   async launch(effect: LaunchGang): Promise<void> {
-    const name = attemptDirName(effect.attemptId);
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
+    const files = this.#setup.store.filesOf(effect.attemptId);
     try {
-      await this.#launchIn(attemptDir, effect);
+      await this.#launchIn(files, effect);
     } catch (error) {
       this.#giveUp(
-        name,
+        files,
         effect,
         `It could not be launched: ${error instanceof Error ? error.message : String(error)}.`,
       );
@@ -51,99 +45,103 @@ export class Launcher {
   }
 
   /** An attempt that nobody has claimed is claimed here, so that it never starts; a supervisor is asked. */
-  stop(effect: StopGang): void {
-    const name = attemptDirName(effect.attemptId);
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
-    const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+  async stop(effect: StopGang): Promise<void> {
+    const files = this.#setup.store.filesOf(effect.attemptId);
+    const { name } = files.key;
+    const seen = inspectAttempt(files, this.#setup.bootId);
     if (seen.kind === "absent") {
+      // Its records may have been removed while it ran.
+      if (!(await killAttempt(files, null, this.#setup.bootId)))
+        throw new Error("its processes do not end; the engine asks again after a restart");
       this.#setup.monitor.tellLost(name, effect.attemptId, "It was never launched here.");
       return;
     }
     this.#setup.monitor.track(name);
     if (seen.kind === "ended" || seen.kind === "orphaned") return;
-    if (seen.kind === "unclaimed" && voidAttempt(attemptDir, "It was stopped before it started.")) {
+    if (seen.kind === "unclaimed" && voidAttempt(files, "It was stopped before it started.")) {
       this.#setup.monitor.notice(name);
       return;
     }
-    requestStop(attemptDir, effect);
-    ringSupervisor(attemptDir, this.#setup.bootId);
+    requestStop(files, effect);
+    ringSupervisor(files, this.#setup.bootId);
   }
 
   /** The workers find the request in a file and answer in another; their supervisor has no part in it. */
   requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
-    const name = attemptDirName(attemptId);
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
-    if (inspectAttempt(attemptDir, this.#setup.bootId).kind !== "running") return;
-    this.#setup.monitor.track(name);
+    const files = this.#setup.store.filesOf(attemptId);
+    if (inspectAttempt(files, this.#setup.bootId).kind !== "running") return;
+    this.#setup.monitor.track(files.key.name);
     // Asked again after a restart, it is the same request.
-    if (readRecord(attemptDir, "checkpoint-request.json") !== null) return;
-    writeRecord(attemptDir, "checkpoint-request.json", { version: 1, requestedAtMs: Date.now(), untilMs });
+    if (requestedUntilMs(files) === null) requestCheckpoint(files, untilMs);
   }
 
   /** Supervisors that have recorded the end of their attempt are as good as gone; the others go on. */
   close(): Promise<void> {
-    return this.#supervisors.close((attemptDir) => inspectAttempt(attemptDir, this.#setup.bootId).kind === "ended");
+    return this.#supervisors.close(
+      (name) => inspectAttempt(this.#setup.store.files(name), this.#setup.bootId).kind === "ended",
+    );
   }
 
   /** The record, and the way to it, are on disk before anything starts. */
-  async #launchIn(attemptDir: string, effect: LaunchGang): Promise<void> {
-    const name = path.basename(attemptDir);
-    const seen = inspectAttempt(attemptDir, this.#setup.bootId);
-    if ((seen.kind === "absent" || seen.kind === "unclaimed") && !this.#supervisors.holds(attemptDir)) {
-      if (!(await this.#setup.slots.acquire(name))) return;
-      if (seen.kind === "absent") await this.#recordLaunch(attemptDir, effect);
+  async #launchIn(files: AttemptFiles, effect: LaunchGang): Promise<void> {
+    const { name } = files.key;
+    const { monitor, slots, store } = this.#setup;
+    const seen = inspectAttempt(files, this.#setup.bootId);
+    const mayStart = seen.kind === "unclaimed" || (seen.kind === "absent" && !monitor.knows(name));
+    if (mayStart && !this.#supervisors.holds(name)) {
+      if (!(await slots.acquire(name))) return;
+      if (seen.kind === "absent") await this.#recordLaunch(files, effect);
       // Whoever recorded it may have been killed before its name was on the disk.
-      else await syncDirectory(attemptDir);
-      await syncDirectory(this.#setup.attemptsDir);
-      this.#supervisors.assign(attemptDir, (how) => this.#supervisorLeft(name, effect, how));
+      else await syncDirectory(files.recordsDir);
+      await syncDirectory(store.attemptsDir);
+      this.#supervisors.assign(files, (how) => this.#supervisorLeft(files, effect, how));
     }
-    this.#setup.monitor.track(name);
+    monitor.track(name);
   }
 
   /** With the boot that it belongs to: an attempt that a power cut ended is found as such, and is not started a second time. */
-  async #recordLaunch(attemptDir: string, effect: LaunchGang): Promise<void> {
+  async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     for (const worker of effect.workers.keys()) {
-      await mkdir(workerDirOf(attemptDir, worker), { recursive: true, mode: 0o700 });
+      await mkdir(files.workerDir(worker), { recursive: true, mode: 0o700 });
     }
+    await mkdir(files.jobDir, { recursive: true, mode: 0o700 });
     const record: LaunchRecord = {
-      version: 1,
       attemptId,
       workloadId,
       sequence,
       bootId: this.#setup.bootId,
       run: spec.run,
-      workingDir: spec.dir ?? attemptDir,
+      workingDir: spec.dir ?? files.jobDir,
       checkpointDir: checkpointDirOf(this.#setup, effect),
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
-      environments: await attemptEnvironments(this.#setup, attemptDir, effect),
+      environments: await attemptEnvironments(this.#setup, files, effect),
     };
-    await writeRecordDurably(attemptDir, "launch.json", record);
+    await files.writeDurably("launch.json", record);
   }
 
-  /** Its end is in the directory, unless the supervisor ended before it claimed the attempt. */
-  #supervisorLeft(name: string, effect: LaunchGang, how: string): void {
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
+  /** Its end is in the records, unless the supervisor ended before it claimed the attempt. */
+  #supervisorLeft(files: AttemptFiles, effect: LaunchGang, how: string): void {
+    const { name } = files.key;
     this.#setup.slots.release(name);
     try {
-      const seen = inspectAttempt(attemptDir, this.#setup.bootId);
-      if (seen.kind === "unclaimed") {
-        voidAttempt(attemptDir, `Its supervisor did not start (${how}).${supervisorLastWords(attemptDir)}`);
-      }
+      const seen = inspectAttempt(files, this.#setup.bootId);
+      if (seen.kind === "unclaimed")
+        voidAttempt(files, `Its supervisor did not start (${how}).${supervisorLastWords(files)}`);
       this.#setup.monitor.notice(name);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#giveUp(name, effect, `Its supervisor did not start (${how}), and ${reason}.`);
+      this.#giveUp(files, effect, `Its supervisor did not start (${how}), and ${reason}.`);
     }
   }
 
   /** Told as lost only when it is sure that it will not run. */
-  #giveUp(name: string, effect: LaunchGang, detail: string): void {
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
+  #giveUp(files: AttemptFiles, effect: LaunchGang, detail: string): void {
+    const { name } = files.key;
     try {
-      const seen = inspectAttempt(attemptDir, this.#setup.bootId);
-      if (seen.kind === "unclaimed") voidAttempt(attemptDir, detail);
+      const seen = inspectAttempt(files, this.#setup.bootId);
+      if (seen.kind === "unclaimed") voidAttempt(files, detail);
       if (seen.kind !== "absent") {
         this.#setup.monitor.track(name);
         return;
@@ -156,9 +154,9 @@ export class Launcher {
 }
 
 /** The supervisor may see only the last of several requests, so the one that ends the grace first stays. */
-function requestStop(attemptDir: string, { graceTimeoutMs, reason }: StopGang): void {
+function requestStop(files: AttemptFiles, { graceTimeoutMs, reason }: StopGang): void {
   const requestedAtMs = Date.now();
-  const before = readRecord(attemptDir, "stop.json");
+  const before = files.readIfSound("stop.json");
   if (before !== null && before.requestedAtMs + before.graceTimeoutMs <= requestedAtMs + graceTimeoutMs) return;
-  writeRecord(attemptDir, "stop.json", { version: 1, requestedAtMs, graceTimeoutMs, reason });
+  files.write("stop.json", { requestedAtMs, graceTimeoutMs, reason });
 }

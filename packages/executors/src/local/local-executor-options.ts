@@ -23,6 +23,8 @@ export interface LocalExecutorOptions {
   readonly logFileMaxBytes?: number;
   /** Files kept for each stream of each worker, at least 2. Default 4. */
   readonly logFilesKept?: number;
+  /** For tests: attempts that were launched under another id count as interrupted by a restart of the machine. Default: the kernel's. */
+  readonly bootId?: string;
   /** Told of what went wrong where no attempt suffers by it, e.g. an unreadable directory. Default: a process warning. */
   readonly onProblem?: (message: string) => void;
 }

@@ -4,14 +4,14 @@ import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
 import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
-import { makeDurableDirectory } from "../make-directory.ts";
 import { OperationalError } from "../operational-error.ts";
 import { findAccelerators } from "./accelerators.ts";
-import { readRecord } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
-import { buryAttempt, inspectAttempt } from "./attempt-inspection.ts";
+import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { AttemptMonitor } from "./attempt-monitor.ts";
-import { attemptDirName } from "./attempt-names.ts";
+import { attemptIdOfName } from "./attempt-names.ts";
+import { AttemptStore, FORGOTTEN_PREFIX } from "./attempt-store.ts";
 import { EffectQueue } from "./effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
 import { describeMachine, readMachine } from "./inventory.ts";
@@ -23,11 +23,10 @@ import { readBootId } from "./process-table.ts";
 import { StartSlots } from "./start-slots.ts";
 import { sampleUsage } from "./usage.ts";
 import { visibleDevices } from "./worker-environment.ts";
+import { processesBelow } from "./worker-processes.ts";
 
 const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
 const LOG_FILES_KEPT = 4;
-/** Names of attempts do not begin with a dot. */
-const FORGOTTEN_PREFIX = ".forgotten-";
 /** Reading all attempts at a start lets the event loop have its turn after so many. */
 const READ_BATCH = 25;
 
@@ -38,7 +37,7 @@ export function createLocalExecutor(options: LocalExecutorOptions): Executor {
 class LocalExecutor implements Executor {
   readonly kind = "local";
   readonly #options: LocalExecutorOptions;
-  readonly #attemptsDir: string;
+  readonly #store: AttemptStore;
   readonly #bootId: string;
   readonly #monitor: AttemptMonitor;
   readonly #launcher: Launcher;
@@ -57,24 +56,25 @@ class LocalExecutor implements Executor {
       throw new OperationalError("unsupportedPlatform", message, { retryable: false });
     }
     this.#options = options;
-    this.#attemptsDir = path.join(path.resolve(options.homeDir), "attempts");
-    this.#bootId = readBootId();
+    const homeDir = path.resolve(options.homeDir);
+    this.#bootId = options.bootId ?? readBootId();
+    const onProblem = options.onProblem ?? ((message: string) => process.emitWarning(message));
     try {
-      makeDurableDirectory(this.#attemptsDir, 0o700);
+      this.#store = new AttemptStore(homeDir, onProblem);
     } catch (error) {
-      const message = `Attempts cannot be kept in ${this.#attemptsDir}: ${error instanceof Error ? error.message : String(error)}.`;
+      const message = `Attempts cannot be kept in ${homeDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
     }
     this.#monitor = new AttemptMonitor({
-      attemptsDir: this.#attemptsDir,
+      store: this.#store,
       bootId: this.#bootId,
       emit: (input) => this.#emit(input),
       onStarted: (name) => this.#slots.release(name),
-      onProblem: options.onProblem ?? ((message) => process.emitWarning(message)),
+      onProblem,
     });
     const shared = {
-      homeDir: path.resolve(options.homeDir),
-      attemptsDir: this.#attemptsDir,
+      homeDir,
+      store: this.#store,
       bootId: this.#bootId,
       monitor: this.#monitor,
       devicesOf: async (worker: WorkerAllocation) => visibleDevices(worker, await this.#devicesOf(worker.node)),
@@ -97,21 +97,21 @@ class LocalExecutor implements Executor {
 
   async attempts(): Promise<readonly KnownAttempt[]> {
     const known: KnownAttempt[] = [];
-    const names = readdirSync(this.#attemptsDir);
-    await this.#removeForgotten(names.filter((name) => name.startsWith(FORGOTTEN_PREFIX)));
-    for (const [position, name] of names.filter((each) => !each.startsWith(".")).entries()) {
-      const attempt = await this.#readAttempt(path.join(this.#attemptsDir, name));
+    await this.#removeForgotten(this.#store.forgottenNames());
+    const names = this.#store.names();
+    for (const [position, name] of names.entries()) {
+      const attempt = await this.#readAttempt(name);
       if (attempt !== null) known.push(attempt);
       if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    return known;
+    return [...known, ...(await this.#endStrays(new Set(known.map(({ attemptId }) => attemptId))))];
   }
 
   perform(effect: Effect): void {
     this.#queue.add(effect.attemptId, async () => {
       try {
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
-        else if (effect.kind === "stopGang") this.#launcher.stop(effect);
+        else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
         else if (effect.kind === "growGang") await this.#resizer.grow(effect);
         else if (effect.kind === "shrinkGang") this.#resizer.shrink(effect);
@@ -133,42 +133,42 @@ class LocalExecutor implements Executor {
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
     // Whoever asks in the moment of the launch means the logs to come.
     await this.#queue.settled(attemptId);
-    const attemptDir = this.#dirOf(attemptId);
-    const launch = readRecord(attemptDir, "launch.json");
-    if (launch === null) {
+    const files = this.#store.filesOf(attemptId);
+    const workerCount = countWorkers(files);
+    if (workerCount === 0) {
       throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
     }
-    const hasEnded = (): boolean => readRecord(attemptDir, "exit.json") !== null;
-    const workerCount = readRecord(attemptDir, "resize.json")?.sizeMax ?? launch.environments.length;
-    yield* readLogs({ attemptDir, workerCount, hasEnded }, request, signal);
+    const hasEnded = (): boolean => files.readIfSound("exit.json") !== null || !files.has("launch.json");
+    yield* readLogs({ recordsDir: files.recordsDir, workerCount, hasEnded }, request, signal);
   }
 
   async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
-    const attemptDir = this.#dirOf(attemptId);
-    const seen = inspectAttempt(attemptDir, this.#bootId);
+    const files = this.#store.filesOf(attemptId);
+    const seen = inspectAttempt(files, this.#bootId);
     if (seen.kind === "absent") return null;
-    const progressSkippedCount = this.#monitor.progressSkippedCount(path.basename(attemptDir));
+    const progressSkippedCount = this.#monitor.progressSkippedCount(files.key.name);
     if (seen.kind === "ended") {
       return { workers: seen.exit.kind === "exited" ? seen.exit.usage : [], progressSkippedCount };
     }
-    const pids = seen.kind === "running" ? (readRecord(attemptDir, "workers.json")?.workers ?? []) : [];
+    const pids = seen.kind === "running" ? (files.readIfSound("workers.json")?.workers ?? []) : [];
     return { workers: sampleUsage(pids.map(({ pid }) => pid)), progressSkippedCount };
   }
 
   async forget(attemptId: AttemptId): Promise<void> {
-    const attemptDir = this.#dirOf(attemptId);
-    const seen = inspectAttempt(attemptDir, this.#bootId);
+    const files = this.#store.filesOf(attemptId);
+    const { name } = files.key;
+    const seen = inspectAttempt(files, this.#bootId);
     if (seen.kind === "absent") {
-      this.#monitor.forget(path.basename(attemptDir));
+      this.#monitor.forget(name);
       return;
     }
     if (seen.kind !== "ended") {
       throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
     }
     // In one step out of sight, so that a crash in between does not leave an attempt without its end.
-    const forgotten = FORGOTTEN_PREFIX + path.basename(attemptDir);
-    await rename(attemptDir, path.join(this.#attemptsDir, forgotten));
-    this.#monitor.forget(path.basename(attemptDir));
+    const forgotten = FORGOTTEN_PREFIX + name;
+    await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
+    this.#monitor.forget(name);
     await this.#removeForgotten([forgotten]);
   }
 
@@ -181,19 +181,55 @@ class LocalExecutor implements Executor {
     await this.#started;
   }
 
-  /** Also what was being forgotten when the process ended. */
+  /** Also what was being forgotten when the process ended. What cannot be removed stays: the next start tries again. */
   async #removeForgotten(names: readonly string[]): Promise<void> {
-    for (const name of names) await rm(path.join(this.#attemptsDir, name), { recursive: true, force: true });
+    const { attemptsDir, workRoot } = this.#store;
+    for (const name of names) {
+      try {
+        // The records last: they are what names the rest.
+        const work = path.join(workRoot, name.slice(FORGOTTEN_PREFIX.length));
+        await rm(work, { recursive: true, force: true });
+        await rm(path.join(attemptsDir, name), { recursive: true, force: true });
+      } catch (error) {
+        this.#problem(`Removing ${name}`, error);
+      }
+    }
   }
 
-  async #readAttempt(attemptDir: string): Promise<KnownAttempt | null> {
-    let seen = inspectAttempt(attemptDir, this.#bootId);
-    if (seen.kind === "orphaned" && (await buryAttempt(attemptDir, seen))) {
-      seen = inspectAttempt(attemptDir, this.#bootId);
+  /** Whatever the records hold, the start goes on: an attempt that cannot be read is lost, one that cannot be read now is asked later. */
+  async #readAttempt(name: string): Promise<KnownAttempt | null> {
+    const attemptId = attemptIdOfName(name);
+    if (attemptId === null) return null;
+    try {
+      const files = this.#store.files(name);
+      let seen = inspectAttempt(files, this.#bootId);
+      if (seen.kind === "orphaned") {
+        if (seen.cause === "records") this.#problem(`Attempt ${attemptId} is lost`, seen.detail);
+        if (await buryAttempt(files, seen, this.#bootId)) seen = inspectAttempt(files, this.#bootId);
+      }
+      if (seen.kind === "absent") return null;
+      const { workloadId = null, sequence = 0 } = seen.launch ?? {};
+      return { attemptId, workloadId, sequence, phase: phaseOf(seen) };
+    } catch (error) {
+      this.#problem(`Reading attempt ${attemptId}`, error);
+      // Not known to have ended: nothing may run in its place.
+      return { attemptId, workloadId: null, sequence: 0, phase: { kind: "running" } };
     }
-    if (seen.kind === "absent") return null;
-    const { attemptId, workloadId, sequence } = seen.launch;
-    return { attemptId, workloadId, sequence, phase: phaseOf(seen) };
+  }
+
+  /** Processes of attempts whose records were removed: killed, so that nothing runs beside their successors. */
+  async #endStrays(known: ReadonlySet<AttemptId>): Promise<KnownAttempt[]> {
+    const lost: KnownAttempt[] = [];
+    for (const name of processesBelow(this.#store.workRoot).keys()) {
+      const attemptId = attemptIdOfName(name);
+      if (attemptId === null || known.has(attemptId)) continue;
+      const gone = await killAttempt(this.#store.files(name), null, this.#bootId);
+      const detail = "The records of the attempt were removed while it ran; its workers were killed.";
+      this.#problem(`Attempt ${attemptId} is lost`, detail);
+      const ended = { kind: "lost", endedAtMs: Date.now(), detail, cause: "records" } as const;
+      lost.push({ attemptId, workloadId: null, sequence: 0, phase: gone ? ended : { kind: "running" } });
+    }
+    return lost;
   }
 
   #discover(): Promise<LocalInventory> {
@@ -205,10 +241,6 @@ class LocalExecutor implements Executor {
   async #devicesOf(node: NodeId): Promise<NodeDevices | null> {
     this.#found ??= this.#discover();
     return (await this.#found).devices.get(node) ?? null;
-  }
-
-  #dirOf(attemptId: AttemptId): string {
-    return path.join(this.#attemptsDir, attemptDirName(attemptId));
   }
 
   #emit(input: ExecutorInput): void {
@@ -238,7 +270,16 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
       const { endedAtMs } = exit;
       return exit.kind === "exited"
         ? { kind: "ended", endedAtMs, exits: exit.exits }
-        : { kind: "lost", endedAtMs, detail: exit.detail };
+        : { kind: "lost", endedAtMs, detail: exit.detail, ...(exit.cause === undefined ? {} : { cause: exit.cause }) };
     }
+  }
+}
+
+/** Each worker that the gang ever was to have has a directory for its logs. */
+function countWorkers({ recordsDir }: AttemptFiles): number {
+  try {
+    return readdirSync(recordsDir).filter((name) => /^worker-\d+$/.test(name)).length;
+  } catch {
+    return 0;
   }
 }

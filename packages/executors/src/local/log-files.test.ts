@@ -7,20 +7,20 @@ import { workerDirOf } from "./attempt-files.ts";
 import { readLogs } from "./log-reader.ts";
 import { LogWriter } from "./log-writer.ts";
 
-let attemptDir: string;
+let recordsDir: string;
 let workerDir: string;
 
 beforeEach(() => {
-  attemptDir = mkdtempSync(path.join(tmpdir(), "headroom-logs-"));
-  workerDir = workerDirOf(attemptDir, 0);
+  recordsDir = mkdtempSync(path.join(tmpdir(), "headroom-logs-"));
+  workerDir = workerDirOf(recordsDir, 0);
   mkdirSync(workerDir);
 });
-afterEach(() => rmSync(attemptDir, { recursive: true }));
+afterEach(() => rmSync(recordsDir, { recursive: true }));
 
 async function read(start: LogStart = { kind: "oldest" }): Promise<LogChunk[]> {
   const chunks: LogChunk[] = [];
   const request = { worker: 0, stream: "stdout", start, follow: false } as const;
-  const source = { attemptDir, workerCount: 1, hasEnded: () => true };
+  const source = { recordsDir, workerCount: 1, hasEnded: () => true };
   for await (const chunk of readLogs(source, request, new AbortController().signal)) chunks.push(chunk);
   return chunks;
 }

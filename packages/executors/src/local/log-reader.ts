@@ -14,7 +14,7 @@ const NEWLINE = 10;
 const FOLLOW_POLL_MS = 500;
 
 export interface LogSource {
-  readonly attemptDir: string;
+  readonly recordsDir: string;
   readonly workerCount: number;
   /** True once nothing will be appended any more. */
   readonly hasEnded: () => boolean;
@@ -27,14 +27,14 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
   const cursors: StreamCursor[] = [];
   for (const worker of workers) {
     for (const stream of streams) {
-      const cursor = new StreamCursor(workerDirOf(source.attemptDir, worker), worker, stream);
+      const cursor = new StreamCursor(workerDirOf(source.recordsDir, worker), worker, stream);
       await cursor.seek(request.start);
       cursors.push(cursor);
     }
   }
   const changes = request.follow
     ? new Changes(
-        workers.map((worker) => workerDirOf(source.attemptDir, worker)),
+        workers.map((worker) => workerDirOf(source.recordsDir, worker)),
         signal,
       )
     : null;

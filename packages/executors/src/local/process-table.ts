@@ -96,6 +96,17 @@ export function wasStartedWith(pid: number, assignments: readonly string[]): boo
   }
 }
 
+/** Of the environment with which a process was started; `null`: it has no such variable, or may not be read. */
+export function environmentValue(pid: number, name: string): string | null {
+  try {
+    const environment = `\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`;
+    const start = environment.indexOf(`\0${name}=`);
+    return start < 0 ? null : environment.slice(start + name.length + 2, environment.indexOf("\0", start + 1));
+  } catch {
+    return null;
+  }
+}
+
 export interface ResidentMemory {
   readonly nowKib: number;
   readonly peakKib: number;

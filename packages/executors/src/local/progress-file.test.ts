@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId } from "@headroom/engine";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { progressFileOf } from "./attempt-files.ts";
 import { ProgressFile } from "./progress-file.ts";
 
 let dir: string;
@@ -12,8 +11,8 @@ let progress: ProgressFile;
 
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), "headroom-progress-"));
-  file = progressFileOf(dir);
-  progress = new ProgressFile(dir, {
+  file = path.join(dir, "progress.jsonl");
+  progress = new ProgressFile(file, {
     attemptId: attemptId("a"),
     checkpointDir: "s3://bucket/run/",
     workingDir: "/shelf",

@@ -1,9 +1,9 @@
 /** Reads what workers append to their progress file: one JSON object a line, in bounded pieces, forgiving of broken lines. */
-import { statSync } from "node:fs";
+import type { Stats } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { AttemptId, Signal } from "@headroom/engine";
 import { z } from "zod";
-import { progressFileOf } from "./attempt-files.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";
 
 /** A line with a few metrics has some hundred bytes. */
@@ -81,8 +81,8 @@ export class ProgressFile {
   skippedCount = 0;
   readonly #utilization = new WorkerUtilization();
 
-  constructor(attemptDir: string, identity: Identity) {
-    this.#file = progressFileOf(attemptDir);
+  constructor(file: string, identity: Identity) {
+    this.#file = file;
     this.#attemptId = identity.attemptId;
     this.#checkpointDir = identity.checkpointDir;
     this.#workingDir = identity.workingDir;
@@ -90,8 +90,8 @@ export class ProgressFile {
 
   /** Costs one call to the system, so that a thousand quiet attempts can be asked every second. */
   hasGrown(): boolean {
-    const stat = statSync(this.#file, { throwIfNoEntry: false });
-    return stat !== undefined && stat.size !== this.#offset;
+    const stat = this.#stat();
+    return stat !== null && stat.size !== this.#offset;
   }
 
   /**
@@ -99,7 +99,7 @@ export class ProgressFile {
    * The first line after the jump is cut in most cases and not counted as broken.
    */
   skipToRecent(): void {
-    const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    const size = this.#stat()?.size ?? 0;
     if (size <= READ_MAX_BYTES) return;
     this.#offset = size - READ_MAX_BYTES;
     this.#skipping = true;
@@ -109,9 +109,12 @@ export class ProgressFile {
   async read(): Promise<ProgressNews> {
     const lines: Buffer[] = [];
     try {
-      const handle = await open(this.#file, "r");
+      // Opening a FIFO that the workload made would wait for a writer; this does not.
+      const handle = await open(this.#file, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
-        const { size } = await handle.stat();
+        const stat = await handle.stat();
+        if (!stat.isFile()) return this.#parse([]);
+        const { size } = stat;
         if (size < this.#offset) this.#restart();
         const block = Buffer.alloc(BLOCK_BYTES);
         for (let total = 0; total < READ_MAX_BYTES;) {
@@ -128,6 +131,17 @@ export class ProgressFile {
       // The workers made it unreadable or removed it: then there is nothing to report.
     }
     return this.#parse(lines);
+  }
+
+  /** `null`: there is no such file, or it is none that can be read like one. */
+  #stat(): Stats | null {
+    try {
+      const stat = statSync(this.#file, { throwIfNoEntry: false });
+      return stat?.isFile() === true ? stat : null;
+    } catch {
+      // A directory on the way to it was replaced.
+      return null;
+    }
   }
 
   #restart(): void {

@@ -6,7 +6,6 @@
 import type { ProcessIdentity } from "./process-table.ts";
 
 export interface ResizeRecord {
-  readonly version: 1;
   /** Counts up with each change; the supervisor says which one it has dealt with. */
   readonly request: number;
   /** The workers with lower ranks are those that it is to have. */
@@ -31,7 +30,6 @@ export interface Joiner {
 }
 
 export interface SizeRecord {
-  readonly version: 1;
   /** All up to this one are dealt with: who was to leave has left, with all it started; who was to join runs or has failed to. */
   readonly request: number;
   readonly size: number;
@@ -49,7 +47,6 @@ export interface FailedJoin {
 
 /** Of a gang that runs, by rank, and of workers that are on their way out of it. */
 export interface WorkersRecord {
-  readonly version: 1;
   readonly workers: readonly ProcessIdentity[];
   /** Absent: none. */
   readonly leaving?: readonly ProcessIdentity[];

@@ -2,22 +2,20 @@
  * Carries out growing and shrinking: writes down the size that a gang is to have, and what its further workers find. Asked again,
  * it changes nothing. Where the gang is to write a checkpoint first, that is asked for and waited for here.
  */
-import { unlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import path from "node:path";
 import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/engine";
 import { attemptEnvironments } from "./attempt-environments.ts";
 import type { EnvironmentSetup } from "./attempt-environments.ts";
-import { checkpointRequestFileOf, readRecord, workerDirOf, writeRecord } from "./attempt-files.ts";
-import type { LaunchRecord } from "./attempt-files.ts";
+import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
 import { inspectAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
-import { attemptDirName } from "./attempt-names.ts";
+import type { AttemptStore } from "./attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "./checkpoint-request.ts";
 import type { ResizeRecord } from "./resize-records.ts";
 import { TIMER_MAX_MS } from "./worker-process.ts";
 
 export interface ResizerSetup extends EnvironmentSetup {
-  readonly attemptsDir: string;
+  readonly store: AttemptStore;
   readonly bootId: string;
   readonly monitor: AttemptMonitor;
 }
@@ -25,7 +23,7 @@ export interface ResizerSetup extends EnvironmentSetup {
 /** An attempt that can be given another size, and the size that it is to have so far. */
 interface Resizable {
   readonly name: string;
-  readonly attemptDir: string;
+  readonly files: AttemptFiles;
   readonly isRunning: boolean;
   readonly wanted: ResizeRecord;
 }
@@ -42,14 +40,14 @@ export class Resizer {
   async grow({ attemptId, firstRank, workers, launch }: GrowGang): Promise<void> {
     const found = this.#find(attemptId);
     if (found === null) return;
-    const { attemptDir, wanted } = found;
+    const { files, wanted } = found;
     const size = firstRank + workers.length;
     if (size <= wanted.size) return;
     const numberOf = (rank: number): number => wanted.joinerCount + 1 + rank - wanted.size;
-    const environments = await attemptEnvironments(this.#setup, attemptDir, launch, numberOf);
+    const environments = await attemptEnvironments(this.#setup, files, launch, numberOf);
     const joiners = [...wanted.joiners];
     for (let rank = wanted.size; rank < size; rank++) {
-      await mkdir(workerDirOf(attemptDir, rank), { recursive: true, mode: 0o700 });
+      await mkdir(files.workerDir(rank), { recursive: true, mode: 0o700 });
       joiners.push({ rank, number: numberOf(rank), environment: environments[rank] ?? {} });
     }
     this.#ask(found, { ...wanted, size, joiners, joinerCount: numberOf(size - 1) });
@@ -73,24 +71,24 @@ export class Resizer {
   }
 
   #find(attemptId: AttemptId): Resizable | null {
-    const name = attemptDirName(attemptId);
-    const attemptDir = path.join(this.#setup.attemptsDir, name);
-    const seen = inspectAttempt(attemptDir, this.#setup.bootId);
+    const files = this.#setup.store.filesOf(attemptId);
+    const { name } = files.key;
+    const seen = inspectAttempt(files, this.#setup.bootId);
     // How it ended, or that it could not be launched, is told anyway.
     if (seen.kind === "absent" || seen.kind === "ended" || seen.kind === "orphaned") return null;
     this.#setup.monitor.track(name);
-    const wanted = readRecord(attemptDir, "resize.json");
+    const wanted = files.read("resize.json");
     // Also what became of a size that was asked for in an earlier life of the control plane.
     if (wanted !== null) this.#setup.monitor.followSize(name);
     const isRunning = seen.kind === "running";
-    return { name, attemptDir, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
+    return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
   }
 
-  #ask({ name, attemptDir }: Resizable, wanted: ResizeRecord): void {
+  #ask({ name, files }: Resizable, wanted: ResizeRecord): void {
     const sizeMax = Math.max(wanted.sizeMax, wanted.size);
-    writeRecord(attemptDir, "resize.json", { ...wanted, request: wanted.request + 1, sizeMax });
+    files.write("resize.json", { ...wanted, request: wanted.request + 1, sizeMax });
     this.#setup.monitor.followSize(name);
-    ringSupervisor(attemptDir, this.#setup.bootId);
+    ringSupervisor(files, this.#setup.bootId);
   }
 
   #sendAway(found: Resizable, { workers: size, graceTimeoutMs }: ShrinkGang): void {
@@ -104,11 +102,11 @@ export class Resizer {
   }
 
   /** The request is taken back when it is answered or too late: the gang goes on, and may be asked for another. */
-  #askForCheckpoint({ name, attemptDir }: Resizable, effect: ShrinkGang, timeoutMs: number): void {
-    const before = readRecord(attemptDir, "checkpoint-request.json");
+  #askForCheckpoint({ name, files }: Resizable, effect: ShrinkGang, timeoutMs: number): void {
+    const beforeMs = requestedUntilMs(files);
     const requestedAtMs = Date.now();
-    const untilMs = before?.untilMs ?? requestedAtMs + timeoutMs;
-    if (before === null) writeRecord(attemptDir, "checkpoint-request.json", { version: 1, requestedAtMs, untilMs });
+    const untilMs = beforeMs ?? requestedAtMs + timeoutMs;
+    if (beforeMs === null) requestCheckpoint(files, untilMs);
     const proceed = (): void => {
       const waiting = this.#waiting.get(name);
       if (waiting === undefined) return;
@@ -118,7 +116,7 @@ export class Resizer {
       const found = this.#find(effect.attemptId);
       if (found === null) return;
       this.#sendAway(found, waiting.effect);
-      takeBack(attemptDir);
+      takeBack(files);
     };
     const delayMs = Math.min(Math.max(0, untilMs - requestedAtMs), timeoutMs, TIMER_MAX_MS);
     this.#waiting.set(name, { timer: setTimeout(proceed, delayMs), effect });
@@ -127,7 +125,6 @@ export class Resizer {
 }
 
 const sizeOfLaunch = ({ environments, graceTimeoutMs }: LaunchRecord): ResizeRecord => ({
-  version: 1,
   request: 0,
   size: environments.length,
   graceTimeoutMs,
@@ -136,12 +133,7 @@ const sizeOfLaunch = ({ environments, graceTimeoutMs }: LaunchRecord): ResizeRec
   sizeMax: environments.length,
 });
 
-function takeBack(attemptDir: string): void {
+function takeBack(files: AttemptFiles): void {
   // Once a stop was asked for, the request is the stop's.
-  if (readRecord(attemptDir, "stop.json") !== null) return;
-  try {
-    unlinkSync(checkpointRequestFileOf(attemptDir));
-  } catch {
-    // Nothing is asked for any more, which is what was wanted.
-  }
+  if (!files.has("stop.json")) withdrawCheckpointRequest(files);
 }

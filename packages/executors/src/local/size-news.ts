@@ -1,16 +1,16 @@
 /** What is to be told of the size of one attempt's gang: who has left, and who did not come. */
 import type { AttemptId } from "@headroom/engine";
 import type { ExecutorInput } from "../executor.ts";
-import { readRecord } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
 
 export class SizeNews {
-  readonly #attemptDir: string;
+  readonly #files: AttemptFiles;
   /** The request for a size that somebody waits to hear of; `null`: nobody. Asked for again in each life of the control plane. */
   #awaited: number | null = null;
   #failureTold = 0;
 
-  constructor(attemptDir: string) {
-    this.#attemptDir = attemptDir;
+  constructor(files: AttemptFiles) {
+    this.#files = files;
   }
 
   awaitLeaving(request: number): void {
@@ -20,7 +20,7 @@ export class SizeNews {
   /** Of a gang that runs. */
   read(attemptId: AttemptId): readonly ExecutorInput[] {
     const news: ExecutorInput[] = [];
-    const size = readRecord(this.#attemptDir, "size.json");
+    const size = this.#files.read("size.json");
     const failure = size === null ? this.#refusal() : size.failure;
     if (failure !== null && failure.number > this.#failureTold) {
       this.#failureTold = failure.number;
@@ -35,9 +35,9 @@ export class SizeNews {
 
   /** A supervisor of an older release will never answer: nobody has joined, and nobody that it launched is asked to leave. */
   #refusal(): { readonly number: number; readonly workers: number; readonly detail: string } | null {
-    const wanted = readRecord(this.#attemptDir, "resize.json");
-    if (wanted === null || readRecord(this.#attemptDir, "running.json")?.resizes === true) return null;
-    const workers = readRecord(this.#attemptDir, "launch.json")?.environments.length ?? wanted.size;
+    const wanted = this.#files.read("resize.json");
+    if (wanted === null || this.#files.read("running.json")?.resizes === true) return null;
+    const workers = this.#files.read("launch.json")?.environments.length ?? wanted.size;
     if (this.#awaited !== null && wanted.size >= workers) this.#awaited = 0;
     if (wanted.size <= workers && wanted.sizeMax <= workers) return null;
     return { number: wanted.joinerCount, workers, detail: "its supervisor is of a release that does not resize gangs" };

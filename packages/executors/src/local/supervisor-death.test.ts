@@ -1,13 +1,13 @@
 /** What happens when supervisors are killed, machines restart and launches are interrupted: nothing starts twice. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang } from "@headroom/engine";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";
-import { environmentMarkOf, readRecord, writeRecord } from "./attempt-files.ts";
+import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
+import { AttemptStore } from "./attempt-store.ts";
 import { createLocalExecutor } from "./local-executor.ts";
 import { identityOf, isAlive } from "./process-table.ts";
 import { findSurvivors } from "./worker-processes.ts";
@@ -22,10 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => world.dispose());
 
-const attemptDirOf = ({ attemptId }: LaunchGang): string => path.join(world.homeDir, "attempts", attemptId);
+const filesOf = ({ attemptId }: LaunchGang): AttemptFiles =>
+  new AttemptStore(world.homeDir, () => {}).filesOf(attemptId);
 
 function supervisorOf(launch: LaunchGang): number {
-  const claim = readRecord(attemptDirOf(launch), "claim.json");
+  const claim = filesOf(launch).read("claim.json");
   if (claim?.kind !== "supervised") throw new Error("no supervisor has claimed it");
   return claim.supervisor.pid;
 }
@@ -38,14 +39,11 @@ async function killSupervisor(launch: LaunchGang): Promise<void> {
 }
 
 async function claimed(launch: LaunchGang): Promise<void> {
-  while (!existsSync(path.join(attemptDirOf(launch), "claim.json")))
-    await new Promise((resolve) => setImmediate(resolve));
+  while (!filesOf(launch).has("claim.json")) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const survivors = (launch: LaunchGang): number =>
-  findSurvivors(readRecord(attemptDirOf(launch), "workers.json")?.workers ?? [], [
-    environmentMarkOf(attemptDirOf(launch)),
-  ]).length;
+  findSurvivors(filesOf(launch).read("workers.json")?.workers ?? [], [filesOf(launch).environmentMark]).length;
 
 /** Occupies the thread, so that the next line runs this much later and not when the event loop comes to it. */
 function spin(ms: number): void {
@@ -76,9 +74,9 @@ describe("a supervisor killed with SIGKILL", () => {
     executor.perform(launch);
     await outputHas(executor, launch.attemptId, "ready", 1);
     executor.perform(world.shrink(launch, 1, 600_000));
-    while (readRecord(attemptDirOf(launch), "workers.json")?.leaving === undefined)
+    while (filesOf(launch).read("workers.json")?.leaving === undefined)
       await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(readRecord(attemptDirOf(launch), "workers.json")?.workers).toHaveLength(1);
+    expect(filesOf(launch).read("workers.json")?.workers).toHaveLength(1);
     expect(survivors(launch)).toBeGreaterThanOrEqual(4);
     process.kill(supervisorOf(launch), "SIGKILL");
     expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost" });
@@ -142,11 +140,11 @@ describe("a launch that was interrupted", () => {
     const launch = world.launch(`echo started >> ${world.scratchDir}/marks; exec sleep 600`);
     executor.perform(launch);
     await observer.running(launch.attemptId);
-    const record = readRecord(attemptDirOf(launch), "launch.json");
+    const record = filesOf(launch).read("launch.json");
     if (record === null) throw new Error("no launch record");
     await executor.close();
     await killSupervisor(launch);
-    writeRecord(attemptDirOf(launch), "launch.json", { ...record, bootId: "of-another-boot" });
+    filesOf(launch).write("launch.json", { ...record, bootId: "of-another-boot" });
     const next = world.watched();
     next.executor.perform(launch);
     expect(await next.observer.end(launch.attemptId)).toMatchObject({
@@ -173,9 +171,10 @@ describe("a launch that was interrupted", () => {
     await interruptedBeforeClaim(launch);
     executor.perform(world.stop(launch, 1_000));
     expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost" });
-    const late = spawn(process.execPath, [path.join(import.meta.dirname, "supervisor.ts"), attemptDirOf(launch)], {
-      stdio: "ignore",
+    const late = spawn(process.execPath, [path.join(import.meta.dirname, "supervisor.ts")], {
+      stdio: ["pipe", "ignore", "ignore"],
     });
+    late.stdin.end(`${JSON.stringify(filesOf(launch).key)}\n`);
     expect(await new Promise((resolve) => late.once("exit", resolve))).toBe(0);
     executor.perform(launch);
     const witness = world.launch("exit 0");
@@ -187,7 +186,7 @@ describe("a launch that was interrupted", () => {
   it("by a disk that takes no directory is lost, with the reason", async () => {
     const { executor, observer } = world.watched();
     const launch = world.launch("exit 0");
-    await writeFile(attemptDirOf(launch), "in the way");
+    await writeFile(filesOf(launch).recordsDir, "in the way");
     executor.perform(launch);
     expect(await observer.end(launch.attemptId)).toMatchObject({
       kind: "attemptLost",
@@ -204,13 +203,12 @@ describe("a launch that was interrupted", () => {
     const { executor, observer } = maker.watched();
     executor.perform({ ...launch, spec: { ...launch.spec, run: "exit 0" } });
     await observer.exits(launch.attemptId);
-    const text = await readFile(path.join(maker.homeDir, "attempts", launch.attemptId, "launch.json"), "utf8");
-    await mkdir(path.join(attemptDirOf(launch), "worker-0"), { recursive: true });
-    const record = JSON.parse(text.replaceAll(maker.homeDir, world.homeDir));
-    await writeFile(
-      path.join(attemptDirOf(launch), "launch.json"),
-      JSON.stringify({ ...record, run: launch.spec.run }),
-    );
+    const made = new AttemptStore(maker.homeDir, () => {}).filesOf(launch.attemptId).read("launch.json");
+    const files = filesOf(launch);
+    await mkdir(files.workerDir(0), { recursive: true });
+    await mkdir(files.jobDir, { recursive: true });
+    const record = JSON.parse(JSON.stringify(made).replaceAll(maker.homeDir, world.homeDir)) as LaunchRecord;
+    files.write("launch.json", { ...record, run: launch.spec.run });
     await maker.dispose();
   }
 });

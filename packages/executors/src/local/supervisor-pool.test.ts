@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/engine";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { readRecord, supervisorLogOf, workerDirOf, writeRecord } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
+import { AttemptStore } from "./attempt-store.ts";
 import { isAlive, readBootId } from "./process-table.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
@@ -22,93 +23,91 @@ afterEach(async () => {
 });
 
 /** A launch record of one worker, as the launcher writes it. */
-function recorded(run: string): string {
+function recorded(run: string): AttemptFiles {
   count += 1;
-  const attemptDir = path.join(home, `w${count}.1`);
-  mkdirSync(workerDirOf(attemptDir, 0), { recursive: true });
-  writeRecord(attemptDir, "launch.json", {
-    version: 1,
+  const files = new AttemptStore(home, () => {}).filesOf(attemptId(`w${count}.1`));
+  mkdirSync(files.workerDir(0), { recursive: true });
+  mkdirSync(files.jobDir, { recursive: true });
+  files.write("launch.json", {
     attemptId: attemptId(`w${count}.1`),
     workloadId: workloadId(`w${count}`),
     sequence: count,
     bootId: readBootId(),
     run,
-    workingDir: attemptDir,
-    checkpointDir: attemptDir,
+    workingDir: files.jobDir,
+    checkpointDir: files.jobDir,
     graceTimeoutMs: 10_000,
     log: { fileMaxBytes: 1_000_000, filesKept: 2 },
-    environments: [
-      { PATH: process.env["PATH"] ?? "", HEADROOM_PROGRESS_FILE: path.join(attemptDir, "progress.jsonl") },
-    ],
+    environments: [{ PATH: process.env["PATH"] ?? "", HEADROOM_PROGRESS_FILE: files.progressFile }],
   });
-  return attemptDir;
+  return files;
 }
 
-const assigned = (attemptDir: string): Promise<string> => new Promise((left) => pool.assign(attemptDir, left));
+const assigned = (files: AttemptFiles): Promise<string> => new Promise((left) => pool.assign(files, left));
 
-async function ran(run: string): Promise<string> {
-  const attemptDir = recorded(run);
-  await assigned(attemptDir);
-  return attemptDir;
+async function ran(run: string): Promise<AttemptFiles> {
+  const files = recorded(run);
+  await assigned(files);
+  return files;
 }
 
-function supervisorOf(attemptDir: string): ProcessIdentity {
-  const claim = readRecord(attemptDir, "claim.json");
+function supervisorOf(files: AttemptFiles): ProcessIdentity {
+  const claim = files.read("claim.json");
   if (claim?.kind !== "supervised") throw new Error("no supervisor has claimed it");
   return claim.supervisor;
 }
 
-function stdoutOf(attemptDir: string): string {
-  const directory = workerDirOf(attemptDir, 0);
-  const files = readdirSync(directory).filter((name) => name.startsWith("stdout"));
-  return files.map((name) => readFileSync(path.join(directory, name), "utf8")).join("");
+function stdoutOf(files: AttemptFiles): string {
+  const directory = files.workerDir(0);
+  const logs = readdirSync(directory).filter((name) => name.startsWith("stdout"));
+  return logs.map((name) => readFileSync(path.join(directory, name), "utf8")).join("");
 }
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const isRunning = (attemptDir: string): boolean => existsSync(path.join(attemptDir, "running.json"));
+const isRunning = (files: AttemptFiles): boolean => files.has("running.json");
 
 it("one supervisor takes one attempt after the other, and nothing of one is seen in the next", async () => {
   const first = await ran("echo one; pwd; exit 3");
-  const second = await ran("echo two; pwd; ls worker-0");
+  const second = await ran("echo two; pwd; ls");
   expect(supervisorOf(second)).toEqual(supervisorOf(first));
-  expect([stdoutOf(first), stdoutOf(second)]).toEqual([`one\n${first}\n`, expect.stringMatching(`^two\n${second}\n`)]);
-  expect([first, second].map((dir) => readRecord(dir, "exit.json"))).toMatchObject([
+  expect([stdoutOf(first), stdoutOf(second)]).toEqual([`one\n${first.jobDir}\n`, `two\n${second.jobDir}\n`]);
+  expect([first, second].map((files) => files.read("exit.json"))).toMatchObject([
     { kind: "exited", exits: [{ kind: "exited", worker: 0, code: 3 }] },
     { kind: "exited", exits: [{ kind: "exited", worker: 0, code: 0 }] },
   ]);
-  expect([first, second].map((dir) => existsSync(supervisorLogOf(dir)))).toEqual([false, true]);
-  expect(readdirSync(workerDirOf(second, 0)).filter((name) => name.startsWith("."))).toEqual([]);
+  expect([first, second].map((files) => existsSync(files.supervisorLog))).toEqual([false, true]);
+  expect(readdirSync(second.workerDir(0)).filter((name) => name.startsWith("."))).toEqual([]);
 });
 
 it("two attempts at once have two supervisors, and both are used again", async () => {
   const waits = recorded("while [ ! -e go ]; do sleep 0.02; done");
   const waited = assigned(waits);
   const short = await ran("exit 0");
-  mkdirSync(path.join(waits, "go"));
+  mkdirSync(path.join(waits.jobDir, "go"));
   await waited;
   const next = [recorded("exit 0"), recorded("exit 0")];
   await Promise.all(next.map(assigned));
-  const before = [waits, short].map((dir) => supervisorOf(dir).pid);
+  const before = [waits, short].map((files) => supervisorOf(files).pid);
   expect(before[0]).not.toBe(before[1]);
-  expect(new Set(next.map((dir) => supervisorOf(dir).pid))).toEqual(new Set(before));
+  expect(new Set(next.map((files) => supervisorOf(files).pid))).toEqual(new Set(before));
 });
 
 it("a stop reaches the attempt that a supervisor holds now, and no earlier one", async () => {
   const first = await ran("exit 0");
-  writeRecord(first, "stop.json", { version: 1, requestedAtMs: 0, graceTimeoutMs: 0, reason: "cancelled" });
+  first.write("stop.json", { requestedAtMs: 0, graceTimeoutMs: 0, reason: "cancelled" });
   const second = recorded("trap 'exit 7' TERM; touch trapped; while :; do sleep 0.02; done");
   const left = assigned(second);
-  await until(() => isRunning(second) && existsSync(path.join(second, "trapped")));
+  await until(() => isRunning(second) && existsSync(path.join(second.jobDir, "trapped")));
   const supervisor = supervisorOf(second);
   expect(supervisor).toEqual(supervisorOf(first));
   process.kill(supervisor.pid, "SIGURG");
-  writeRecord(second, "stop.json", { version: 1, requestedAtMs: 0, graceTimeoutMs: 60_000, reason: "cancelled" });
+  second.write("stop.json", { requestedAtMs: 0, graceTimeoutMs: 60_000, reason: "cancelled" });
   process.kill(supervisor.pid, "SIGURG");
   await left;
-  expect(readRecord(second, "exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 7 }] });
+  expect(second.read("exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 7 }] });
 });
 
 it("one that dies is told with the attempt that it held, and what it said is found there", async () => {
@@ -119,8 +118,8 @@ it("one that dies is told with the attempt that it held, and what it said is fou
   expect(supervisorOf(second)).toEqual(supervisorOf(first));
   process.kill(supervisorOf(second).pid, "SIGABRT");
   expect(await left).toBe("SIGABRT");
-  expect([existsSync(supervisorLogOf(first)), existsSync(supervisorLogOf(second))]).toEqual([false, true]);
-  for (const { pid } of readRecord(second, "workers.json")?.workers ?? []) process.kill(pid, "SIGKILL");
+  expect([existsSync(first.supervisorLog), existsSync(second.supervisorLog)]).toEqual([false, true]);
+  for (const { pid } of second.read("workers.json")?.workers ?? []) process.kill(pid, "SIGKILL");
   const third = await ran("exit 0");
   expect(supervisorOf(third)).not.toEqual(supervisorOf(first));
 });
@@ -131,7 +130,7 @@ it("after an attempt that left somebody with its output, the next has a supervis
   const first = await ran(
     'setsid env -i sleep 600 & echo $! > pid; until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
   );
-  const stranger = Number(readFileSync(path.join(first, "pid"), "utf8"));
+  const stranger = Number(readFileSync(path.join(first.jobDir, "pid"), "utf8"));
   process.kill(stranger, "SIGKILL");
   const second = await ran("exit 0");
   expect(supervisorOf(second)).not.toEqual(supervisorOf(first));
@@ -140,7 +139,7 @@ it("after an attempt that left somebody with its output, the next has a supervis
 it("an attempt whose directory was removed meanwhile takes its supervisor's log with it: the next has another one", async () => {
   const first = await ran("exit 0");
   const before = supervisorOf(first);
-  rmSync(first, { recursive: true });
+  rmSync(first.recordsDir, { recursive: true });
   const second = await ran("exit 0");
   expect(supervisorOf(second)).not.toEqual(before);
   await until(() => !isAlive(before));
@@ -154,7 +153,7 @@ it("idle ones end when the pool closes; the ones that work go on, and end with t
   await until(() => isRunning(works));
   await Promise.all([pool.close(() => false), other.close(() => false)]);
   expect([isAlive(idle), isAlive(supervisorOf(works))]).toEqual([false, true]);
-  mkdirSync(path.join(works, "go"));
+  mkdirSync(path.join(works.jobDir, "go"));
   await until(() => !isAlive(supervisorOf(works)));
-  expect(readRecord(works, "exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 0 }] });
+  expect(works.read("exit.json")).toMatchObject({ kind: "exited", exits: [{ code: 0 }] });
 });

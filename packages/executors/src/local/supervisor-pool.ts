@@ -9,14 +9,14 @@ import { spawn } from "node:child_process";
 import { closeSync, linkSync, openSync, statSync, unlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { supervisorLogOf } from "./attempt-files.ts";
+import type { AttemptFiles } from "./attempt-files.ts";
 
 /** Called once, when the supervisor of an attempt is done with it, or gone: `how` says which, for people. */
 export type OnLeft = (how: string) => void;
 
 /** An attempt and whoever waits for its supervisor. */
 interface Order {
-  readonly attemptDir: string;
+  readonly files: AttemptFiles;
   readonly onLeft: OnLeft;
 }
 
@@ -43,7 +43,7 @@ export class SupervisorPool {
   readonly #all = new Set<Supervisor>();
   /** The one that was used last is used first, so that surplus ones grow old. */
   readonly #idle: Supervisor[] = [];
-  readonly #heldDirs = new Set<string>();
+  readonly #heldNames = new Set<string>();
   #closed = false;
 
   constructor(compileCacheDir: string) {
@@ -51,30 +51,27 @@ export class SupervisorPool {
   }
 
   /** Whether a supervisor of this process is in charge of the attempt, or on its way to it. */
-  holds(attemptDir: string): boolean {
-    return this.#heldDirs.has(attemptDir);
+  holds(name: string): boolean {
+    return this.#heldNames.has(name);
   }
 
   /** Throws when there is none and none can be started. */
-  assign(attemptDir: string, onLeft: OnLeft): void {
-    const order = { attemptDir, onLeft };
-    const supervisor = this.#takeIdle(attemptDir);
-    if (supervisor === null) this.#start(order);
-    else {
-      supervisor.order = order;
-      supervisor.busy = true;
-      supervisor.child.stdin?.write(`${attemptDir}\n`);
-    }
-    this.#heldDirs.add(attemptDir);
+  assign(files: AttemptFiles, onLeft: OnLeft): void {
+    const order = { files, onLeft };
+    const supervisor = this.#takeIdle(files) ?? this.#start(order);
+    supervisor.order = order;
+    supervisor.busy = true;
+    supervisor.child.stdin?.write(`${JSON.stringify(files.key)}\n`);
+    this.#heldNames.add(files.key.name);
   }
 
   /** Idle ones end now, those whose attempt `hasEnded` as good as now; the others go on with theirs, and end with it. */
-  async close(hasEnded: (attemptDir: string) => boolean): Promise<void> {
+  async close(hasEnded: (name: string) => boolean): Promise<void> {
     this.#closed = true;
     this.#idle.length = 0;
     const leaving: Promise<unknown>[] = [];
     for (const supervisor of this.#all) {
-      if (!supervisor.busy || hasEnded(supervisor.order.attemptDir)) {
+      if (!supervisor.busy || hasEnded(supervisor.order.files.key.name)) {
         leaving.push(new Promise((left) => supervisor.child.once("exit", left)));
       }
       this.#dismiss(supervisor);
@@ -90,13 +87,13 @@ export class SupervisorPool {
    * The log moves along, since a process cannot exchange its standard error. One that has said anything is not used again,
    * nor one whose last attempt was forgotten meanwhile, with the log in it; nor is any for an attempt that has a log already.
    */
-  #takeIdle(attemptDir: string): Supervisor | null {
+  #takeIdle(files: AttemptFiles): Supervisor | null {
     for (let supervisor = this.#idle.pop(); supervisor !== undefined; supervisor = this.#idle.pop()) {
       if (supervisor.idleTimer !== null) clearTimeout(supervisor.idleTimer);
       try {
-        const log = supervisorLogOf(supervisor.order.attemptDir);
+        const log = supervisor.order.files.supervisorLog;
         if (statSync(log).size === 0) {
-          linkSync(log, supervisorLogOf(attemptDir));
+          linkSync(log, files.supervisorLog);
           unlinkSync(log);
           return supervisor;
         }
@@ -108,17 +105,18 @@ export class SupervisorPool {
     return null;
   }
 
-  #start(order: Order): void {
-    const { attemptDir } = order;
-    const log = openSync(supervisorLogOf(attemptDir), "a", 0o600);
+  #start(order: Order): Supervisor {
+    const log = openSync(order.files.supervisorLog, "a", 0o600);
     try {
-      const child = spawn(process.execPath, [supervisorPath, attemptDir], {
-        cwd: attemptDir,
+      const child = spawn(process.execPath, [supervisorPath], {
+        cwd: "/",
         detached: true,
         stdio: ["pipe", "pipe", log],
         env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", NODE_COMPILE_CACHE: this.#compileCacheDir },
       });
-      this.#follow({ child, order, busy: true, idleTimer: null });
+      const supervisor = { child, order, busy: true, idleTimer: null };
+      this.#follow(supervisor);
+      return supervisor;
     } finally {
       closeSync(log);
     }
@@ -163,7 +161,7 @@ export class SupervisorPool {
 
   #left(supervisor: Supervisor, how: string): void {
     supervisor.busy = false;
-    this.#heldDirs.delete(supervisor.order.attemptDir);
+    this.#heldNames.delete(supervisor.order.files.key.name);
     supervisor.order.onLeft(how);
   }
 

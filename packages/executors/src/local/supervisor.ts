@@ -1,29 +1,21 @@
 /**
- * The process that stands between the control plane and one attempt's workers: started detached, with the attempt's
- * directory as its argument, it claims the attempt, runs the gang, owns its pipes, enforces grace, and writes down how it
- * ended. What it knows is in the directory (`attempt-files.ts`), and it survives the control plane.
+ * The process that stands between the control plane and one attempt's workers: started detached, it reads a line from its standard
+ * input, which names the attempt and carries the secret of its records (`AttemptKey`); it claims the attempt, runs the gang, owns
+ * its pipes, enforces grace, and writes down how it ended. It keeps all it knows in the records (`attempt-files.ts`), and it
+ * survives the control plane. The secret is in no argument and no environment, where other processes could read it.
  *
- * Once an attempt has ended and left nothing behind, it says so (one byte on its standard output) and takes the next one:
- * a line on its standard input, the attempt's directory. Without a control plane at the other end there is none, and it ends.
+ * Once an attempt has ended and left nothing behind, it says so (one byte on its standard output) and takes the next one, another
+ * line. Without a control plane at the other end there is none, and it ends.
  * It starts often, so it imports nothing but Node and its own few files.
  */
-import { existsSync, writeSync } from "node:fs";
+import { readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import path from "node:path";
-import type { ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import {
-  createRecord,
-  createRecordDurably,
-  environmentMarkOf,
-  isMissing,
-  readRecord,
-  ringBell,
-  workerDirOf,
-} from "./attempt-files.ts";
+import type { AttemptKey, ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "./attempt-files.ts";
 import { PipeSource } from "./fifo.ts";
 import { Gang } from "./gang.ts";
 import { LogWriter } from "./log-writer.ts";
-import { identityOf } from "./process-table.ts";
+import { identityOf, readBootId } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
 
 /** The bell is SIGURG, which does nothing to a process that is not ours; this is for the case that it is missed. */
@@ -33,10 +25,10 @@ const CLEAN_UP_TIMEOUT_MS = 5_000;
 /** The end must be written down, however long the disk stays full. */
 const RECORD_RETRY_MS = 1_000;
 
-function claim(attemptDir: string): boolean {
+function claim(files: AttemptFiles): boolean {
   const supervisor = identityOf(process.pid);
   if (supervisor === null) throw new Error("/proc does not show this process");
-  return createRecord(attemptDir, "claim.json", { version: 1, kind: "supervised", supervisor });
+  return files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor });
 }
 
 const pipes = new PipeSource();
@@ -51,21 +43,21 @@ interface End {
   readonly leftNothing: boolean;
 }
 
-async function supervise(attemptDir: string, launch: LaunchRecord): Promise<End> {
-  const gang = new Gang(attemptDir, launch, pipes);
+async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End> {
+  const gang = new Gang(files, launch, pipes);
   // Handlers first: a stop that is written from here on is either seen below or rings.
   obey = () => {
-    const stop = readRecord(attemptDir, "stop.json");
-    if (stop !== null) gang.stop(stop.graceTimeoutMs);
+    const graceMs = requestedGraceMs(files, launch);
+    if (graceMs !== null) gang.stop(graceMs);
     gang.resize();
   };
   stopAtOnce = () => gang.stop(launch.graceTimeoutMs);
-  if (existsSync(path.join(attemptDir, "stop.json"))) return lost("It was stopped before it started.");
+  if (files.has("stop.json")) return lost("It was stopped before it started.");
   try {
     await gang.start();
   } catch (error) {
-    await killSurvivors(gang.identities, [environmentMarkOf(attemptDir)], CLEAN_UP_TIMEOUT_MS);
-    if (isRefusedCommand(error)) return refused(attemptDir, launch, error);
+    await killSurvivors(gang.identities, [files.environmentMark], CLEAN_UP_TIMEOUT_MS);
+    if (isRefusedCommand(error)) return refused(files, launch, error);
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obey();
@@ -77,6 +69,16 @@ async function supervise(attemptDir: string, launch: LaunchRecord): Promise<End>
   return { exit, leftNothing: gang.leftNothing };
 }
 
+/** `null`: nobody asks for a stop. A request that somebody damaged is one with the grace of the launch. */
+function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | null {
+  try {
+    return files.read("stop.json")?.graceTimeoutMs ?? null;
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return launch.graceTimeoutMs;
+    throw error;
+  }
+}
+
 /** The command or its environment is what the operating system will not take (execve(2), E2BIG): no other machine would. */
 function isRefusedCommand(error: unknown): error is Error {
   return (
@@ -85,26 +87,26 @@ function isRefusedCommand(error: unknown): error is Error {
 }
 
 /** The workload's own failure, so that its retries are counted: what a shell says of a command that it cannot execute. */
-function refused(attemptDir: string, launch: LaunchRecord, error: Error): End {
-  const log = new LogWriter(workerDirOf(attemptDir, 0), "stderr", launch.log);
+function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
+  const log = new LogWriter(files.workerDir(0), "stderr", launch.log);
   log.write(Buffer.from(`headroom: the command or its environment was refused: ${error.message}\n`));
   log.close();
   const exits = launch.environments.map((_, worker) => ({ kind: "exited", worker, code: 126 }) as const);
   const endedAtMs = Date.now();
-  const exit = { version: 1, kind: "exited", startedAtMs: endedAtMs, endedAtMs, exits, usage: [] } as const;
+  const exit = { kind: "exited", startedAtMs: endedAtMs, endedAtMs, exits, usage: [] } as const;
   return { exit, leftNothing: false };
 }
 
 /** Whatever was in the way of a start may be in this process. */
 function lost(detail: string): End {
-  return { exit: { version: 1, kind: "lost", endedAtMs: Date.now(), detail }, leftNothing: false };
+  return { exit: { kind: "lost", endedAtMs: Date.now(), detail }, leftNothing: false };
 }
 
-async function recordEnd(attemptDir: string, exit: ExitRecord): Promise<void> {
+async function recordEnd(files: AttemptFiles, exit: ExitRecord): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      createRecordDurably(attemptDir, "exit.json", exit);
-      ringBell(attemptDir);
+      files.createDurably("exit.json", exit);
+      ringBell(files);
       return;
     } catch (error) {
       // The directory was removed: nobody wants to know any more.
@@ -120,13 +122,13 @@ function messageOf(error: unknown): string {
 }
 
 /** Whether this process is as good as new afterwards. */
-async function serve(attemptDir: string): Promise<boolean> {
-  process.chdir(attemptDir);
-  const launch = readRecord(attemptDir, "launch.json");
-  if (launch === null) throw new Error(`${attemptDir} holds no launch.json`);
-  if (!claim(attemptDir)) return true;
-  const { exit, leftNothing } = await supervise(attemptDir, launch);
-  await recordEnd(attemptDir, exit);
+async function serve(order: string): Promise<boolean> {
+  const files = new AttemptFiles(JSON.parse(order) as AttemptKey);
+  const launch = files.read("launch.json");
+  if (launch === null) throw new Error(`${files.recordsDir} holds no launch.json`);
+  if (!claim(files)) return true;
+  const { exit, leftNothing } = await supervise(files, launch);
+  await recordEnd(files, exit);
   obey = () => {};
   stopAtOnce = () => process.exit(0);
   return leftNothing;
@@ -141,7 +143,24 @@ function reportFree(): boolean {
   }
 }
 
-/** The lines of standard input, which is not touched before the first of them is wanted. */
+const NEWLINE = 10;
+/** An order is shorter: two paths and a secret. */
+const ORDER_MAX_BYTES = 64 * 1024;
+
+/** The first line of standard input, without the event loop: most supervisors never read another. `null`: there is none. */
+function firstOrder(): string | null {
+  const block = Buffer.alloc(ORDER_MAX_BYTES);
+  for (let length = 0; length < ORDER_MAX_BYTES;) {
+    const read = readSync(0, block, length, ORDER_MAX_BYTES - length, null);
+    if (read === 0) return null;
+    length += read;
+    // One order at a time: the next one is given when this one is done.
+    if (block[length - 1] === NEWLINE) return block.toString("utf8", 0, length - 1);
+  }
+  return null;
+}
+
+/** Further lines of standard input, which is not opened before they are wanted. */
 async function* orders(): AsyncGenerator<string> {
   let text = "";
   for await (const chunk of process.stdin) {
@@ -156,9 +175,12 @@ async function* orders(): AsyncGenerator<string> {
 process.on("SIGURG", () => obey());
 process.on("SIGHUP", () => {});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAtOnce());
-if ((await serve(path.resolve(process.argv[2] ?? ""))) && reportFree()) {
-  for await (const attemptDir of orders()) {
-    if (!(await serve(attemptDir)) || !reportFree()) break;
+// Workers inherit it until they enter their own: it must not lead to the records.
+process.chdir("/");
+const first = firstOrder();
+if (first !== null && (await serve(first)) && reportFree()) {
+  for await (const order of orders()) {
+    if (!(await serve(order)) || !reportFree()) break;
   }
 }
 process.exit(0);

@@ -57,6 +57,8 @@ export class WorkerProcess {
     try {
       this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
         env: setup.environment,
+        // The shell hands its last directory on as OLDPWD: `cd -` must not lead to the records.
+        cwd: "/",
         // A session and process group of its own, led by the worker.
         detached: true,
         stdio: ["ignore", pipes.stdout.writerFd, pipes.stderr.writerFd, "pipe"],

@@ -4,7 +4,7 @@
  * inherited: the path of the attempt's progress file, which no other attempt on the machine shares.
  */
 import type { ProcessIdentity, ProcessStat } from "./process-table.ts";
-import { readStat, runningProcesses, wasStartedWith } from "./process-table.ts";
+import { environmentValue, readStat, runningProcesses, wasStartedWith } from "./process-table.ts";
 
 /** Signals every process of a worker's group; nothing happens when there is none left. */
 export function signalGroup(leaderPid: number, signal: NodeJS.Signals): void {
@@ -45,6 +45,20 @@ export function findSurvivors(workers: readonly ProcessIdentity[], environmentMa
   );
 }
 
+/** Processes whose environment names a progress file below `directory`, by the first name below it. */
+export function processesBelow(directory: string): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  for (const { pid } of runningProcesses()) {
+    const file = environmentValue(pid, "HEADROOM_PROGRESS_FILE");
+    if (file === null || !file.startsWith(`${directory}/`)) continue;
+    const name = file.slice(directory.length + 1).split("/", 1)[0] ?? "";
+    const pids = found.get(name);
+    if (pids === undefined) found.set(name, [pid]);
+    else pids.push(pid);
+  }
+  return found;
+}
+
 /** How often to look whether killed processes are gone: the kernel tells nobody but the parent. */
 const SURVIVOR_POLL_MS = 20;
 
@@ -64,7 +78,7 @@ export async function killSurvivors(
   }
 }
 
-function killProcess(pid: number): void {
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {

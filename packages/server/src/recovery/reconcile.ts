@@ -68,8 +68,10 @@ function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observatio
       return [{ kind: "attemptRunning", attemptId }];
     case "ended":
       return [{ kind: "attemptExited", attemptId, exits: phase.exits }];
-    case "lost":
-      return [{ kind: "attemptLost", attemptId, detail: phase.detail }];
+    case "lost": {
+      const { detail, cause } = phase;
+      return [{ kind: "attemptLost", attemptId, detail, ...(cause === undefined ? {} : { cause }) }];
+    }
     default:
       return phase satisfies never;
   }

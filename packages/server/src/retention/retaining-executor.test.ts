@@ -11,7 +11,10 @@ beforeEach(() => {
 });
 afterEach(() => removeHome(home));
 
-const keptNames = (): string[] => readdirSync(path.join(home, "attempts")).toSorted();
+const keptNames = (): string[] =>
+  readdirSync(path.join(home, "attempts"))
+    .filter((name) => name !== ".key")
+    .toSorted();
 
 /** Resolves with the attempt's id. */
 async function ranToItsEnd({ client }: LiveControlPlane, name: string): Promise<string> {

@@ -3,7 +3,7 @@
  * for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new control plane
  * has to start from that.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { draw } from "@headroom/engine";
@@ -234,15 +234,24 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
   }
 }
 
+/** A machine whose power was cut starts again under another boot id. */
+const ANOTHER_BOOT = "00000000-0000-4000-8000-000000000000";
+
 async function recoverAndWork(
   home: string,
   kind: "file" | "local",
   acknowledged: Acknowledged,
 ): Promise<{ sequence: number; lost: string[] }> {
-  if (kind === "local") anotherBoot(path.join(home, "attempts"));
   const executor =
     kind === "local"
-      ? { executor: createLocalExecutor({ homeDir: home, slotCount: 4, accelerators: "declared" }) }
+      ? {
+          executor: createLocalExecutor({
+            homeDir: home,
+            slotCount: 4,
+            accelerators: "declared",
+            bootId: ANOTHER_BOOT,
+          }),
+        }
       : {};
   const opened = await openHome(home, { slots: 4, runMs: 1, digestEveryEvents: 40, ...executor });
   const { driver, close, fatal } = opened;
@@ -268,16 +277,6 @@ async function recoverAndWork(
   }
   await close();
   return { sequence, lost: [...lost, ...fatal.map(({ message }) => message)] };
-}
-
-/** A machine whose power was cut starts again under another boot id; here the records take another one instead. */
-function anotherBoot(attempts: string): void {
-  for (const name of existsSync(attempts) ? readdirSync(attempts) : []) {
-    const file = path.join(attempts, name, "launch.json");
-    if (!existsSync(file)) continue;
-    const record = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, unknown>>;
-    writeFileSync(file, JSON.stringify({ ...record, bootId: "00000000-0000-4000-8000-000000000000" }));
-  }
 }
 
 function acknowledgedUntil(calls: readonly SystemCall[], names: ReadonlyMap<string, string>, at: number): Acknowledged {

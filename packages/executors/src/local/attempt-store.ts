@@ -1,0 +1,83 @@
+/** All attempts of one home: their names on disk, and the key from which the secrets of their records are derived. */
+import { createHmac, randomBytes } from "node:crypto";
+import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { AttemptId } from "@headroom/engine";
+import { makeDurableDirectory } from "../make-directory.ts";
+import { syncPath } from "../sync-path.ts";
+import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";
+import { attemptDirName } from "./attempt-names.ts";
+
+/** Names of attempts do not begin with a dot. */
+const KEY_FILE = ".key";
+export const FORGOTTEN_PREFIX = ".forgotten-";
+const KEY_BYTES = 32;
+
+export class AttemptStore {
+  readonly homeDir: string;
+  readonly attemptsDir: string;
+  readonly workRoot: string;
+  readonly #key: string;
+
+  /** Makes what is missing. Throws where nothing can be kept. */
+  constructor(homeDir: string, onProblem: (message: string) => void) {
+    this.homeDir = homeDir;
+    this.attemptsDir = attemptsDirOf(homeDir);
+    this.workRoot = workRootOf(homeDir);
+    makeDurableDirectory(this.attemptsDir, 0o700);
+    chmodSync(this.attemptsDir, 0o700);
+    this.#key = loadKey(path.join(this.attemptsDir, KEY_FILE), () => {
+      const known = this.names().length;
+      if (known > 0)
+        onProblem(`The key of the attempts' records was missing or damaged; ${known} attempts on disk are unreadable.`);
+    });
+  }
+
+  /** Of what is not being forgotten. */
+  names(): string[] {
+    return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
+  }
+
+  forgottenNames(): string[] {
+    return readdirSync(this.attemptsDir).filter((name) => name.startsWith(FORGOTTEN_PREFIX));
+  }
+
+  /** Each attempt has a secret of its own: a supervisor knows those of the attempts that it was given. */
+  files(name: string): AttemptFiles {
+    const secret = createHmac("sha256", this.#key).update(`attempt\0${name}`).digest("hex");
+    return new AttemptFiles({ homeDir: this.homeDir, name, secret });
+  }
+
+  filesOf(attemptId: AttemptId): AttemptFiles {
+    return this.files(attemptDirName(attemptId));
+  }
+}
+
+/** Made once; on disk before any record depends on it. */
+function loadKey(file: string, onNew: () => void): string {
+  const known = readKey(file);
+  if (known !== null) return known;
+  onNew();
+  rmSync(file, { recursive: true, force: true });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, randomBytes(KEY_BYTES).toString("hex"), { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, file);
+  } finally {
+    unlinkSync(draft);
+  }
+  syncPath(path.dirname(file));
+  const made = readKey(file);
+  if (made === null) throw new Error(`${file} cannot be written`);
+  return made;
+}
+
+/** `null`: missing or damaged. */
+function readKey(file: string): string | null {
+  try {
+    const text = readFileSync(file, "utf8").trim();
+    return /^[0-9a-f]{64}$/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}
