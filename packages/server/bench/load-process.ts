@@ -16,6 +16,7 @@ const latencies = new Uint32Array(BUCKETS + 1);
 let nextNumber = 0;
 let acknowledgedCount = 0;
 let refusedCount = 0;
+let latencyMaxMs = 0;
 let isOver = false;
 
 /** A request with a number in its name and its key; only those digits change between requests. */
@@ -73,7 +74,8 @@ function run(socket: Socket): Promise<void> {
     record(received, performance.now() - sentAtMs);
     received = "";
     if (isOver) socket.end(resolve);
-    else send();
+    else if (config.pauseMs === undefined) send();
+    else setTimeout(send, config.pauseMs);
   });
   socket.on("error", reject);
   socket.on("connect", send);
@@ -92,6 +94,7 @@ function record(answer: string, latencyMs: number): void {
   else refusedCount++;
   const bucket = Math.min(BUCKETS, Math.floor(latencyMs / BUCKET_MS));
   latencies[bucket] = (latencies[bucket] as number) + 1;
+  latencyMaxMs = Math.max(latencyMaxMs, latencyMs);
 }
 
 function percentile(share: number): number {
@@ -106,9 +109,13 @@ function percentile(share: number): number {
 
 const beganMs = performance.now();
 const sockets = Array.from({ length: config.connections }, () => connect(config.port, "127.0.0.1"));
-setTimeout(() => {
+const end = setTimeout(() => {
   isOver = true;
 }, config.durationMs);
+process.once("message", () => {
+  clearTimeout(end);
+  isOver = true;
+});
 await Promise.all(sockets.map(run));
 tellParent({
   acknowledgedCount,
@@ -116,5 +123,6 @@ tellParent({
   elapsedMs: performance.now() - beganMs,
   latencyP50Ms: percentile(0.5),
   latencyP99Ms: percentile(0.99),
+  latencyMaxMs,
 });
 process.disconnect?.();

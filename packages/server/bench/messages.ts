@@ -38,6 +38,8 @@ export interface LoadConfig {
   readonly token: string;
   readonly connections: number;
   readonly durationMs: number;
+  /** Between an answer and the next request of a connection; absent: none. */
+  readonly pauseMs?: number;
 }
 
 export interface LoadFigures {
@@ -46,10 +48,27 @@ export interface LoadFigures {
   readonly elapsedMs: number;
   readonly latencyP50Ms: number;
   readonly latencyP99Ms: number;
+  readonly latencyMaxMs: number;
 }
 
-export function tellParent(message: ControlPlaneReady | ControlPlaneFigures | LoadFigures): void {
+export interface ReadersConfig {
+  readonly port: number;
+  readonly token: string;
+  readonly readers: number;
+  /** A reader is done when this event has arrived. */
+  readonly untilSequence: number;
+  /** Takes the first bytes of the stream and nothing more. */
+  readonly isStalled: boolean;
+}
+
+export interface ReadersFigures {
+  readonly elapsedMs: number;
+  /** Lines that the reader with the fewest has read. */
+  readonly lineCount: number;
+}
+
+export function tellParent(message: ControlPlaneReady | ControlPlaneFigures | LoadFigures | ReadersFigures): void {
   const send = process.send as ((message: object) => boolean) | undefined;
-  if (send === undefined) throw new Error("this is started by submit.bench.ts only");
+  if (send === undefined) throw new Error("this is started by a benchmark only");
   send.call(process, message);
 }

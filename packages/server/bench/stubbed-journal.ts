@@ -1,3 +1,5 @@
+import { framePage } from "../src/journal/event-page.ts";
+import type { EventFormat, EventPage } from "../src/journal/event-page.ts";
 import type { Append, AppendReceipt, Journal, SnapshotReceipt } from "../src/journal/journal.ts";
 
 /** Acknowledges at once and keeps nothing: what the same route costs without durability. */
@@ -11,6 +13,10 @@ export class StubbedJournal implements Journal {
 
   readGroups(): Promise<never[]> {
     return Promise.resolve([]);
+  }
+
+  readPage(fromSequence: number, format: EventFormat): Promise<EventPage> {
+    return Promise.resolve(framePage(fromSequence, [], format));
   }
 
   snapshotInBackground(): Promise<never> {

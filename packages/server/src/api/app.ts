@@ -20,6 +20,7 @@ import { handlers, streamHandlers } from "./handlers.ts";
 import { parsed } from "./problem-mapping.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
 import { Streams } from "./stream-reply.ts";
+import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
 export interface ApiOptions {
   readonly plane: ControlPlane;
@@ -41,7 +42,7 @@ const PARAM_CHARS_MAX = 1_200;
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
 type SnapshotCall = Parameters<(typeof handlers)["snapshot"]>[1];
 type AnswerHandler = (plane: ControlPlane, call: AnyCall, gone: () => AbortSignal) => unknown;
-type StreamHandler = (plane: ControlPlane, call: AnyCall, signal: AbortSignal) => Promise<AsyncIterable<object>>;
+type StreamHandler = (plane: ControlPlane, call: AnyCall, wanted: StreamWanted) => Promise<AsyncIterable<StreamPiece>>;
 
 export interface Api {
   readonly app: FastifyInstance;
@@ -234,9 +235,9 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
   const handle = (streamHandlers as unknown as Record<string, StreamHandler>)[name] as StreamHandler;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const target = { request: request.raw, response: reply.raw };
-    const source = (signal: AbortSignal): Promise<AsyncIterable<object>> => {
+    const source = (wanted: StreamWanted): Promise<AsyncIterable<StreamPiece>> => {
       const call = read(request);
-      return handle(plane, name === "events" ? resumed(call, request.raw) : call, signal);
+      return handle(plane, name === "events" ? resumed(call, request.raw) : call, wanted);
     };
     streams
       .send(target, source, () => void reply.hijack())

@@ -37,6 +37,8 @@ import type { NamedSpec } from "@headroom/views";
 import type { z } from "zod";
 import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { framed } from "./stream-reply.ts";
+import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadUsage } from "./workload-usage.ts";
 
@@ -76,8 +78,8 @@ export type StreamHandlers = {
   readonly [Name in StreamName]: (
     plane: ControlPlane,
     call: Call<Name>,
-    signal: AbortSignal,
-  ) => Promise<AsyncIterable<Answer<Name>>>;
+    wanted: StreamWanted,
+  ) => Promise<AsyncIterable<StreamPiece>>;
 };
 
 type Caller = Pick<Call<OperationName>, "actor" | "idempotencyKey">;
@@ -299,12 +301,13 @@ export const handlers: Handlers = {
 };
 
 export const streamHandlers: StreamHandlers = {
-  events: async ({ driver }, { query: { from } }, signal) => {
+  events: async ({ driver }, { query: { from } }, { format, signal }) => {
     const next = (await driver.read(({ state }) => state.sequence)) + 1;
     if (typeof from === "number" && from > next) throw notRecordedYet(from, next);
-    return envelopes(driver.events(from === "next" ? next : (from ?? 1), signal));
+    return driver.eventFrames(from === "next" ? next : (from ?? 1), format, signal);
   },
-  logs: (plane, { params: { id }, query }, signal) => openLogs(plane, id, query, signal),
+  logs: async (plane, { params: { id }, query }, { format, signal }) =>
+    framed(await openLogs(plane, id, query, signal), format),
 };
 
 /** Whoever has seen so many events has seen them of another journal, and would wait here in vain for the ones after them. */

@@ -1,9 +1,12 @@
 /**
- * Streams to clients: NDJSON, or server-sent events for those that accept nothing else. A slow client slows its own source
- * down and nothing else; one that reads nothing for a minute is let go, and so is every client when the server closes.
+ * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client slows its own source
+ * down and nothing else: it is paused with one piece in its buffer. A client that takes nothing for a minute is disconnected,
+ * earlier where another one needs its place; it resumes after the last event it received. Closing the server ends every stream.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ProblemError, refuse } from "@headroom/protocol";
+import { LoopTurns } from "../driver/loop-turns.ts";
+import type { EventFormat } from "../journal/event-page.ts";
 import { mapProblem } from "./problem-mapping.ts";
 
 /** Streams open at once, over all clients: each costs a position and a few timers. */
@@ -12,8 +15,8 @@ export const STREAMS_MAX = 256;
 const HEARTBEAT_MS = 15_000;
 /** A client that takes nothing for so long is gone or stuck. */
 const STALLED_MS = 60_000;
-
-type Format = "ndjson" | "sse";
+/** With all places taken, a client that has taken nothing for so long gives way to a new one. */
+const GIVES_WAY_MS = 5_000;
 
 /** What the stream is asked for and where it goes. */
 export interface StreamTarget {
@@ -21,8 +24,36 @@ export interface StreamTarget {
   readonly response: ServerResponse;
 }
 
+export interface StreamWanted {
+  readonly format: EventFormat;
+  /** Aborts when the client has gone or the server closes. */
+  readonly signal: AbortSignal;
+}
+
+/** Whole frames, as text or bytes. */
+export type StreamPiece = string | Uint8Array;
+
+/** The bounds, which tests make small. */
+export interface StreamLimits {
+  readonly openMax: number;
+  readonly givesWayMs: number;
+}
+
+interface OpenStream {
+  readonly controller: AbortController;
+  readonly response: ServerResponse;
+  /** Since when the client has not taken what was written; `null`: it keeps up. */
+  stalledSinceMs: number | null;
+}
+
 export class Streams {
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<OpenStream>();
+  readonly #turns = new LoopTurns();
+  readonly #limits: StreamLimits;
+
+  constructor(limits: StreamLimits = { openMax: STREAMS_MAX, givesWayMs: GIVES_WAY_MS }) {
+    this.#limits = limits;
+  }
 
   get openCount(): number {
     return this.#open.size;
@@ -31,46 +62,76 @@ export class Streams {
   /** `source` may refuse by throwing: then nothing was written yet and the caller answers with the problem. */
   async send(
     target: StreamTarget,
-    source: (signal: AbortSignal) => Promise<AsyncIterable<{ readonly sequence?: number }>>,
+    source: (wanted: StreamWanted) => Promise<AsyncIterable<StreamPiece>>,
     begin: () => void,
   ): Promise<void> {
     const format = acceptedFormat(target.request.headers.accept);
-    if (this.#open.size >= STREAMS_MAX) {
-      throw refuse("tooManyStreams", `${STREAMS_MAX} streams are open. Close one, or try again in a moment.`);
+    const { openMax } = this.#limits;
+    if (this.#open.size >= openMax && !this.#disconnectStalled()) {
+      throw refuse("tooManyStreams", `${openMax} streams are open. Close one, or try again in a moment.`);
     }
-    const controller = new AbortController();
-    const abort = (): void => controller.abort();
-    this.#open.add(controller);
-    target.response.once("close", abort);
+    const { response } = target;
+    const stream: OpenStream = { controller: new AbortController(), response, stalledSinceMs: null };
+    const { signal } = stream.controller;
+    const abort = (): void => stream.controller.abort();
+    this.#open.add(stream);
+    response.once("close", abort);
     try {
-      const items = await source(controller.signal);
+      const pieces = await source({ format, signal });
       begin();
-      await pump(target.response, items, format, controller.signal);
+      await this.#pump(stream, pieces, format);
     } finally {
-      this.#open.delete(controller);
-      target.response.off("close", abort);
+      this.#open.delete(stream);
+      response.off("close", abort);
     }
   }
 
-  /** Each is told so: a stream that just ended would read as if there were nothing more to tell. */
+  /** Each client is told why: a stream that just ended would look complete. */
   closeAll(): void {
     const detail = "The control plane is shutting down; go on from here when it runs again.";
-    for (const controller of this.#open) controller.abort(refuse("closing", detail));
+    for (const { controller } of this.#open) controller.abort(refuse("closing", detail));
+  }
+
+  /** Disconnects the client that has been stalled for longest, if one has been for long enough. */
+  #disconnectStalled(): boolean {
+    const since = (stream: OpenStream): number => stream.stalledSinceMs ?? Infinity;
+    const [longest] = [...this.#open].toSorted((left, right) => since(left) - since(right));
+    if (longest === undefined || performance.now() - since(longest) < this.#limits.givesWayMs) return false;
+    this.#open.delete(longest);
+    longest.response.destroy();
+    return true;
+  }
+
+  async #pump(stream: OpenStream, pieces: AsyncIterable<StreamPiece>, format: EventFormat): Promise<void> {
+    const { response, controller } = stream;
+    const { signal } = controller;
+    const heartbeat = beginStream(response, format);
+    try {
+      for await (const piece of pieces) {
+        await this.#turns.next();
+        if (signal.aborted) break;
+        if (response.write(piece)) continue;
+        stream.stalledSinceMs = performance.now();
+        await drained(response, signal);
+        stream.stalledSinceMs = null;
+      }
+    } catch (error) {
+      if (!signal.aborted) response.write(problemFrame(error, format));
+    } finally {
+      clearInterval(heartbeat);
+      if (signal.reason instanceof ProblemError) response.write(problemFrame(signal.reason, format));
+      response.end();
+    }
   }
 }
 
-function acceptedFormat(accept = "*/*"): Format {
+function acceptedFormat(accept = "*/*"): EventFormat {
   if (/application\/(?:x-ndjson|ndjson|json|\*)|\*\/\*/.test(accept)) return "ndjson";
   if (accept.includes("text/event-stream")) return "sse";
   throw refuse("notAcceptable", "Streams are application/x-ndjson or text/event-stream.");
 }
 
-async function pump(
-  response: ServerResponse,
-  items: AsyncIterable<{ readonly sequence?: number }>,
-  format: Format,
-  signal: AbortSignal,
-): Promise<void> {
+function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Timeout {
   response.writeHead(200, {
     "content-type": format === "ndjson" ? "application/x-ndjson; charset=utf-8" : "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
@@ -79,30 +140,20 @@ async function pump(
     "x-accel-buffering": "no",
   });
   response.flushHeaders();
-  const heartbeat = setInterval(() => {
+  return setInterval(() => {
     if (!response.writableNeedDrain) response.write(format === "ndjson" ? "\n" : ":\n\n");
   }, HEARTBEAT_MS);
-  try {
-    for await (const item of items) {
-      if (signal.aborted) break;
-      if (!response.write(frame(item, format))) await drained(response, signal);
-    }
-  } catch (error) {
-    if (!signal.aborted) response.write(problemFrame(error, format));
-  } finally {
-    clearInterval(heartbeat);
-    if (signal.reason instanceof ProblemError) response.write(problemFrame(signal.reason, format));
-    response.end();
+}
+
+/** Items without a sequence, framed one by one. */
+export async function* framed(items: AsyncIterable<object>, format: EventFormat): AsyncGenerator<string> {
+  for await (const item of items) {
+    const json = JSON.stringify(item);
+    yield format === "ndjson" ? `${json}\n` : `data: ${json}\n\n`;
   }
 }
 
-function frame(item: { readonly sequence?: number }, format: Format): string {
-  const json = JSON.stringify(item);
-  if (format === "ndjson") return `${json}\n`;
-  return item.sequence === undefined ? `data: ${json}\n\n` : `id: ${item.sequence}\ndata: ${json}\n\n`;
-}
-
-function problemFrame(error: unknown, format: Format): string {
+function problemFrame(error: unknown, format: EventFormat): string {
   const json = JSON.stringify({ problem: mapProblem(error).problem });
   return format === "ndjson" ? `${json}\n` : `event: problem\ndata: ${json}\n\n`;
 }

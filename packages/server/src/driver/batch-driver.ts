@@ -7,6 +7,7 @@ import type { Executor } from "@headroom/executors";
 import { InvariantError } from "@headroom/engine";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
+import type { EventFormat } from "../journal/event-page.ts";
 import type { AppendReceipt, Journal, RecordedDigest, RecordedGroup } from "../journal/journal.ts";
 import { OperationalError } from "../operational-error.ts";
 import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
@@ -150,6 +151,10 @@ export class BatchDriver implements Driver {
 
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent> {
     return this.#feed.read(fromSequence, signal);
+  }
+
+  eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return this.#feed.frames(fromSequence, format, signal);
   }
 
   status(): DriverStatus {

@@ -3,6 +3,7 @@
  * that the engine decided becomes visible (reply, read, effect, event stream) before its journal group is synced.
  */
 import type { Command, Engine, Event, Observation, Reply, Signal } from "@headroom/engine";
+import type { EventFormat } from "../journal/event-page.ts";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
 
@@ -68,6 +69,8 @@ export interface Driver {
    * driver closes. Nothing is buffered per reader: a slow one falls back to reading the journal.
    */
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent>;
+  /** The same as the bytes of an event stream, in pieces of whole events. Framed once for all readers of a format. */
+  eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array>;
   status(): DriverStatus;
   /** Finishes what was accepted, records the state's digest and a snapshot, and releases the journal. Idempotent. */
   close(): Promise<void>;

@@ -1,13 +1,24 @@
 /**
- * The durable events for any number of readers. The newest ones are kept once, for all; whoever is behind that reads the
- * journal, page by page. So a reader costs nothing but its position, however slow it is.
+ * The durable events for any number of readers. The newest ones are kept once, for all; a reader that is behind them reads the
+ * journal page by page. A reader costs its position and at most one piece of a page, however slow it is.
  */
 import type { Event } from "@headroom/engine";
-import type { Journal, RecordedGroup } from "../journal/journal.ts";
+import { eventsOf, framePage } from "../journal/event-page.ts";
+import type { EventFormat, EventPage } from "../journal/event-page.ts";
+import type { Journal } from "../journal/journal.ts";
+import { OperationalError } from "../operational-error.ts";
 import type { SequencedEvent } from "./driver.ts";
+import { EventPages, holds, piecesFrom } from "./event-pages.ts";
+import { LoopTurns } from "./loop-turns.ts";
 
 /** What is kept for readers that keep up: a few seconds of heavy use, a few MiB. */
 const RECENT_EVENTS_MAX = 8_192;
+/** Framing so many recent events holds the loop for less than a millisecond. */
+const RECENT_PAGE_EVENTS_MAX = 128;
+/** Bytes handed to a reader at a time, which bounds what waits for a reader that does not read. */
+const PIECE_BYTES_MAX = 32 * 1024;
+/** A reader of parsed events goes on for so long before it gives the loop to others. */
+const SLICE_MS = 1;
 
 interface EventGroup {
   readonly firstSequence: number;
@@ -21,9 +32,12 @@ export class EventFeed {
   #headSequence: number;
   #isClosed = false;
   readonly #sleepers = new Set<() => void>();
+  readonly #turns = new LoopTurns();
+  readonly #pages: EventPages;
 
   constructor(journal: Journal, headSequence: number) {
     this.#journal = journal;
+    this.#pages = new EventPages((sequence, format) => journal.readPage(sequence, format));
     this.#headSequence = headSequence;
   }
 
@@ -55,33 +69,85 @@ export class EventFeed {
         await this.#newer(signal);
         continue;
       }
-      for (const { firstSequence, events } of await this.#groupsUntilClosed(next)) {
+      const groups = await this.#untilClosed(() => this.#groupsFrom(next));
+      let sinceMs = performance.now();
+      for (const { firstSequence, events } of groups ?? []) {
         for (let index = next - firstSequence; index < events.length; index++) {
           const event = events[index];
           if (event === undefined || signal.aborted) return;
           next = firstSequence + index + 1;
           yield { sequence: next - 1, event };
+          if (performance.now() - sinceMs < SLICE_MS) continue;
+          await this.#turns.next();
+          sinceMs = performance.now();
         }
       }
     }
   }
 
-  /** A read that the closing of the journal cut off is the end of the stream, not a failure. */
-  async #groupsUntilClosed(sequence: number): Promise<readonly EventGroup[]> {
+  /** The same events as bytes, in pieces of whole events that all readers of a format share. */
+  async *frames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    let next = Math.max(1, fromSequence);
+    while (!signal.aborted && !this.#isClosed) {
+      if (next > this.#headSequence) {
+        await this.#newer(signal);
+        continue;
+      }
+      const page = await this.#untilClosed(async () => this.#recentPage(next, format) ?? this.#pageOf(next, format));
+      if (page === null) return;
+      for (const { bytes, nextSequence } of piecesFrom(page, next, PIECE_BYTES_MAX)) {
+        if (signal.aborted) return;
+        yield bytes;
+        next = nextSequence;
+      }
+    }
+  }
+
+  /** A read that the closing of the journal cut off is the end of the stream, not a failure: `null`. */
+  async #untilClosed<T>(read: () => Promise<T>): Promise<T | null> {
     try {
-      return await this.#groupsFrom(sequence);
+      return await read();
     } catch (error) {
-      if (this.#isClosed) return [];
+      if (this.#isClosed) return null;
       throw error;
     }
   }
 
   /** At least the group that holds `sequence`, which is durable. */
   async #groupsFrom(sequence: number): Promise<readonly EventGroup[]> {
-    // From the newest back: whoever keeps up finds its place at once.
-    const index = this.#recent.findLastIndex(({ firstSequence }) => firstSequence <= sequence);
+    const index = this.#recentIndex(sequence);
     if (index >= 0) return this.#recent.slice(index);
-    return (await this.#journal.readGroups(sequence)).map(parseGroup);
+    const groups = await this.#journal.readGroups(sequence);
+    await this.#turns.next();
+    return groups.map((group) => ({ firstSequence: group.firstSequence, events: eventsOf(group) }));
+  }
+
+  /** Searches from the newest group back, where a reader that keeps up finds its place at once. */
+  #recentIndex(sequence: number): number {
+    return this.#recent.findLastIndex(({ firstSequence }) => firstSequence <= sequence);
+  }
+
+  #recentPage(sequence: number, format: EventFormat): EventPage | null {
+    const kept = this.#pages.kept(sequence, format);
+    if (kept !== null) return kept;
+    const index = this.#recentIndex(sequence);
+    if (index < 0) return null;
+    const events: Event[] = [];
+    for (const group of this.#recent.slice(index, index + RECENT_PAGE_EVENTS_MAX)) {
+      const start = Math.max(0, sequence - group.firstSequence);
+      events.push(...group.events.slice(start, start + RECENT_PAGE_EVENTS_MAX - events.length));
+      if (events.length >= RECENT_PAGE_EVENTS_MAX) break;
+    }
+    return this.#pages.keep(framePage(sequence, events, format), format);
+  }
+
+  async #pageOf(sequence: number, format: EventFormat): Promise<EventPage> {
+    const page = await this.#pages.load(sequence, format);
+    if (holds(page, sequence)) return page;
+    throw new OperationalError(
+      "journal-damaged",
+      `The journal has no event ${sequence}, and its head is ${this.#headSequence}.`,
+    );
   }
 
   async #newer(signal: AbortSignal): Promise<void> {
@@ -93,9 +159,4 @@ export class EventFeed {
     signal.removeEventListener("abort", wake);
     this.#sleepers.delete(wake);
   }
-}
-
-function parseGroup({ firstSequence, text }: RecordedGroup): EventGroup {
-  // The journal holds what this program wrote and its chain vouches for; it is not validated again.
-  return { firstSequence, events: JSON.parse(text) as Event[] };
 }

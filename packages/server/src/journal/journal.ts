@@ -3,6 +3,7 @@
  * beside them with a retention of their own. The embedded implementation is `sqlite-journal.ts`.
  */
 import type { JournalGroup } from "@headroom/engine";
+import type { EventFormat, EventPage } from "./event-page.ts";
 
 /** A group as it lies in the journal. */
 export interface RecordedGroup extends JournalGroup {
@@ -61,6 +62,8 @@ export interface Journal {
   append(append: Append): Promise<AppendReceipt>;
   /** Groups that hold the sequences from `fromSequence` on: at least one where there is one, at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
+  /** The same groups framed for readers of the event stream, away from the caller's loop. */
+  readPage(fromSequence: number, format: EventFormat): Promise<EventPage>;
   /** Folds the journal up to its head on a thread of its own and writes a snapshot; the caller's loop is not touched. */
   snapshotInBackground(): Promise<SnapshotReceipt>;
   /** Writes a snapshot that the caller already has; one that is being made in the background is not finished. */

@@ -1,6 +1,7 @@
 /** Reads pages of the journal for readers that have fallen behind, away from the driver's event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openForReading } from "./database.ts";
+import { frameGroups } from "./event-page.ts";
 import { toErrorMessage } from "./journal-error.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.ts";
@@ -10,15 +11,23 @@ const PAGE_TEXT_MAX = 256 * 1024;
 
 function serve({ directory }: ReaderData): void {
   const reader = new JournalReader(openForReading(directory));
-  parentPort?.on("message", ({ fromSequence }: ReaderRequest) => {
-    let answer: ReaderAnswer;
+  parentPort?.on("message", ({ fromSequence, format }: ReaderRequest) => {
     try {
-      answer = { kind: "page", groups: reader.page(fromSequence, PAGE_TEXT_MAX) };
+      const groups = reader.page(fromSequence, PAGE_TEXT_MAX);
+      if (format === null) tell({ kind: "groups", groups });
+      else {
+        const page = frameGroups(groups, format);
+        tell({ kind: "page", page }, [page.bytes.buffer, page.ends.buffer]);
+      }
     } catch (error) {
-      answer = { kind: "failed", error: toErrorMessage(error, "reading", directory) };
+      tell({ kind: "failed", error: toErrorMessage(error, "reading", directory) });
     }
-    parentPort?.postMessage(answer);
   });
+}
+
+/** Transferred buffers are handed over without a copy. */
+function tell(answer: ReaderAnswer, transferred: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(answer, transferred);
 }
 
 serve(workerData as ReaderData);

@@ -8,6 +8,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { makeDurableDirectory, syncPath } from "@headroom/executors";
 import { OperationalError } from "../operational-error.ts";
 import { checkHistory } from "./check-history.ts";
+import { framePage } from "./event-page.ts";
+import type { EventFormat, EventPage } from "./event-page.ts";
 import { openForWriting, databasePath } from "./database.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import type { DirectoryLock } from "./directory-lock.ts";
@@ -138,13 +140,23 @@ class SqliteJournal implements Journal {
   }
 
   async readGroups(fromSequence: number): Promise<readonly RecordedGroup[]> {
+    const answer = await this.#read({ fromSequence, format: null });
+    return answer.kind === "groups" ? answer.groups : [];
+  }
+
+  async readPage(fromSequence: number, format: EventFormat): Promise<EventPage> {
+    const answer = await this.#read({ fromSequence, format });
+    return answer.kind === "page" ? answer.page : framePage(fromSequence, [], format);
+  }
+
+  async #read(request: ReaderRequest): Promise<ReaderAnswer> {
     this.#reader ??= new ThreadCalls(new URL("reader-thread.ts", import.meta.url), {
       directory: this.directory,
     } satisfies ReaderData);
     try {
-      const answer = await this.#reader.call({ fromSequence });
+      const answer = await this.#reader.call(request);
       if (answer.kind === "failed") throw fromErrorMessage(answer.error);
-      return answer.groups;
+      return answer;
     } catch (error) {
       throw journalError(error, "reading", this.directory);
     }

@@ -1,0 +1,104 @@
+/**
+ * Readers of the event stream beside submissions: readers that catch up on 50,000 events, and readers that do not read. Says how
+ * late the control plane's event loop runs meanwhile and how long a submission takes. Options: `--seconds N` with stalled readers
+ * (15), `--json`.
+ */
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import type { ControlPlaneFigures, ControlPlaneReady, LoadFigures, ReadersConfig, ReadersFigures } from "./messages.ts";
+
+const WAITING = 50_000;
+const CATCHING_UP = 32;
+const STALLED = 256;
+/** A submission every 20 ms: enough to notice a pause, too few to be a load. */
+const PROBE_PAUSE_MS = 20;
+/** Long after every scenario; the prober is ended when a scenario is over. */
+const IDLE_MS = 5_000;
+const targets = { loopDelayP99Ms: 25 };
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "15" }, json: { type: "boolean", default: false } },
+});
+const stalledMs = Number(values.seconds) * 1_000;
+
+async function next<T>(child: ChildProcess): Promise<T> {
+  const [message] = (await once(child, "message")) as [T];
+  return message;
+}
+
+const start = (file: string, config: object): ChildProcess =>
+  fork(path.join(import.meta.dirname, file), [JSON.stringify(config)]);
+
+interface Measured extends ControlPlaneFigures, LoadFigures {
+  readonly scenario: string;
+  readonly readersMs: number | null;
+}
+
+const home = mkdtempSync(path.join(tmpdir(), "headroom-bench-"));
+const fleet = { nodes: 64, runMinMs: 3_600_000 };
+const plane = start("control-plane-process.ts", { home, journal: "durable", waitingCount: WAITING, fleet });
+const measured: Measured[] = [];
+
+async function measure(scenario: string, during: () => Promise<ReadersFigures | null>) {
+  plane.send("begin");
+  const prober = start("load-process.ts", { ...ready, connections: 1, durationMs: 600_000, pauseMs: PROBE_PAUSE_MS });
+  const readers = await during();
+  prober.send("end");
+  const probed = await next<LoadFigures>(prober);
+  plane.send("end");
+  const figures = await next<ControlPlaneFigures>(plane);
+  measured.push({ scenario, readersMs: readers?.elapsedMs ?? null, ...probed, ...figures });
+}
+
+const ready = await next<ControlPlaneReady>(plane);
+try {
+  const of = (readers: number, isStalled: boolean): ReadersConfig => ({
+    ...ready,
+    readers,
+    isStalled,
+    untilSequence: WAITING,
+  });
+  await measure("no reader", async () => {
+    await sleep(IDLE_MS);
+    return null;
+  });
+  await measure(`${CATCHING_UP} readers that catch up`, () =>
+    next<ReadersFigures>(start("stream-readers-process.ts", of(CATCHING_UP, false))),
+  );
+  await measure(`${STALLED} readers that do not read`, async () => {
+    const readers = start("stream-readers-process.ts", of(STALLED, true));
+    try {
+      const figures = await Promise.race([next<ReadersFigures>(readers), sleep(stalledMs, null)]);
+      await sleep(stalledMs);
+      return figures;
+    } finally {
+      readers.kill("SIGKILL");
+    }
+  });
+} finally {
+  plane.kill("SIGKILL");
+  rmSync(home, { recursive: true, force: true });
+}
+
+const rounded = (value: number): number => Number(value.toFixed(1));
+const rows = measured.map((each) => ({
+  readers: each.scenario,
+  "loop p99 ms": rounded(each.loopDelayP99Ms),
+  "loop max ms": rounded(each.loopDelayMaxMs),
+  submissions: each.acknowledgedCount,
+  "submission p50 ms": rounded(each.latencyP50Ms),
+  "submission p99 ms": rounded(each.latencyP99Ms),
+  "submission max ms": rounded(each.latencyMaxMs),
+  "readers took ms": each.readersMs === null ? null : Math.round(each.readersMs),
+  "cpu s": rounded(each.cpuS),
+  "rss MiB": each.rssMib,
+}));
+const met = measured.every(({ loopDelayP99Ms }) => loopDelayP99Ms <= targets.loopDelayP99Ms);
+if (!values.json) console.table(rows);
+console.log(JSON.stringify(values.json ? { targets, met, measured } : { targets, met }, null, 2));

@@ -1,0 +1,76 @@
+/** The pages that readers of the event stream share: each is made once, kept for a while and handed to every reader that comes to it. */
+import type { EventFormat, EventPage } from "../journal/event-page.ts";
+
+/** Readers that catch up together are within a few pages of each other. */
+const PAGES_KEPT_MAX = 64;
+/** A page holds about 300 KiB; single events of up to 1 MiB make larger ones. */
+const BYTES_KEPT_MAX = 32 * 1024 * 1024;
+
+interface Kept {
+  readonly format: EventFormat;
+  readonly page: EventPage;
+}
+
+export class EventPages {
+  readonly #load: (sequence: number, format: EventFormat) => Promise<EventPage>;
+  readonly #loading = new Map<string, Promise<EventPage>>();
+  /** The oldest first. */
+  readonly #kept: Kept[] = [];
+  #bytesKept = 0;
+
+  /** `load` reads a page that holds the event with a sequence. */
+  constructor(load: (sequence: number, format: EventFormat) => Promise<EventPage>) {
+    this.#load = load;
+  }
+
+  /** The page kept that holds the event, if there is one. */
+  kept(sequence: number, format: EventFormat): EventPage | null {
+    const found = this.#kept.findLast((kept) => kept.format === format && holds(kept.page, sequence));
+    return found?.page ?? null;
+  }
+
+  keep(page: EventPage, format: EventFormat): EventPage {
+    this.#kept.push({ page, format });
+    this.#bytesKept += page.bytes.byteLength;
+    while (this.#kept.length > PAGES_KEPT_MAX || (this.#bytesKept > BYTES_KEPT_MAX && this.#kept.length > 1)) {
+      this.#bytesKept -= this.#kept.shift()?.page.bytes.byteLength ?? 0;
+    }
+    return page;
+  }
+
+  /** Readers that ask for the same page while it is being read wait for one reading. */
+  async load(sequence: number, format: EventFormat): Promise<EventPage> {
+    const key = `${format} ${sequence}`;
+    const loading = this.#loading.get(key);
+    if (loading !== undefined) return loading;
+    const promise = this.#load(sequence, format);
+    this.#loading.set(key, promise);
+    try {
+      return this.keep(await promise, format);
+    } finally {
+      this.#loading.delete(key);
+    }
+  }
+}
+
+export function holds({ firstSequence, ends }: EventPage, sequence: number): boolean {
+  return sequence >= firstSequence && sequence < firstSequence + ends.length;
+}
+
+export interface PagePiece {
+  readonly bytes: Uint8Array;
+  readonly nextSequence: number;
+}
+
+/** The events of a page from `sequence` on, in pieces of whole events: at most `bytesMax`, or one event that is larger. */
+export function* piecesFrom(page: EventPage, sequence: number, bytesMax: number): Generator<PagePiece> {
+  const { firstSequence, bytes, ends } = page;
+  let index = sequence - firstSequence;
+  let start = ends[index - 1] ?? 0;
+  while (index < ends.length) {
+    let end = ends[index++] as number;
+    while (index < ends.length && (ends[index] as number) - start <= bytesMax) end = ends[index++] as number;
+    yield { bytes: bytes.subarray(start, end), nextSequence: firstSequence + index };
+    start = end;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Recorded events as the bytes that readers of the event stream get. A page is framed once, by the thread that reads the
+ * journal where it can be, and shared by every reader of the same format.
+ */
+import type { Event } from "@headroom/engine";
+import type { RecordedGroup } from "./journal.ts";
+
+/** Newline-delimited JSON, or server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+export type EventFormat = "ndjson" | "sse";
+
+export interface EventPage {
+  readonly firstSequence: number;
+  /** The frames of the events, one after the other. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Offset in `bytes` of the end of each event's frame, in order. */
+  readonly ends: Uint32Array<ArrayBuffer>;
+}
+
+/** The events of a group as they lie in the journal. */
+export function eventsOf({ text }: RecordedGroup): readonly Event[] {
+  // The hash chain vouches for what this program wrote; it is not validated again.
+  return JSON.parse(text) as Event[];
+}
+
+export function framePage(firstSequence: number, events: readonly Event[], format: EventFormat): EventPage {
+  const ends = new Uint32Array(events.length);
+  let text = "";
+  let end = 0;
+  events.forEach((event, index) => {
+    const framed = eventFrame(firstSequence + index, event, format);
+    end += Buffer.byteLength(framed);
+    ends[index] = end;
+    text += framed;
+  });
+  return { firstSequence, bytes: new TextEncoder().encode(text), ends };
+}
+
+/** Groups that follow each other without a gap, as a page. */
+export function frameGroups(groups: readonly RecordedGroup[], format: EventFormat): EventPage {
+  return framePage(groups[0]?.firstSequence ?? 1, groups.flatMap(eventsOf), format);
+}
+
+/** The wire form of an event is its recorded form (`eventEnvelope` in `@headroom/views` proves it by types). */
+function eventFrame(sequence: number, event: Event, format: EventFormat): string {
+  const json = JSON.stringify({ sequence, event });
+  return format === "ndjson" ? `${json}\n` : `id: ${sequence}\ndata: ${json}\n\n`;
+}
