@@ -3,8 +3,8 @@
  * `TURN_MS` before sockets, timers and the driver get the loop.
  */
 
-/** A fifth of the promised delay of the loop (25 ms), so that a round of the engine still fits beside it. */
-const TURN_MS = 5;
+/** Far below the promised delay of the loop (25 ms, p99): a round of the engine and a garbage collection have to fit beside it. */
+const TURN_MS = 2;
 
 export class LoopTurns {
   readonly #waiting: (() => void)[] = [];
