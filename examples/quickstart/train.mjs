@@ -1,15 +1,21 @@
-// Trains a tiny language model on this repository's text, as one worker of a data-parallel gang. See README.md.
+// Trains a small language model on this repository's text, as one worker of a data-parallel gang. See README.md.
 import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { newest, save, writeAtomically } from "./checkpoint.mjs";
 import { assemble, rank, world } from "./gang.mjs";
-import { Model, adam, draw, encode } from "./model.mjs";
+import { Model, draw } from "./model.mjs";
+import { adam, warmAndCool } from "./adam.mjs";
+import { ggufBytes } from "./gguf.mjs";
+import { FILE_SEPARATOR, VOCABULARY, decode, encode } from "./tokens.mjs";
 const setting = (name, fallback) => Number(process.env[`QUICKSTART_${name}`] ?? fallback);
-const [steps, batch, rate, seed] = [setting("STEPS", 5000), setting("BATCH", 128), setting("RATE", 0.004), 1];
-const recipe = { steps, batch, rate, seed, context: setting("CONTEXT", 8), hidden: setting("HIDDEN", 128) };
-const [saveEvery, reportEvery] = [setting("SAVE_EVERY", 100), setting("REPORT_EVERY", 20)];
+const [steps, batch, rate, seed] = [setting("STEPS", 1000), setting("BATCH", 8), setting("RATE", 0.004), 1];
+const [context, hidden, layers] = [setting("CONTEXT", 256), setting("HIDDEN", 64), setting("LAYERS", 2)];
+const recipe = { steps, batch, rate, seed, context, hidden, layers };
+const [saveEvery, reportEvery] = [setting("SAVE_EVERY", 50), setting("REPORT_EVERY", 10)];
 const { HEADROOM_CHECKPOINT_DIR: directory = "checkpoints", HEADROOM_PROGRESS_FILE: progressFile } = process.env;
 const { HEADROOM_CHECKPOINT_REQUEST_FILE: requestFile } = process.env;
+const SAMPLE_LENGTH = 400;
 let [stopWanted, hasAnswered] = [false, false];
 const giveUp = (error) => process.exit(console.error(`rank ${rank} gives up: ${error.message}`) ?? 1);
 
@@ -19,7 +25,8 @@ function texts(folder) {
   return names.sort().flatMap((name) => {
     const [path, kind] = [join(folder, name), lstatSync(join(folder, name))];
     if (kind.isDirectory()) return texts(path);
-    return kind.isFile() && /\.(md|ts)$/.test(name) ? [readFileSync(path).subarray(0, 2 ** 16)] : [];
+    if (!kind.isFile() || !/\.(md|ts)$/.test(name)) return [];
+    return [readFileSync(path).subarray(0, 2 ** 16), Buffer.of(FILE_SEPARATOR)];
   });
 }
 
@@ -40,44 +47,81 @@ function report(line) {
 
 /** This rank's part of a step, its examples drawn by the step's number; its loss and its wish to stop travel along. */
 function gradientOf(model, codes, step) {
-  const gradient = new Float32Array(model.weights.length + 2);
-  let loss = 0;
-  for (let i = rank; i < batch; i += world) {
-    const end = model.context + Math.floor(draw(seed, step, i) * (codes.length - model.context));
-    loss += model.backward(codes.subarray(end - model.context, end), codes[end], 1 / batch, gradient);
+  const [tokens, targets] = [new Uint16Array(model.rows), new Uint16Array(model.rows)];
+  for (let i = 0; i < model.sequences; i++) {
+    const start = Math.floor(draw(seed, step, i * world + rank) * (codes.length - context));
+    tokens.set(codes.subarray(start, start + context), i * context);
+    targets.set(codes.subarray(start + 1, start + context + 1), i * context);
   }
-  gradient.set([loss / batch, stopWanted ? 1 : 0], model.weights.length);
-  return gradient;
+  const share = model.sequences / batch;
+  const loss = model.backward(tokens, targets, share);
+  model.gradient.set([loss * share, stopWanted ? 1 : 0], model.size);
+  return model.gradient;
 }
 
 /** A new model, or the one in a checkpoint's bytes: the weights, then Adam's two vectors. */
 function restore(checkpoint) {
-  const model = new Model(recipe);
-  const state = Float32Array.from({ length: 3 * model.weights.length }, (_, i) => model.weights[i] ?? 0);
-  model.weights = state.subarray(0, model.weights.length);
+  const model = new Model({ ...recipe, sequences: Math.ceil((batch - rank) / world) });
+  const state = new Float32Array(3 * model.size);
+  state.set(model.weights);
   if (checkpoint.length === 0) return { model, state, progress: { recipe, step: 0, losses: 0 } };
   const end = checkpoint.indexOf("\n") + 1;
   const progress = JSON.parse(checkpoint.subarray(0, end));
   if (JSON.stringify(progress.recipe) !== JSON.stringify(recipe)) throw new Error("the checkpoint has another recipe");
   new Uint8Array(state.buffer).set(checkpoint.subarray(end));
+  model.weights.set(state.subarray(0, model.size));
   return { model, state, progress };
+}
+
+/** Continues a text by `length` tokens, each drawn by the chances that the model gives it. */
+function sample(weights, start, length) {
+  const model = new Model({ ...recipe, sequences: 1 });
+  model.weights.set(weights);
+  const tokens = Array.from(start);
+  for (let i = 0; i < length; i++) {
+    const seen = tokens.slice(-context);
+    const at = (seen.length - 1) * VOCABULARY;
+    const chances = model
+      .forward([...seen, ...Array(context - seen.length).fill(0)])
+      .subarray(at, at + VOCABULARY)
+      .map(Math.exp);
+    let left = draw(seed, i, -2) * chances.reduce((sum, chance) => sum + chance, 0);
+    tokens.push(
+      Math.max(
+        chances.findIndex((chance) => (left -= chance) < 0),
+        0,
+      ),
+    ); // rounding may leave a crumb
+  }
+  return decode(tokens);
+}
+
+/** The trained model, for whatever serves it, and a few lines that it writes. */
+function publish({ weights }, codes) {
+  writeAtomically(join(directory, "model.gguf"), ggufBytes("quickstart", recipe, weights));
+  const text = sample(weights, codes.subarray(0, context / 2), SAMPLE_LENGTH);
+  writeAtomically(join(directory, "sample.txt"), text);
+  console.log(`the model writes:\n${text}`);
 }
 
 async function main() {
   const gang = await assemble(giveUp);
   const codes = encode(await gang.share(rank === 0 ? corpus() : null));
   const { model, state, progress } = restore(await gang.share(rank === 0 ? newest(directory) : null));
-  if (codes.length <= model.context) throw new Error("there is no text to learn from");
+  if (codes.length <= context) throw new Error("there is no text to learn from");
   console.log(`rank ${rank} of ${world} starts after step ${progress.step}`);
   process.on("SIGTERM", () => (stopWanted = true)); // until here there was nothing to save
   for (let [stopping, since] = [false, performance.now()]; progress.step < steps && !stopping;) {
     const total = await gang.sum(gradientOf(model, codes, progress.step));
-    adam(state, total, ++progress.step, rate * (1 - (0.9 * progress.step) / steps));
+    adam(state, total, progress.step + 1, rate * warmAndCool(progress.step, steps));
+    model.weights.set(state.subarray(0, model.size));
+    progress.step += 1;
     progress.losses += total.at(-2);
     stopping = total.at(-1) > 0; // one rank's wish, heard by all in the same step
+    await turn(); // a worker alone waits for no socket, and signals arrive only between two turns of the event loop
     if (rank > 0) continue;
     if (progress.step % reportEvery === 0) {
-      const tokensPerSecond = Math.round((1000 * reportEvery * batch) / (performance.now() - since));
+      const tokensPerSecond = Math.round((1000 * reportEvery * batch * context) / (performance.now() - since));
       const metrics = { loss: progress.losses / reportEvery, tokensPerSecond };
       report({ kind: "progress", step: progress.step, totalSteps: steps, metrics });
       [progress.losses, since] = [0, performance.now()];
@@ -87,10 +131,7 @@ async function main() {
     if (stopping || isAsked || progress.step === steps || progress.step % saveEvery === 0)
       report({ kind: "checkpoint", step: progress.step, path: save(directory, progress, state) });
   }
-  if (rank === 0 && progress.step === steps) {
-    writeAtomically(join(directory, "sample.txt"), model.sample(codes.subarray(0, model.context), 400, seed));
-    console.log(`the model writes:\n${readFileSync(join(directory, "sample.txt"))}`);
-  }
+  if (rank === 0 && progress.step === steps) publish(model, codes);
   await gang.share(Buffer.alloc(0)); // the others stay until rank 0 has everything on disk
   gang.leave();
   process.exitCode = progress.step < steps ? 143 : 0; // 128 + SIGTERM, as a shell says it: stopped, not done

@@ -19,14 +19,14 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
 
-const STEPS = 500;
+const STEPS = 300;
 const SAVE_EVERY = 20;
 let root: string;
 let running: ChildProcess[] = [];
 
 /**
- * Loaded into a worker before its program: holds it at a line that it writes until a file is there. Five hundred steps take a
- * quarter of a second, so that on a busy machine whatever is done to a worker that runs on may come after its end.
+ * Loaded into a worker before its program: holds it at a line that it writes until a file is there. Three hundred
+ * steps take half a second, so that on a busy machine whatever is done to a worker that runs on may come after its end.
  */
 const HOLD = `
 import { existsSync } from "node:fs";
@@ -90,9 +90,10 @@ function start(run: Run, rank: number, more: Record<string, string> = {}): Worke
     QUICKSTART_STEPS: String(STEPS),
     QUICKSTART_SAVE_EVERY: String(SAVE_EVERY),
     QUICKSTART_REPORT_EVERY: "1",
-    QUICKSTART_BATCH: "32",
-    QUICKSTART_CONTEXT: "4",
+    QUICKSTART_BATCH: "4",
+    QUICKSTART_CONTEXT: "16",
     QUICKSTART_HIDDEN: "16",
+    QUICKSTART_LAYERS: "1",
     ...more,
   };
   const hold = "HOLD_AT" in more ? ["--import", join(root, "hold.mjs")] : [];
@@ -158,14 +159,15 @@ describe("the quickstart", () => {
 
   it("learns, and leaves checkpoints and a sample", () => {
     expect([...losses.keys()]).toEqual(Array.from({ length: STEPS }, (_, i) => i + 1));
-    expect(losses.get(1)).toBeGreaterThan(4.4);
-    expect(losses.get(STEPS)).toBeLessThan(2);
-    expect(manifest(straight).checkpoints.map(({ step }) => step)).toEqual([460, 480, 500]);
+    expect(losses.get(1)).toBeGreaterThan(5.4); // a model that knows nothing: ln 264 = 5.58 nats a byte
+    expect(losses.get(STEPS)).toBeLessThan(1);
+    expect(manifest(straight).checkpoints.map(({ step }) => step)).toEqual([260, 280, 300]);
     for (const { file, sha256 } of manifest(straight).checkpoints) {
       const bytes = readFileSync(join(straight.directory, file));
       expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
     }
-    expect(readFileSync(join(straight.directory, "sample.txt"), "utf8")).toHaveLength(404);
+    expect(readFileSync(join(straight.directory, "sample.txt"), "utf8")).toHaveLength(8 + 400);
+    expect(readFileSync(join(straight.directory, "model.gguf")).subarray(0, 4).toString()).toBe("GGUF");
   });
 
   it("does nothing more when it is started again after its end", async () => {
@@ -266,7 +268,7 @@ describe("the quickstart", () => {
   });
 
   it("refuses a checkpoint of other settings", async () => {
-    const { exits, workers } = await finish(straight, { QUICKSTART_HIDDEN: "8" });
+    const { exits, workers } = await finish(straight, { QUICKSTART_HIDDEN: "32" });
     expect(exits).toEqual([1, 1]);
     expect(workers[0]!.errors.join()).toContain("the checkpoint has another recipe");
   });

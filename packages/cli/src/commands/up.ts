@@ -8,7 +8,7 @@ export const upCommand = defineCommand<UpOptions>({
     "Runs until Ctrl-C, which stops the control plane and not the work: the next `up` on the same state directory finds\n" +
     "everything as it is. One control plane runs on a state directory at a time.",
   options: [
-    { flags: "--quickstart", description: "also apply examples/quickstart, which trains a tiny language model" },
+    { flags: "--quickstart", description: "also apply examples/quickstart, which trains a small language model" },
     { flags: "--no-console", description: "neither build nor serve the console" },
     { flags: "--port <port>", description: "where to listen (default 7070; 0 takes any free one)" },
     { flags: "--host <address>", description: "on which address (default 127.0.0.1)" },

@@ -51,7 +51,7 @@ export async function bannerLines({
   }
   if (quickstart !== null) {
     const what =
-      quickstart === "created" ? "two workers now train a tiny language model" : "as it was; nothing to apply";
+      quickstart === "created" ? "two workers now train a small language model" : "as it was; nothing to apply";
     pairs.push(["quickstart", what]);
   }
   const next: [string, string][] = [

@@ -1,0 +1,104 @@
+// The layers between the matrix products, forwards and backwards, as plain loops over rows of numbers.
+export const [EPSILON, ROPE_BASE] = [1e-5, 10_000];
+
+/** Cosine and sine of each pair of a head's numbers at each position. */
+export function rotations(context, head) {
+  const rows = Array.from({ length: context }, (_, position) =>
+    Array.from({ length: head }, (_, i) => {
+      const angle = position * ROPE_BASE ** (-(i & ~1) / head);
+      return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
+    }),
+  );
+  return rows.map((row) => Float32Array.from(row));
+}
+
+/**
+ * RoPE (Su et al., 2021): turns the pairs (0, 1), (2, 3), … of every head by the angles of the row's position.
+ * `direction` -1 turns back. Positions repeat with every sequence.
+ */
+export function rotate(vector, angles, rows, direction) {
+  const width = vector.length / rows;
+  for (let row = 0; row < rows; row++)
+    rotateRow(vector.subarray(row * width, (row + 1) * width), angles[row % angles.length], direction);
+}
+
+/** The same for one row at a position with these angles. */
+export function rotateRow(row, angles, direction) {
+  for (let i = 0, pair = 0; i < row.length; i += 2, pair = (pair + 2) % angles.length) {
+    const x = row[i];
+    const y = row[i + 1];
+    const cos = angles[pair];
+    const sin = angles[pair + 1] * direction;
+    row[i] = x * cos - y * sin;
+    row[i + 1] = x * sin + y * cos;
+  }
+}
+
+/** to[j][i] = from[i][j], where a row of `from` is `stride` numbers long. */
+export function transposeInto(to, from, rows, columns, stride = columns) {
+  for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) to[j * rows + i] = from[i * stride + j];
+}
+
+/** act = silu(gate) · up; keeps the sigmoid of the gate in `open`. */
+export function swish(arena, { gate, up, open, act }) {
+  for (let i = 0; i < gate.length; i++) open[i] = -gate[i];
+  arena.exp(open, open.length);
+  for (let i = 0; i < gate.length; i++) {
+    open[i] = 1 / (1 + open[i]);
+    act[i] = gate[i] * open[i] * up[i];
+  }
+}
+
+/** Turns the gradient of `act` into that of `up`, in its place, and sets that of `gate`. */
+export function swishBack({ gate, up, open }, dact, dgate) {
+  for (let i = 0; i < dact.length; i++) {
+    const opened = gate[i] * open[i];
+    dgate[i] = dact[i] * up[i] * (open[i] + opened * (1 - open[i]));
+    dact[i] *= opened;
+  }
+}
+
+/** The softmax of the first `count` numbers of a row times `scale`; the rest of the row becomes zero. */
+export function softmax(arena, row, count, scale) {
+  let top = -Infinity;
+  for (let j = 0; j < count; j++) if (row[j] > top) top = row[j];
+  for (let j = 0; j < count; j++) row[j] = (row[j] - top) * scale;
+  arena.exp(row, Math.ceil(count / 4) * 4);
+  let sum = 0;
+  for (let j = 0; j < count; j++) sum += row[j];
+  for (let j = 0; j < count; j++) row[j] /= sum;
+  for (let j = count; j < row.length; j++) row[j] = 0;
+}
+
+/** Turns the gradient of a softmax's output, `slopes`, into that of its input before `scale`. */
+export function softmaxBack(slopes, weights, scale) {
+  let sum = 0;
+  for (let j = 0; j < slopes.length; j++) sum += slopes[j] * weights[j];
+  for (let j = 0; j < slopes.length; j++) slopes[j] = weights[j] * (slopes[j] - sum) * scale;
+}
+
+/** Each row divided by its root mean square, times the weights (Zhang and Sennrich, 2019). */
+export function normalise({ out, scale }, x, weights) {
+  const width = weights.length;
+  for (let row = 0, at = 0; at < x.length; row++, at += width) {
+    let sum = 0;
+    for (let k = 0; k < width; k++) sum += x[at + k] * x[at + k];
+    const by = (scale[row] = 1 / Math.sqrt(sum / width + EPSILON));
+    for (let k = 0; k < width; k++) out[at + k] = x[at + k] * by * weights[k];
+  }
+}
+
+/** Adds to `dx` what the gradient of the output, `dn`, means for the input, and to the weights' gradient. */
+export function normaliseBack(dx, dn, { scale }, x, { value, gradient }) {
+  const width = value.length;
+  for (let row = 0, at = 0; at < x.length; row++, at += width) {
+    const by = scale[row];
+    let along = 0;
+    for (let k = 0; k < width; k++) {
+      along += dn[at + k] * value[k] * x[at + k];
+      gradient[k] += dn[at + k] * x[at + k] * by;
+    }
+    along *= (by * by) / width;
+    for (let k = 0; k < width; k++) dx[at + k] += by * (dn[at + k] * value[k] - x[at + k] * along);
+  }
+}
