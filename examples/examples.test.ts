@@ -6,12 +6,18 @@ import { parseYaml } from "../packages/cli/src/documents/yaml-source.ts";
 import { readDocument } from "../packages/protocol/src/documents/index.ts";
 
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".yaml"))
+  .filter((path) => path.endsWith(".yaml") && !path.includes("node_modules"))
   .sort();
 
 describe("the examples' workload files", () => {
   it("are all here", () => {
-    expect(files).toEqual(["quickstart/train.yaml", "torchrun/elastic.yaml", "torchrun/train.yaml", "vllm/serve.yaml"]);
+    expect(files).toEqual([
+      "quickstart/train.yaml",
+      "serving/serve.yaml",
+      "torchrun/elastic.yaml",
+      "torchrun/train.yaml",
+      "vllm/serve.yaml",
+    ]);
   });
 
   it.each(files)("%s reads without a problem", (file) => {

@@ -1,6 +1,6 @@
 // Trains a small language model on this repository's text, as one worker of a data-parallel gang. See README.md.
 import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { newest, save, writeAtomically } from "./checkpoint.mjs";
 import { assemble, rank, world } from "./gang.mjs";
@@ -9,7 +9,7 @@ import { adam, warmAndCool } from "./adam.mjs";
 import { ggufBytes } from "./gguf.mjs";
 import { FILE_SEPARATOR, VOCABULARY, decode, encode } from "./tokens.mjs";
 const setting = (name, fallback) => Number(process.env[`QUICKSTART_${name}`] ?? fallback);
-const [steps, batch, rate, seed] = [setting("STEPS", 1000), setting("BATCH", 8), setting("RATE", 0.004), 1];
+const [steps, batch, rate, seed] = [setting("STEPS", 800), setting("BATCH", 8), setting("RATE", 0.004), 1];
 const [context, hidden, layers] = [setting("CONTEXT", 256), setting("HIDDEN", 64), setting("LAYERS", 2)];
 const recipe = { steps, batch, rate, seed, context, hidden, layers };
 const [saveEvery, reportEvery] = [setting("SAVE_EVERY", 50), setting("REPORT_EVERY", 10)];
@@ -98,7 +98,9 @@ function sample(weights, start, length) {
 
 /** The trained model, for whatever serves it, and a few lines that it writes. */
 function publish({ weights }, codes) {
-  writeAtomically(join(directory, "model.gguf"), ggufBytes("quickstart", recipe, weights));
+  const path = resolve(directory, "model.gguf");
+  writeAtomically(path, ggufBytes("quickstart", recipe, weights));
+  report({ kind: "artifact", name: "model", path }); // what waits for it may start
   const text = sample(weights, codes.subarray(0, context / 2), SAMPLE_LENGTH);
   writeAtomically(join(directory, "sample.txt"), text);
   console.log(`the model writes:\n${text}`);
