@@ -135,7 +135,7 @@ export function readTrainingRow(fields: Fields): Reading {
 }
 
 /** NeMo's and Megatron-Bridge's performance recipes accumulate and reduce gradients in 16 bits (grad_reduce_in_fp32=False); DeepSpeed does by default. */
-const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|deepspeed/i.test(fields["framework"] ?? "");
+const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|nvidia|deepspeed/i.test(fields["framework"] ?? "");
 
 const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["framework"] ?? "");
 
@@ -200,14 +200,15 @@ function readAttention(fields: Fields, headCount: number, hidden: number): Atten
   };
 }
 
+/** The precision that is named first: "fp8/mxfp4?" and "fp8 or nvfp4 (ambiguous)" say that the second is a guess. */
 function readPrecision(text: string): NumberFormat | undefined {
   const name = text.toLowerCase();
-  if (name === "" || /bf16/.test(name)) return "bf16";
-  if (/fp16|half/.test(name)) return "fp16";
-  if (/fp4/.test(name)) return "nvfp4";
-  if (/int8/.test(name)) return "int8";
-  if (/mxfp8|fp8-mx/.test(name)) return "mxfp8";
-  return /fp8/.test(name) ? "fp8" : undefined;
+  if (name === "") return "bf16";
+  const [found] = /mxfp8|fp8-mx|nvfp4|mxfp4|bf16|fp16|half|fp4|int8|fp8/.exec(name) ?? [];
+  if (found === undefined) return undefined;
+  if (found === "half") return "fp16";
+  if (found === "fp8-mx") return "mxfp8";
+  return found === "fp4" ? "nvfp4" : (found as NumberFormat);
 }
 
 function readRecomputation(text: string): Recomputation {

@@ -17,6 +17,8 @@ export type TrainingConstantName =
   | "matmulShare"
   | "matmulShareFp8"
   | "matmulShareFp4"
+  | "tflopsPerWatt"
+  | "narrowPower"
   | "attentionShare"
   | "attentionTflopsEager"
   | "unfusedPasses"
@@ -33,35 +35,49 @@ export type TrainingConstantName =
 
 export const trainingConstants: Readonly<Record<TrainingConstantName, FittedConstant>> = {
   matmulShare: {
-    value: 0.886,
+    value: 0.901,
     prior: 0.85,
     range: [0.6, 1],
     unit: "share of the best measured product",
     meaning: "What 16-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp8: {
-    value: 0.837,
+    value: 0.883,
     prior: 0.8,
     range: [0.5, 1],
     unit: "share of the best measured product",
     meaning: "What 8-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp4: {
-    value: 0.675,
+    value: 0.737,
     prior: 0.7,
     range: [0.3, 1],
     unit: "share of the best measured product",
     meaning: "What 4-bit linear layers reach before their operands' traffic.",
   },
+  tflopsPerWatt: {
+    value: 1.14,
+    prior: 1.2,
+    range: [0.8, 2.5],
+    unit: "TFLOP/s per watt of the board",
+    meaning: "Best 16-bit product that a board's power sustains, before shares.",
+  },
+  narrowPower: {
+    value: 1.2,
+    prior: 1.1,
+    range: [0.8, 1.6],
+    unit: "exponent",
+    meaning: "How the energy of a product falls with the width of its operands.",
+  },
   attentionShare: {
-    value: 0.66,
+    value: 0.669,
     prior: 0.6,
     range: [0.2, 1],
     unit: "share of the best measured product",
     meaning: "Rate of the products of fused attention.",
   },
   attentionTflopsEager: {
-    value: 37.7,
+    value: 37.9,
     prior: 60,
     range: [15, 250],
     unit: "TFLOP/s",
@@ -69,77 +85,77 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
       "Where kernels of an earlier generation run attention: the rate is the geometric mean of this and the best product.",
   },
   unfusedPasses: {
-    value: 6.83,
+    value: 6.58,
     prior: 5,
     range: [2, 15],
     unit: "passes over the attention matrix",
     meaning: "Softmax, mask and dropout where attention is materialised.",
   },
   elementPasses: {
-    value: 1.81,
+    value: 1.67,
     prior: 1,
     range: [0.3, 4],
     unit: "passes over the activations",
     meaning: "Element-wise work, against each tensor read and written once.",
   },
   routingPasses: {
-    value: 7.63,
+    value: 11.6,
     prior: 6,
     range: [1, 30],
     unit: "passes over the routed tokens",
     meaning: "Permuting tokens to their experts and back, padding and weighting.",
   },
   launchUs: {
-    value: 14.2,
+    value: 14.5,
     prior: 8,
     range: [2, 40],
     unit: "µs per kernel",
     meaning: "Host time per kernel, synchronisation with the host included.",
   },
   scaleUpShare: {
-    value: 0.699,
+    value: 0.749,
     prior: 0.75,
     range: [0.3, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives inside a scale-up domain.",
   },
   scaleOutShare: {
-    value: 0.852,
+    value: 0.761,
     prior: 0.7,
     range: [0.2, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives between nodes.",
   },
   exchangeExposed: {
-    value: 0.466,
+    value: 0.473,
     prior: 0.6,
     range: [0.05, 1],
     unit: "share of the time",
     meaning: "Exchange among tensor ranks and between stages that is not hidden behind products.",
   },
   expertExposed: {
-    value: 0.796,
+    value: 0.861,
     prior: 0.8,
     range: [0.1, 1],
     unit: "share of the time",
     meaning: "Exchange of routed tokens that is not hidden.",
   },
   dataOverlap: {
-    value: 0.665,
+    value: 0.743,
     prior: 0.7,
     range: [0, 1],
     unit: "share of the window",
     meaning: "Compute behind which gradients and weights can travel.",
   },
   overlapSlowdown: {
-    value: 0.203,
+    value: 0.239,
     prior: 0.15,
     range: [0, 1],
     unit: "share of the hidden time",
     meaning: "What hidden communication costs the compute that it shares units and memory with.",
   },
   jitter: {
-    value: 0.00624,
+    value: 0.00429,
     prior: 0.01,
     range: [0, 0.05],
     unit: "σ of a step",

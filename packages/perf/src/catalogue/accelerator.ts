@@ -21,6 +21,10 @@ export interface Accelerator {
   /** Network bandwidth that servers with this accelerator usually have; a node may say otherwise. */
   readonly scaleOutGbPerS: number;
   readonly powerWatts?: number;
+  /** Streaming multiprocessors or compute units that products are tiled over; left out where units are few and wide. */
+  readonly computeUnits?: number;
+  /** Rows and columns of a systolic matrix unit: narrower operands leave part of it idle. */
+  readonly matrixUnitWidth?: number;
   /** Best matrix product ever measured on it (MAMF of ml-engineering), TFLOP/s: an upper bound for real layers. */
   readonly bestMatmulTflops?: Readonly<Partial<Record<MatrixClass, number>>>;
   readonly sources: Readonly<Partial<Record<FigureGroup, string>>>;

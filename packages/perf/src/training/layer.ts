@@ -6,7 +6,7 @@ import {
   type ModelArchitecture,
 } from "../catalogue/model.ts";
 import type { TrainingConstants } from "../constants.ts";
-import type { ParallelPlan, TrainingJob } from "./job.ts";
+import { microBatchCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import type { Rates } from "./rates.ts";
 
 /** Seconds of one part of the work, by what it is spent on. */
@@ -58,11 +58,30 @@ export function secondsOf(time: ComputeTime): number {
 
 /**
  * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements. The
- * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has.
+ * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has. Tiles do
+ * not fill the last wave over the units: half a wave is lost on average. `alike` products run as one (grouped experts).
  */
-function product(m: number, n: number, k: number, work: LayerWork): number {
-  const { linearFlops, linearOperandBytes, memoryBytes } = work.rates;
-  return (2 * m * n * k) / linearFlops + (linearOperandBytes * (m * k + k * n + m * n)) / memoryBytes;
+function product(m: number, n: number, k: number, work: LayerWork, alike = 1): number {
+  const { linearFlops, linearOperandBytes, memoryBytes, waveElements, matrixUnitWidth } = work.rates;
+  if (m * n * k === 0) return 0;
+  const elements = m * padded(n, matrixUnitWidth) + waveElements / 2 / alike;
+  return (2 * elements * padded(k, matrixUnitWidth)) / linearFlops + (linearOperandBytes * (m * k + k * n + m * n)) / memoryBytes;
+}
+
+/** A dimension as a systolic unit sees it: whole multiples of its width (0 where there is none). */
+function padded(size: number, unit: number): number {
+  return unit === 0 ? size : Math.ceil(size / unit) * unit;
+}
+
+/**
+ * Gradients of weights are read and written where they accumulate, besides the 16 bits that the product writes. Fully sharded
+ * ones are scattered before that, and a single micro-batch of modules leaves nothing to add to.
+ */
+function accumulation(n: number, k: number, work: LayerWork): number {
+  const { job, plan, rates } = work;
+  const isSingle = job.software.stack !== "fused" && microBatchCount(job, plan) <= 1;
+  if (plan.zeroStage === 3 || isSingle) return 0;
+  return ((2 * job.precision.gradientBytes - 2) * n * k) / rates.memoryBytes;
 }
 
 /** The low-rank matrices beside a frozen product (LoRA): two thin products. */
@@ -72,11 +91,14 @@ function adapter(m: number, n: number, k: number, work: LayerWork): number {
 }
 
 /** A linear layer forward and backward: two products back (inputs and weights), one where the weights are frozen. */
-function linear(m: number, n: number, k: number, work: LayerWork): { forward: number; backward: number } {
-  const base = product(m, n, k, work);
+function linear(m: number, n: number, k: number, work: LayerWork, alike = 1): { forward: number; backward: number } {
+  const base = product(m, n, k, work, alike);
   const thin = adapter(m, n, k, work);
-  const isFrozen = work.job.method.kind === "lora";
-  return { forward: base + thin, backward: (isFrozen ? 1 : 2) * base + 2 * thin };
+  if (work.job.method.kind === "lora") return { forward: base + thin, backward: base + 2 * thin };
+  // Products with the weights' gradients are n × k with m to sum over, those of inputs m × k: their tails differ.
+  const inputs = product(m, k, n, work, alike);
+  const weights = product(n, k, m, work, alike) + accumulation(n, k, work);
+  return { forward: base, backward: inputs + weights };
 }
 
 /** The projections around attention, from its parameters: as if one product that reads `hidden` had them all. */
@@ -235,8 +257,8 @@ function groupedProducts(work: LayerWork, tokens: number, localCount: number): {
   const { model } = work.job;
   const width = model.experts?.ffnHidden ?? 0;
   const perExpert = tokens / localCount;
-  const up = linear(perExpert, (model.isFfnGated ? 2 : 1) * width, model.hidden, work);
-  const down = linear(perExpert, model.hidden, width, work);
+  const up = linear(perExpert, (model.isFfnGated ? 2 : 1) * width, model.hidden, work, localCount);
+  const down = linear(perExpert, model.hidden, width, work, localCount);
   return { forward: localCount * (up.forward + down.forward), backward: localCount * (up.backward + down.backward) };
 }
 

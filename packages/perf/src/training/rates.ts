@@ -1,9 +1,11 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { bytesPerElement, matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
 import type { TrainingConstants } from "../constants.ts";
-import type { SoftwareStack, TrainingJob, TrainingSystem } from "./job.ts";
+import { accelerators } from "../catalogue/accelerators.ts";
+import { queryWidth, valueWidth } from "../catalogue/model.ts";
+import type { TrainingJob, TrainingSystem } from "./job.ts";
 
-/** Where no best matrix product was measured: the median over the catalogue's measured 16-bit ones. */
+/** Where neither an accelerator nor a relative of its vendor has a measured best product: the catalogue's median. */
 const usualBestShare = 0.78;
 
 /** Speeds of one accelerator as the layers of a job see them: FLOP/s, bytes/s, seconds. */
@@ -17,6 +19,16 @@ export interface Rates {
   readonly isNarrow: boolean;
   readonly elementPasses: number;
   readonly launchSeconds: number;
+  /** Elements of a product's result that one wave of tiles over all units computes; 0 where units are few and wide. */
+  readonly waveElements: number;
+  readonly matrixUnitWidth: number;
+}
+
+/** Tiles of the products that vendors' libraries choose for large shapes, and the units (SMs, CUs) they are spread over. */
+const tileElements = 128 * 128;
+
+function waveElements(accelerator: Accelerator): number {
+  return (accelerator.computeUnits ?? 0) * tileElements;
 }
 
 /** The class whose unit multiplies a format: accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
@@ -25,21 +37,55 @@ export function executedClass(accelerator: Accelerator, wanted: MatrixClass): Ma
   return order.find((candidate) => accelerator.denseTflops[candidate] !== undefined) ?? "bf16";
 }
 
-/** Matrix rate in FLOP/s that real layers approach: the best product measured, or the usual share of the peak. */
-function achievableFlops(system: TrainingSystem, matrixClass: MatrixClass, share: number): number {
+/**
+ * Matrix rate in FLOP/s that real layers approach: a share of the best product measured, or of what the relatives' share of
+ * the peak makes likely, as far as the power limit sustains it.
+ */
+function achievableFlops(
+  system: TrainingSystem,
+  matrixClass: MatrixClass,
+  share: number,
+  constants: TrainingConstants,
+): number {
   const { accelerator } = system.cluster.node;
   const measured = system.calibration?.matmulEfficiency[matrixClass];
   const peak = (accelerator.denseTflops[matrixClass] ?? accelerator.denseTflops.bf16 ?? 1) * 1e12;
   if (measured !== undefined) return peak * measured * share;
   const best = accelerator.bestMatmulTflops?.[matrixClass];
-  return (best === undefined ? peak * bestShareOf(accelerator) : best * 1e12) * share;
+  const short = best === undefined ? peak * bestShareOf(accelerator) : best * 1e12;
+  return Math.min(short, sustainedFlops(accelerator, matrixClass, constants)) * share;
 }
 
-/** Best measured share of the 16-bit peak; it stands for the other classes where those were not measured. */
+const bitsOf: Readonly<Record<MatrixClass, number>> = { fp32: 32, bf16: 16, fp8: 8, int8: 8, fp4: 4 };
+
+/**
+ * FLOP/s that the board's power pays for over hours. Short benchmarks run above it: H100 and B200 are made in one process (4N),
+ * spend nearly the same energy on a 16-bit product, and differ by 43% in power, not by the 2.3 of their peaks. Narrower
+ * operands take less energy by a power of their width.
+ */
+function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, constants: TrainingConstants): number {
+  if (accelerator.powerWatts === undefined) return Number.POSITIVE_INFINITY;
+  const narrower = (16 / bitsOf[matrixClass]) ** constants.narrowPower;
+  return accelerator.powerWatts * constants.tflopsPerWatt * 1e12 * narrower;
+}
+
+/** Share of the 16-bit peak that was measured on it, else on the vendor's accelerator that is nearest in years. */
 function bestShareOf(accelerator: Accelerator): number {
+  const own = measuredShare(accelerator);
+  if (own !== undefined) return own;
+  let nearest: Accelerator | undefined;
+  const gap = (other: Accelerator): number => Math.abs(other.year - accelerator.year);
+  for (const other of accelerators) {
+    if (other.vendor !== accelerator.vendor || measuredShare(other) === undefined) continue;
+    if (nearest === undefined || gap(other) < gap(nearest)) nearest = other;
+  }
+  return nearest === undefined ? usualBestShare : (measuredShare(nearest) ?? usualBestShare);
+}
+
+function measuredShare(accelerator: Accelerator): number | undefined {
   const { bf16 } = accelerator.denseTflops;
   const best = accelerator.bestMatmulTflops?.bf16;
-  return bf16 === undefined || best === undefined ? usualBestShare : best / bf16;
+  return bf16 === undefined || best === undefined ? undefined : best / bf16;
 }
 
 function shareOf(matrixClass: MatrixClass, constants: TrainingConstants): number {
@@ -52,11 +98,13 @@ export function ratesOf(job: TrainingJob, system: TrainingSystem, constants: Tra
   const { calibration } = system;
   const executed = executedClass(accelerator, matrixClassOf(job.precision.linear));
   const isNarrow = executed !== "bf16" && executed !== "fp32";
-  const halfFlops = achievableFlops(system, "bf16", constants.matmulShare);
+  const halfFlops = achievableFlops(system, "bf16", constants.matmulShare, constants);
   return {
-    linearFlops: achievableFlops(system, executed, shareOf(executed, constants)),
+    linearFlops: achievableFlops(system, executed, shareOf(executed, constants), constants),
     halfFlops,
-    attentionFlops: attentionFlops(job.software.stack, system, constants),
+    attentionFlops: attentionFlops(job, system, constants),
+    waveElements: waveElements(accelerator),
+    matrixUnitWidth: accelerator.matrixUnitWidth ?? 0,
     memoryBytes: accelerator.memoryGbPerS * 1e9 * (calibration?.memoryEfficiency ?? 1),
     operandBytes: 2,
     linearOperandBytes: isNarrow ? bytesPerElement(job.precision.linear) : 2,
@@ -71,9 +119,28 @@ export function ratesOf(job: TrainingJob, system: TrainingSystem, constants: Tra
  * modules call were written for an earlier generation and gain with the root of its growth: FlashAttention-2 reaches 70% of
  * an A100 and 35% of an H100 (same paper).
  */
-function attentionFlops(stack: SoftwareStack, system: TrainingSystem, constants: TrainingConstants): number {
+function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: TrainingConstants): number {
+  const { accelerator } = system.cluster.node;
+  const shape = headShare(job, accelerator);
   const measured = system.calibration?.attentionEfficiency;
-  if (measured !== undefined) return measured * (system.cluster.node.accelerator.denseTflops.bf16 ?? 1) * 1e12;
-  const best = achievableFlops(system, "bf16", 1);
-  return stack === "eager" ? Math.sqrt(best * constants.attentionTflopsEager * 1e12) : best * constants.attentionShare;
+  if (measured !== undefined) return shape * measured * (accelerator.denseTflops.bf16 ?? 1) * 1e12;
+  const best = achievableFlops(system, "bf16", 1, constants);
+  const { stack } = job.software;
+  return shape * (stack === "eager" ? Math.sqrt(best * constants.attentionTflopsEager * 1e12) : best * constants.attentionShare);
+}
+
+/** Head size for which shares of attention are stated. */
+const usualHead = 128;
+/** Work besides the products per pair of positions, as a head's width: FlashAttention-3 runs 64 at 0.70 of 128's rate. */
+const softmaxWidth = 93;
+
+/** How the width of a head changes the rate: softmax costs the same for all, and matrix units that are wider idle. */
+function headShare(job: TrainingJob, accelerator: Accelerator): number {
+  // FlashAttention-2 is bound by its products alone: an A100 runs heads of 64 and 128 alike.
+  if (job.software.stack === "eager") return 1;
+  const { attention } = job.model;
+  const width = (queryWidth(attention) + valueWidth(attention)) / 2 / attention.headCount;
+  const softmax = (1 + softmaxWidth / usualHead) / (1 + softmaxWidth / width);
+  const unit = accelerator.matrixUnitWidth ?? 0;
+  return unit > usualHead ? softmax * (Math.min(width, unit) / Math.min(usualHead, unit)) : softmax;
 }

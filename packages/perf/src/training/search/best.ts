@@ -9,6 +9,7 @@ import {
   layerChoices,
   planOf,
   shardChoices,
+  sharingCount,
   stageChoices,
   wholeSpace,
   type LayerChoice,
@@ -115,7 +116,7 @@ interface SearchState {
 
 function searchStage(question: Question, choice: LayerChoice, stage: StageChoice, state: SearchState): void {
   const { job, system, space, constants } = question;
-  for (const shards of shardChoices(space, choice, stage, system.cluster.node.acceleratorCount)) {
+  for (const shards of shardChoices(space, choice, stage, sharingCount(system))) {
     const planWith = (recomputation: Recomputation): ParallelPlan => planOf(choice, stage, shards, recomputation);
     for (const fitting of plansThatFit(question, planWith, state)) {
       const step = estimateStep(job, fitting.plan, system, constants);

@@ -2,7 +2,7 @@ import { planProblems } from "../feasibility.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { estimateMemory, fitVerdict } from "../memory.ts";
 import { searchBestPlan } from "./best.ts";
-import { divisorsOf, layerChoices, planOf, shardChoices, stageChoices, wholeSpace, type SearchSpace } from "./space.ts";
+import { divisorsOf, layerChoices, planOf, shardChoices, sharingCount, stageChoices, wholeSpace, type SearchSpace } from "./space.ts";
 
 const sizes = ["tensor", "pipeline", "context", "data", "expert", "virtualStages", "microBatch"] as const;
 const choices = ["zeroStage", "recomputation", "schedule", "sequenceParallel"] as const;
@@ -49,7 +49,7 @@ function nearestOf(
   };
   for (const choice of layerChoices(job, open)) {
     for (const stage of stageChoices(job, open, choice)) {
-      for (const shards of shardChoices(open, choice, stage, system.cluster.node.acceleratorCount)) {
+      for (const shards of shardChoices(open, choice, stage, sharingCount(system))) {
         for (const recomputation of open.recomputations) consider(planOf(choice, stage, shards, recomputation));
       }
     }

@@ -1,4 +1,4 @@
-import { acceleratorOf, type ParallelPlan, type SoftwareStack, type TrainingJob, type TrainingSystem } from "../job.ts";
+import { acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { searchBestPlan, type PlannedStep, type SearchResult } from "./best.ts";
 import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
 
@@ -70,20 +70,25 @@ function usualSpaces(
 ): readonly SearchSpace[] {
   const whole = wholeSpace(job, system, acceleratorCount);
   const widest: SearchSpace = { ...whole, schedules: ["1f1b", "interleaved"], zeroStages: [1, 3] };
-  const narrow = usualSpace(job.software.stack, widest, system);
+  const narrow = usualSpace(job, widest, system);
   return [narrow, widest].map((space) => withStated(space, stated));
 }
 
-function usualSpace(stack: SoftwareStack, whole: SearchSpace, system: TrainingSystem): SearchSpace {
+function usualSpace(job: TrainingJob, whole: SearchSpace, system: TrainingSystem): SearchSpace {
   const near = Math.min(usualTensorMax, Math.max(1, acceleratorOf(system).scaleUp.domainCount));
   const tensors = whole.tensors.filter((tensor) => tensor <= near);
-  switch (stack) {
+  switch (job.software.stack) {
     case "fused":
       return { ...whole, tensors, zeroStages: [1] };
     case "eager":
       return { ...whole, tensors: [1], pipelines: [1], contexts: [1], experts: [1], zeroStages: [3] };
-    case "compiled":
-      return { ...whole, tensors, pipelines: [1], zeroStages: [3] };
+    case "compiled": {
+      // MaxText recomputes whole layers unless told otherwise (`remat_policy: full`) and gives each accelerator sequences of
+      // its own as long as there are enough of them.
+      const isPlentiful = job.globalBatch >= whole.acceleratorCount;
+      const shared = isPlentiful ? { tensors: [1], contexts: [1] } : { tensors };
+      return { ...whole, ...shared, pipelines: [1], zeroStages: [3], recomputations: ["full"] };
+    }
   }
 }
 

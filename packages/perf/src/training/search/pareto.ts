@@ -8,6 +8,7 @@ import { stepLowerBound } from "./bounds.ts";
 import {
   planOf,
   shardChoices,
+  sharingCount,
   stageChoices,
   wholeSpace,
   type LayerChoice,
@@ -72,7 +73,7 @@ export function searchPareto(job: TrainingJob, system: TrainingSystem, question:
 function searchStage(search: FrontSearch, choice: LayerChoice, stage: StageChoice, wholeSeconds: number): void {
   const { job, system, space, acceleratorCount } = search;
   const bound = stepLowerBound(wholeSeconds, stage);
-  for (const shards of shardChoices(space, choice, stage, system.cluster.node.acceleratorCount)) {
+  for (const shards of shardChoices(space, choice, stage, sharingCount(system))) {
     for (const recomputation of space.recomputations) {
       const plan = planOf(choice, stage, shards, recomputation);
       const memory = estimateMemory(job, plan);

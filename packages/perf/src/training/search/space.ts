@@ -140,12 +140,18 @@ function schedulesOf(
   ];
 }
 
-/** Shardings of the state: over all replicas, and for ZeRO-3 also inside the node (HSDP). */
+/** Accelerators that share state over fast links: those of a node, or of the scale-up domain that joins several. */
+export function sharingCount({ cluster }: TrainingSystem): number {
+  const { acceleratorCount, accelerator } = cluster.node;
+  return Math.max(acceleratorCount, accelerator.scaleUp.kind === "pcie" ? 1 : accelerator.scaleUp.domainCount);
+}
+
+/** Shardings of the state: over all replicas, and for ZeRO-3 also inside the domain (HSDP). */
 export function shardChoices(
   space: SearchSpace,
   choice: LayerChoice,
   stage: StageChoice,
-  perNode: number,
+  sharing: number,
 ): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
   const { shardCount } = space.stated ?? {};
   return space.zeroStages.flatMap((zeroStage) => {
@@ -154,8 +160,9 @@ export function shardChoices(
     if (zeroStage >= 2 && (stage.pipeline > 1 || ranks === 1)) return [];
     if (shardCount !== undefined) return stage.data % shardCount === 0 ? [{ zeroStage, shardCount }] : [];
     const whole = { zeroStage, shardCount: stage.data };
-    const isHybrid = zeroStage === 3 && stage.data > perNode && stage.data % perNode === 0;
-    return isHybrid ? [whole, { zeroStage, shardCount: perNode }] : [whole];
+    const within = Math.floor(sharing / (choice.tensor * choice.context));
+    const isHybrid = zeroStage === 3 && within > 1 && stage.data > within && stage.data % within === 0;
+    return isHybrid ? [whole, { zeroStage, shardCount: within }] : [whole];
   });
 }
 
