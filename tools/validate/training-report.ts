@@ -1,10 +1,11 @@
 /** Errors of predictions against measurements, by source group and overall, as text and as data. */
-import { predictionInterval, type StepEstimate } from "@headroom/perf";
+import type { PredictionInterval, StepEstimate } from "@headroom/perf";
 import type { TrainingRow, Unreadable } from "./training-rows.ts";
 
 export interface Scored {
   readonly row: TrainingRow;
   readonly estimate: StepEstimate;
+  readonly interval: PredictionInterval;
 }
 
 export interface GroupScore {
@@ -57,7 +58,7 @@ const percent = (value: number): number => Math.round(value * 10_000) / 100;
 function scoreOf(group: string, scored: readonly Scored[]): GroupScore {
   const errors = scored.map(({ row, estimate }) => estimate.seconds / (row.stepSeconds ?? Number.NaN) - 1);
   const sizes = errors.map(Math.abs);
-  const intervals = scored.map(({ estimate }) => predictionInterval(estimate));
+  const intervals = scored.map(({ interval }) => interval);
   const held = scored.filter(({ row }, index) => {
     const interval = intervals[index];
     const measured = row.stepSeconds ?? Number.NaN;

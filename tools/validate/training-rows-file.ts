@@ -4,7 +4,10 @@ import {
   describePlan,
   estimateMemory,
   estimateStep,
+  evidenceFor,
+  outOfMemoryProbability,
   predictionInterval,
+  runKindOf,
   type StepBreakdown,
   type TrainingConstants,
 } from "@headroom/perf";
@@ -42,6 +45,7 @@ const header = [
   "high_s",
   "measured_gib",
   "predicted_gib",
+  "out_of_memory_probability",
   ...parts.map((part) => `${part}_s`),
   "weights_gib",
   "gradients_gib",
@@ -64,8 +68,9 @@ const cell = (value: string | number | undefined): string => {
 function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (string | number | undefined)[] {
   const { job, plan, system, stepSeconds, memoryGib } = row;
   const step = estimateStep(job, plan, system, constants);
-  const { lowSeconds, highSeconds } = predictionInterval(step);
-  const { first, peakBytes } = estimateMemory(job, plan);
+  const { lowSeconds, highSeconds } = predictionInterval(step, evidenceFor(runKindOf(job, plan, system)));
+  const memory = estimateMemory(job, plan);
+  const { first, peakBytes } = memory;
   const { weights, gradients, optimizer, gathered, activations, logits, overhead } = first.breakdown;
   return [
     row.id,
@@ -80,6 +85,7 @@ function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (str
     highSeconds,
     memoryGib,
     (memoryGib === undefined ? peakBytes : first.bytes) / gib,
+    outOfMemoryProbability(memory, system.cluster.node.accelerator),
     ...parts.map((part) => step.breakdown[part]),
     ...[weights, gradients, optimizer, gathered, activations, logits, overhead].map((bytes) => bytes / gib),
     describePlan(plan),

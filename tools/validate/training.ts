@@ -7,9 +7,15 @@
 import {
   estimateMemory,
   estimateStep,
+  evidenceFor,
+  evidenceOf,
   fitVerdict,
   memoryConstants,
+  type EvidencePoint,
   type FittedConstant,
+  measuredRuns,
+  predictionInterval,
+  runKindOf,
   type ParallelPlan,
   trainingConstants,
   trainingConstantValues,
@@ -62,18 +68,32 @@ function readRows(file: string): readonly Reading[] {
   return measurementRows(file).map(readTrainingRow);
 }
 
-function scoredWith(rows: readonly TrainingRow[], constants: TrainingConstants): readonly Scored[] {
-  return rows.map((row) => ({ row, estimate: estimateStep(row.job, row.plan, row.system, constants) }));
+function scoredWith(
+  rows: readonly TrainingRow[],
+  constants: TrainingConstants,
+  evidence: readonly EvidencePoint[],
+): readonly Scored[] {
+  return rows.map((row) => {
+    const estimate = estimateStep(row.job, row.plan, row.system, constants);
+    const reading = evidenceFor(runKindOf(row.job, row.plan, row.system), evidence);
+    return { row, estimate, interval: predictionInterval(estimate, reading) };
+  });
 }
 
-/** Every source group predicted with constants that were fitted without it. */
+/** The kinds of run among some rows, as `measured-runs.ts` holds those of all rows that the constants were fitted to. */
+function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
+  return evidenceOf(rows.map(({ job, plan, system, group }) => ({ kind: runKindOf(job, plan, system), source: group })));
+}
+
+/** Every source group predicted with constants that were fitted without it, and with the other groups as evidence. */
 function leftOut(rows: readonly TrainingRow[]): readonly Scored[] {
   const groups = [...new Set(rows.map((row) => row.group))];
   return groups.flatMap((group) => {
-    const constants = fitConstants(rows.filter((row) => row.group !== group));
+    const others = rows.filter((row) => row.group !== group);
     return scoredWith(
       rows.filter((row) => row.group === group),
-      constants,
+      fitConstants(others),
+      evidenceAmong(others),
     );
   });
 }
@@ -98,6 +118,12 @@ function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
   );
 }
 
+/** A line of `measured-runs.ts`. */
+function evidenceLine({ architecture, stack, hasExperts, matrixClass, acceleratorCount, sourceCount }: EvidencePoint): string {
+  const kind = JSON.stringify([architecture, stack, hasExperts ? "experts" : "dense", matrixClass]);
+  return `${kind.slice(0, -1)},${acceleratorCount},${sourceCount}]\n`;
+}
+
 function main(): void {
   const asked = readArguments();
   if (asked === undefined) {
@@ -112,7 +138,7 @@ function main(): void {
   const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
   const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
   const onGpus = timed.filter((row) => !row.isTpu);
-  const sections = [sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues()))];
+  const sections = [sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues(), measuredRuns))];
   if (flags.has("leave-out")) {
     const scored = leftOut(timed);
     const isTpu = ({ row }: Scored): boolean => row.isTpu;
@@ -139,6 +165,7 @@ function main(): void {
   process.stdout.write(sections.map(sectionText).join("\n"));
   process.stdout.write(`\n${memoryText(memory)}`);
   process.stdout.write(abstentionText(unreadable, readings.length));
+  if (constants !== undefined) process.stdout.write(evidenceAmong(timed).map(evidenceLine).join(""));
   for (const [name, value] of Object.entries(constants ?? {})) {
     const known: Readonly<Record<string, FittedConstant>> = { ...trainingConstants, ...memoryConstants };
     process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${known[name]?.unit ?? ""}\n`);

@@ -35,21 +35,21 @@ export type TrainingConstantName =
 
 export const trainingConstants: Readonly<Record<TrainingConstantName, FittedConstant>> = {
   matmulShare: {
-    value: 0.901,
+    value: 0.904,
     prior: 0.85,
     range: [0.6, 1],
     unit: "share of the best measured product",
     meaning: "What 16-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp8: {
-    value: 0.883,
+    value: 0.882,
     prior: 0.8,
     range: [0.5, 1],
     unit: "share of the best measured product",
     meaning: "What 8-bit linear layers reach before their operands' traffic.",
   },
   matmulShareFp4: {
-    value: 0.737,
+    value: 0.738,
     prior: 0.7,
     range: [0.3, 1],
     unit: "share of the best measured product",
@@ -70,7 +70,7 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     meaning: "How the energy of a product falls with the width of its operands.",
   },
   attentionShare: {
-    value: 0.669,
+    value: 0.673,
     prior: 0.6,
     range: [0.2, 1],
     unit: "share of the best measured product",
@@ -85,7 +85,7 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
       "Where kernels of an earlier generation run attention: the rate is the geometric mean of this and the best product.",
   },
   unfusedPasses: {
-    value: 6.58,
+    value: 6.57,
     prior: 5,
     range: [2, 15],
     unit: "passes over the attention matrix",
@@ -99,63 +99,63 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     meaning: "Element-wise work, against each tensor read and written once.",
   },
   routingPasses: {
-    value: 11.6,
+    value: 11.4,
     prior: 6,
     range: [1, 30],
     unit: "passes over the routed tokens",
     meaning: "Permuting tokens to their experts and back, padding and weighting.",
   },
   launchUs: {
-    value: 14.5,
+    value: 14.2,
     prior: 8,
     range: [2, 40],
     unit: "µs per kernel",
     meaning: "Host time per kernel, synchronisation with the host included.",
   },
   scaleUpShare: {
-    value: 0.749,
+    value: 0.665,
     prior: 0.75,
     range: [0.3, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives inside a scale-up domain.",
   },
   scaleOutShare: {
-    value: 0.761,
+    value: 0.803,
     prior: 0.7,
     range: [0.2, 1],
     unit: "share of the link",
     meaning: "Bandwidth of large collectives between nodes.",
   },
   exchangeExposed: {
-    value: 0.473,
+    value: 0.446,
     prior: 0.6,
     range: [0.05, 1],
     unit: "share of the time",
     meaning: "Exchange among tensor ranks and between stages that is not hidden behind products.",
   },
   expertExposed: {
-    value: 0.861,
+    value: 0.869,
     prior: 0.8,
     range: [0.1, 1],
     unit: "share of the time",
     meaning: "Exchange of routed tokens that is not hidden.",
   },
   dataOverlap: {
-    value: 0.743,
+    value: 0.703,
     prior: 0.7,
     range: [0, 1],
     unit: "share of the window",
     meaning: "Compute behind which gradients and weights can travel.",
   },
   overlapSlowdown: {
-    value: 0.239,
+    value: 0.253,
     prior: 0.15,
     range: [0, 1],
     unit: "share of the hidden time",
     meaning: "What hidden communication costs the compute that it shares units and memory with.",
   },
   jitter: {
-    value: 0.00429,
+    value: 0.00477,
     prior: 0.01,
     range: [0, 0.05],
     unit: "σ of a step",
@@ -180,7 +180,7 @@ export function trainingConstantValues(): TrainingConstants {
 }
 
 /** Constants of the memory model, fitted to peaks that allocators report and to runs that did or did not fit. */
-export type MemoryConstantName = "runtimeGib" | "reservedFactor" | "contextGib" | "memorySpread";
+export type MemoryConstantName = "runtimeGib" | "reservedFactor" | "memorySpread";
 
 export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant>> = {
   runtimeGib: {
@@ -197,13 +197,6 @@ export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant
     unit: "times the tensors",
     meaning: "Memory that an allocator holds beyond its peak of tensors: fragmentation.",
   },
-  contextGib: {
-    value: 1,
-    prior: 1.5,
-    range: [0, 6],
-    unit: "GiB",
-    meaning: "Driver context and communicators outside the allocator.",
-  },
   memorySpread: {
     value: 0.08,
     prior: 0.1,
@@ -218,7 +211,6 @@ export type MemoryConstants = Readonly<Record<MemoryConstantName, number>>;
 const fittedMemory: MemoryConstants = {
   runtimeGib: memoryConstants.runtimeGib.value,
   reservedFactor: memoryConstants.reservedFactor.value,
-  contextGib: memoryConstants.contextGib.value,
   memorySpread: memoryConstants.memorySpread.value,
 };
 
@@ -227,17 +219,23 @@ export function memoryConstantValues(): MemoryConstants {
 }
 
 /** Width of the training model's 80% interval, in the logarithm of the step time. */
-export const intervalConstants: Readonly<Record<"spread" | "doubt", FittedConstant>> = {
+export const intervalConstants: Readonly<Record<"spread" | "doubt" | "distance", FittedConstant>> = {
   spread: {
-    value: 0.064,
+    value: 0.06,
     range: [0.02, 0.3],
     unit: "half-width, log",
     meaning: "What remains where nothing is doubtful: equal configurations differ by 5.6% between publications.",
   },
   doubt: {
-    value: 0.63,
+    value: 0.5,
     range: [0, 1.5],
     unit: "half-width per share of the step",
     meaning: "Doubt about the part of a step that is exchange, waiting, routing and launching.",
+  },
+  distance: {
+    value: 0.12,
+    range: [0, 0.5],
+    unit: "half-width per point of distance",
+    meaning: "Doubt about runs unlike those that were measured: machine, framework, family, precision, scale.",
   },
 };

@@ -11,6 +11,8 @@ export interface Accelerator {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly vendor: string;
+  /** Generation of the chip: what is known of one of its kind says most about the others. */
+  readonly architecture?: string;
   readonly year: number;
   /** Peak of the matrix units by rate class, TFLOP/s (for int8: TOP/s). A class that is missing is not offered. */
   readonly denseTflops: Readonly<Partial<Record<MatrixClass, number>>>;

@@ -1,9 +1,11 @@
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
 import { networkWait, type NetworkWait } from "../network/network-wait.ts";
 import { matrixClassOf } from "../catalogue/number-format.ts";
+import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
+import { measuredRuns } from "../training/measured-runs.ts";
 import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
 import type { ParallelPlan } from "../training/job.ts";
-import { estimateMemory, fitVerdict, type FitVerdict, type MemoryBreakdown } from "../training/memory.ts";
+import { estimateMemory, fitVerdict, outOfMemoryProbability, type FitVerdict, type MemoryBreakdown } from "../training/memory.ts";
 import { executedClass } from "../training/rates.ts";
 import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown } from "../training/step.ts";
@@ -29,6 +31,8 @@ export interface TrainingReport {
   readonly isCalibrated: boolean;
   /** The step, and where it lies with a probability of 80%. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
+  /** How far the nearest measured runs are; the interval widens with it. */
+  readonly evidence: EvidenceReport;
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
   /** Model FLOPs (6 per active parameter that multiplies, and causal attention) against the 16-bit peak. */
@@ -38,6 +42,8 @@ export interface TrainingReport {
     readonly availableBytes: number;
     /** `tight`: so close to what there is that only trying tells. */
     readonly verdict: FitVerdict;
+    /** Of running out of memory. */
+    readonly outOfMemoryProbability: number;
     readonly breakdown: MemoryBreakdown;
   };
   readonly failures: FailureReport;
@@ -82,6 +88,11 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
   const memory = estimateMemory(job, plan);
   const fullest = memory.first.bytes >= memory.last.bytes ? memory.first : memory.last;
   const verdict = fitVerdict(memory, node.accelerator);
+  const evidence = evidenceFor(
+    runKindOf(job, plan, system),
+    measuredRuns,
+    system.calibration === undefined ? "uncalibrated" : "calibrated",
+  );
   const failures = failuresOf(setting);
   const storage = storageOf(setting, step.seconds, failures.chosen.intervalSeconds);
   const network = networkWait(job, plan, system);
@@ -96,7 +107,8 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     isPlanGiven: question.plan !== undefined,
     chosen,
     isCalibrated: system.calibration !== undefined,
-    step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step) },
+    step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step, evidence) },
+    evidence: evidenceReport(evidence),
     tokensPerS,
     tokensPerSPerAccelerator: tokensPerS / question.acceleratorCount,
     modelFlopsShare: flopsShare(setting, tokensPerS),
@@ -104,6 +116,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
       peakBytes: memory.peakBytes,
       availableBytes: node.accelerator.memoryGib * gib,
       verdict,
+      outOfMemoryProbability: outOfMemoryProbability(memory, node.accelerator),
       breakdown: fullest.breakdown,
     },
     failures,
@@ -112,8 +125,19 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     run: runOf(question, tokensPerS, failures.goodputShare),
     scaling: scalingOf(setting),
     alternatives: question.alternatives === true ? alternativesOf(setting) : [],
-    warnings: warningsOf(setting, { verdict, storage, failures, network }),
+    warnings: warningsOf(setting, { verdict, storage, failures, network, evidence }),
   };
+}
+
+export interface EvidenceReport {
+  readonly distance: number;
+  readonly isNear: boolean;
+  /** The kind of run that was measured and is most like this one. */
+  readonly nearest: string | undefined;
+}
+
+function evidenceReport({ distance, isFar, nearest }: EvidenceReading): EvidenceReport {
+  return { distance, isNear: !isFar, nearest: nearest === undefined ? undefined : describeRunKind(nearest) };
 }
 
 /** PaLM's convention with causal attention: 6 FLOPs per parameter that multiplies, 6·L·h·s for scores and values. */
@@ -164,6 +188,7 @@ interface Findings {
   readonly storage: StorageReport;
   readonly failures: FailureReport;
   readonly network: NetworkWait;
+  readonly evidence: EvidenceReading;
 }
 
 /** Above this share of the time a network is said to starve a job; the same as for a mix of jobs on a fabric. */
@@ -171,8 +196,12 @@ const networkShareMax = 0.1;
 
 function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {
   const { accelerator } = system.cluster.node;
-  const { verdict, storage, failures, network } = found;
+  const { verdict, storage, failures, network, evidence } = found;
   const warnings: string[] = [];
+  if (evidence.isFar) {
+    const nearest = evidence.nearest === undefined ? "" : `; the nearest are ${describeRunKind(evidence.nearest)}`;
+    warnings.push(`no measured run is like this one${nearest}: measure a step (\`headroom calibrate\`) before relying on it`);
+  }
   if (verdict === "tight") warnings.push("memory is tight: so close to what there is that only trying tells");
   if (model.maxPosition !== undefined && question.sequenceLength > model.maxPosition) {
     warnings.push(

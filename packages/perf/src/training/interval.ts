@@ -1,4 +1,5 @@
 import { intervalConstants, type FittedConstant } from "../constants.ts";
+import type { EvidenceReading } from "./evidence.ts";
 import type { StepBreakdown, StepEstimate } from "./step.ts";
 
 /** Between these two a step's time is expected with the stated probability. */
@@ -23,12 +24,16 @@ function doubtfulShare(breakdown: StepBreakdown, seconds: number): number {
 }
 
 /**
- * The 80% interval, symmetric in the logarithm. Its width is what equal configurations differ by between publications, plus
- * a share of the parts that are hard to predict; both were set on sources that the constants had not been fitted to.
+ * The 80% interval, symmetric in the logarithm. Its width is what equal configurations differ by between publications, a share
+ * of the parts that are hard to predict, and the distance from what was measured; the three were set on whole sources that the
+ * constants had not been fitted to and that counted as no evidence.
  */
-export function predictionInterval(estimate: StepEstimate): PredictionInterval {
-  const { spread, doubt } = intervalConstants;
-  const width = valueOf(spread) + valueOf(doubt) * doubtfulShare(estimate.breakdown, estimate.seconds);
+export function predictionInterval(estimate: StepEstimate, evidence: EvidenceReading): PredictionInterval {
+  const { spread, doubt, distance } = intervalConstants;
+  const width =
+    valueOf(spread) +
+    valueOf(doubt) * doubtfulShare(estimate.breakdown, estimate.seconds) +
+    valueOf(distance) * evidence.distance;
   return {
     lowSeconds: estimate.seconds * Math.exp(-width),
     highSeconds: estimate.seconds * Math.exp(width),

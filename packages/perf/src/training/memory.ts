@@ -65,6 +65,9 @@ const deepSpeedBucketBytes = 4.5 * 5e8 * 2;
 
 export type FitVerdict = "fits" | "tight" | "does not fit";
 
+/** What the driver's context and the communicators' buffers take outside the allocator, GiB: half a GiB each. */
+const contextGib = 1;
+
 /** Above this probability of running out of memory only trying tells, and users step back to a leaner plan. */
 const tightProbability = 0.2;
 
@@ -77,7 +80,7 @@ export function outOfMemoryProbability(
   accelerator: Accelerator,
   constants: MemoryConstants = memoryConstantValues(),
 ): number {
-  const available = (accelerator.memoryGib - constants.contextGib) * 2 ** 30;
+  const available = (accelerator.memoryGib - contextGib) * 2 ** 30;
   return normalShare(Math.log((memory.peakBytes * constants.reservedFactor) / available) / constants.memorySpread);
 }
 
