@@ -3,11 +3,15 @@
  * What a row does not say is filled in by rules that look at the configuration, never at the source.
  */
 import {
+  estimateMemory,
   findAccelerator,
+  fitVerdict,
   mixedPrecision,
   nonBlockingFabric,
   ordinaryPlan,
+  otherModelReason,
   planChoices,
+  type PlanChoiceName,
   type Accelerator,
   type Attention,
   type ModelArchitecture,
@@ -35,7 +39,7 @@ export interface TrainingRow {
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
   /** Choices that the row does not state and that the search made, as for a user who leaves them open. */
-  readonly chosen: readonly (keyof ParallelPlan)[];
+  readonly chosen: readonly PlanChoiceName[];
   /** Why the plan is what it is, where that is not what the row states. */
   readonly note: string;
   readonly system: TrainingSystem;
@@ -114,7 +118,7 @@ export function readTrainingRow(fields: Fields): Reading {
     },
   };
   const system: TrainingSystem = { cluster: readCluster(fields, withMemory(accelerator, fields), count) };
-  const { plan, chosen, note } = completed({ job, system, written }, fields, count);
+  const completion = completed({ job, system, written }, fields, count);
   const row: TrainingRow = {
     id,
     group,
@@ -123,10 +127,7 @@ export function readTrainingRow(fields: Fields): Reading {
     isTpu: accelerator.vendor === "Google",
     status: fields["status"] ?? "",
     memoryJudgement: memoryJudgement(fields["recompute"] ?? "", stack),
-    job,
-    plan,
-    chosen,
-    note,
+    ...completion,
     system,
     stepSeconds: numberIn(fields, "step_time_s"),
     memoryGib: numberIn(fields, "mem_gib_measured"),
@@ -157,7 +158,10 @@ function readModel(fields: Fields): ModelArchitecture | string {
   const headCount = numberIn(fields, "heads");
   const vocabulary = numberIn(fields, "vocab");
   if (layerCount === undefined || hidden === undefined || headCount === undefined || vocabulary === undefined) {
-    return "layers, hidden size, heads or vocabulary of the model are missing";
+    return (
+      otherModelReason(fields["model"], fields["kind"]) ??
+      "layers, hidden size, heads or vocabulary of the model are missing"
+    );
   }
   const experts = numberOr(fields, "experts", 0);
   const ffnHidden = numberOr(fields, "ffn_hidden", 4 * hidden);
@@ -227,9 +231,10 @@ interface Written {
 
 /**
  * Cells that state a choice. Layouts are published as a whole: where tensor and pipeline ranks are given, an empty context or
- * expert cell means one. A recomputation with a question mark is the reader's guess, not the source's statement.
+ * expert cell means one.
  */
-function statedChoices(fields: Fields, { job, written }: Written): StatedPlan {
+function statedChoices(fields: Fields, row: Written): StatedPlan {
+  const { job, written } = row;
   const has = (name: string): boolean => (fields[name]?.trim() ?? "") !== "";
   const isLaidOut = has("tp") && has("pp");
   const isDense = job.model.experts === undefined;
@@ -249,23 +254,30 @@ function statedChoices(fields: Fields, { job, written }: Written): StatedPlan {
     ...(isMicroBatchStated ? { microBatch } : {}),
     ...(isShardingStated ? { zeroStage } : {}),
     ...(isLaidOut && isShardingStated ? { shardCount } : {}),
-    ...(has("recompute") && !(fields["recompute"] ?? "").endsWith("?") ? { recomputation } : {}),
+    ...(has("recompute") && !isRefutedGuess(fields, row) ? { recomputation } : {}),
     ...(has("sequence_parallel") ? { sequenceParallel } : {}),
   };
 }
 
+/** Whether a recomputation with a question mark, a reader's guess, cannot be: the run would not fit with it. */
+function isRefutedGuess(fields: Fields, { job, system, written }: Written): boolean {
+  if (!(fields["recompute"] ?? "").endsWith("?")) return false;
+  return fitVerdict(estimateMemory(job, written), system.cluster.node.accelerator) === "does not fit";
+}
+
 /** The plan that a row states, completed by the search that `headroom size` uses. */
-function completed(row: Written, fields: Fields, count: number): Pick<TrainingRow, "plan" | "chosen" | "note"> {
+function completed(row: Written, fields: Fields, count: number): Pick<TrainingRow, "job" | "plan" | "chosen" | "note"> {
   const { job, system, written } = row;
   const given = statedChoices(fields, row);
-  const open = planChoices.filter((name) => given[name] === undefined);
-  if (open.length === 0) return { plan: written, chosen: [], note: "" };
+  const open = planChoices.filter((name) => name !== "precision" && given[name] === undefined);
+  if (open.length === 0) return { job, plan: written, chosen: [], note: "" };
   const result = ordinaryPlan(job, system, count, given);
-  if (result.kind === "found") return { plan: result.plan, chosen: open, note: "" };
+  if (result.kind === "found") return { job: result.job, plan: result.plan, chosen: open, note: "" };
   const least = result.kind === "nothingFits" ? result.least : undefined;
-  if (least !== undefined)
-    return { plan: least.plan, chosen: open, note: "no plan is known to fit: the most frugal one" };
-  return { plan: written, chosen: open, note: "no plan of the search divides the batch: defaults" };
+  if (least !== undefined) {
+    return { job, plan: least.plan, chosen: open, note: "no plan is known to fit: the most frugal one" };
+  }
+  return { job, plan: written, chosen: open, note: "no plan of the search divides the batch: defaults" };
 }
 
 function readPlan(fields: Fields, count: number, globalBatch: number): ParallelPlan {

@@ -82,7 +82,9 @@ function scoredWith(
 
 /** The kinds of run among some rows, as `measured-runs.ts` holds those of all rows that the constants were fitted to. */
 function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
-  return evidenceOf(rows.map(({ job, plan, system, group }) => ({ kind: runKindOf(job, plan, system), source: group })));
+  return evidenceOf(
+    rows.map(({ job, plan, system, group }) => ({ kind: runKindOf(job, plan, system), source: group })),
+  );
 }
 
 /** Every source group predicted with constants that were fitted without it, and with the other groups as evidence. */
@@ -119,7 +121,14 @@ function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
 }
 
 /** A line of `measured-runs.ts`. */
-function evidenceLine({ architecture, stack, hasExperts, matrixClass, acceleratorCount, sourceCount }: EvidencePoint): string {
+function evidenceLine({
+  architecture,
+  stack,
+  hasExperts,
+  matrixClass,
+  acceleratorCount,
+  sourceCount,
+}: EvidencePoint): string {
   const kind = JSON.stringify([architecture, stack, hasExperts ? "experts" : "dense", matrixClass]);
   return `${kind.slice(0, -1)},${acceleratorCount},${sourceCount}]\n`;
 }
@@ -138,7 +147,9 @@ function main(): void {
   const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
   const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
   const onGpus = timed.filter((row) => !row.isTpu);
-  const sections = [sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues(), measuredRuns))];
+  const sections = [
+    sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues(), measuredRuns)),
+  ];
   if (flags.has("leave-out")) {
     const scored = leftOut(timed);
     const isTpu = ({ row }: Scored): boolean => row.isTpu;

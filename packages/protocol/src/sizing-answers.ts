@@ -164,12 +164,21 @@ export const trainingAnswer = z
     nodeCount: count,
     plan,
     isPlanGiven: z.boolean(),
+    chosen: z.array(z.string()).readonly().meta({
+      description: "Choices of the plan that were not stated: made as users of the stack would, within memory.",
+    }),
+    precision: numbers("weightBytes", "gradientBytes", "optimizerBytes").meta({
+      description: "Bytes per parameter of weights, gradients and optimizer.",
+    }),
     isCalibrated: z.boolean(),
     step: z.object({
       seconds: z.number(),
       breakdown: stepBreakdown,
       interval: numbers("lowSeconds", "highSeconds", "level"),
     }),
+    evidence: z
+      .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
+      .meta({ description: "How far measured runs are from this one; the interval widens with the distance." }),
     tokensPerS: z.number(),
     tokensPerSPerAccelerator: z.number(),
     modelFlopsShare: z.number(),
@@ -177,6 +186,7 @@ export const trainingAnswer = z
       peakBytes: z.number(),
       availableBytes: z.number(),
       verdict: z.enum(["fits", "tight", "does not fit"]),
+      outOfMemoryProbability: z.number(),
       breakdown: memoryBreakdown,
     }),
     failures: failureAnswer.omit({ kind: true }),

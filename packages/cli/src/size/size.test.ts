@@ -69,7 +69,7 @@ describe("size train and finetune", () => {
   it("tells plan, time, memory, scaling and what the run costs", async () => {
     const { code, stdout } = await size("train", ...llama, "--sequence", "8192", "--tokens", "15T", "--price", "2.5");
     expect(code).toBe(0);
-    for (const part of ["plan (best found)", "matrix products", "activations", "ACCELERATORS", "undisturbed", "$"]) {
+    for (const part of ["chosen for you", "matrix products", "activations", "ACCELERATORS", "undisturbed", "$"]) {
       expect(stdout).toContain(part);
     }
   });
@@ -185,7 +185,7 @@ describe("size train and finetune", () => {
     const wish = [...small, "--gpus", "16", "--batch", "64", "--price", "2", "--alternatives", "--json"];
     const { alternatives, step } = JSON.parse((await size("train", ...wish)).stdout) as TrainingReport;
     expect(alternatives.length).toBeGreaterThan(5);
-    expect(alternatives[0]?.stepSeconds).toBeCloseTo(step.seconds, 9);
+    expect(alternatives[0]?.stepSeconds ?? 0).toBeLessThanOrEqual(step.seconds * (1 + 1e-9));
     for (const one of alternatives) {
       const better = alternatives.filter(
         (other) =>

@@ -110,7 +110,7 @@ describe("a workload file that names its model", () => {
   });
 
   it("is warned if storage or the network will starve it", async () => {
-    const starved = `plan: { tensor: 8 }, oversubscription: 15, nodeNetworkGbPerS: 25, storage: [{ name: scratch, readGbPerS: 1, writeGbPerS: 0.5 }]`;
+    const starved = `plan: { tensor: 8, pipeline: 1 }, oversubscription: 15, nodeNetworkGbPerS: 25, storage: [{ name: scratch, readGbPerS: 1, writeGbPerS: 0.5 }]`;
     const yaml = train("starved", `${big}model: { preset: llama-3-70b, globalBatch: 16, ${starved} }`);
     const { code, stdout } = await apply(yaml, "--dry-run");
     expect(code).toBe(0);

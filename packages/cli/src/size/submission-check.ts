@@ -184,7 +184,7 @@ function reportLines({ memory, plan, step, ...report }: TrainingReport, describe
   const { demand } = report.storage;
   return [
     `  memory   ${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}`,
-    `  plan     ${describePlan(plan)}${report.isPlanGiven ? " (given)" : ""}`,
+    `  plan     ${describePlan(plan)}${report.chosen.length > 0 ? ` (chosen: ${report.chosen.join(", ")})` : " (given)"}`,
     `  step     ${significant(step.seconds)} s (80%: ${significant(step.interval.lowSeconds)} to ` +
       `${significant(step.interval.highSeconds)}), ${significant(report.tokensPerS)} tokens/s`,
     ...(report.run === undefined ? [] : [`  run      ${significant(report.run.days)} days with failures`]),

@@ -17,7 +17,8 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
         "on",
         `${plural(report.nodeCount, "node")} of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`,
       ],
-      [report.isPlanGiven ? "plan (given)" : "plan (best found)", describePlan(report.plan)],
+      ["plan", describePlan(report.plan)],
+      ["chosen for you", chosenText(report)],
       [
         "step",
         `${significant(report.step.seconds)} s (80%: ${significant(report.step.interval.lowSeconds)} to ` +
@@ -30,7 +31,8 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
       ],
       [
         "memory",
-        `${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}`,
+        `${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}, ` +
+          `${percentText(memory.outOfMemoryProbability)} risk of running out`,
       ],
       [
         "failures",
@@ -51,6 +53,16 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
     ...alternativeLines(report, describePlan, context),
     ...warningLines(report, context),
   ];
+}
+
+/** Choices that the question left open, in the words of the plan. */
+function chosenText({ chosen, precision }: TrainingReport): string {
+  const { gradientBytes, optimizerBytes } = precision;
+  const words = chosen.map((name) => {
+    if (name === "precision") return `${gradientBytes}-byte gradients, ${optimizerBytes}-byte optimizer`;
+    return name === "microBatch" ? "micro-batch" : name === "virtualStages" ? "chunks" : name;
+  });
+  return words.length === 0 ? "nothing: the plan was given" : words.join(", ");
 }
 
 function modelText({ model }: TrainingReport): string {

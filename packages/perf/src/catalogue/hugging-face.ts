@@ -1,4 +1,5 @@
 import type { Attention, Experts, ModelArchitecture } from "./model.ts";
+import { measureInstead, otherModelReason } from "./other-models.ts";
 
 /** What was made of a `config.json`. */
 export type ConfigReading =
@@ -74,6 +75,8 @@ export function readModelConfig(value: unknown, name: string): ConfigReading {
   const config = textConfig(value);
   const type = text(config, "model_type");
   const family = type === undefined ? undefined : families[type];
+  const other = family === undefined ? otherModelReason(type, text(config, "_class_name"), name) : undefined;
+  if (other !== undefined) return refused(other, measureInstead);
   if (type === undefined) return refused("the config names no model_type", `one of ${knownModelTypes.join(", ")}`);
   if (family === undefined) {
     return refused(

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readModelConfig } from "./hugging-face.ts";
 import { parameterCounts, type ModelArchitecture } from "./model.ts";
 import { findModel, modelNames } from "./models.ts";
+import { otherModelReason } from "./other-models.ts";
 
 function preset(name: string): ModelArchitecture {
   const model = findModel(name);
@@ -100,5 +101,19 @@ describe("config.json", () => {
     const reading = readModelConfig(config, "x");
     expect(reading).toMatchObject({ kind: "refused", reason: expect.stringContaining(reason) });
     expect(reading.kind === "refused" && reading.nearest).toBeTruthy();
+  });
+
+  it.each([
+    [{ model_type: "resnet" }, /convolutional vision model/],
+    [{ model_type: "vit", hidden_size: 768 }, /vision transformer/],
+    [{ _class_name: "FluxTransformer2DModel" }, /diffusion model/],
+    [{ model_type: "whisper" }, /speech model/],
+  ])("of another kind is refused with the reason: %j", (config, reason) => {
+    expect(readModelConfig(config, "example")).toMatchObject({
+      kind: "refused",
+      reason: expect.stringMatching(reason),
+      nearest: expect.stringMatching(/measure a step/),
+    });
+    expect(otherModelReason("dlrm_dcnv2")).toMatch(/recommender/);
   });
 });

@@ -1,8 +1,8 @@
-import { acceleratorCountOf, type ParallelPlan } from "../training/job.ts";
+import { acceleratorCountOf, type ParallelPlan, type TrainingJob } from "../training/job.ts";
 import { planProblems } from "../training/feasibility.ts";
 import type { MemoryNeed } from "../training/search/best.ts";
 import { advise, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
-import { ordinaryPlan, planChoices } from "../training/search/ordinary.ts";
+import { ordinaryPlan, planChoices, type PlanChoiceName } from "../training/search/ordinary.ts";
 import { describePlan, problemText } from "./plan-text.ts";
 import { impossible, isImpossible, stated, type Impossible } from "./resolve.ts";
 import type { TrainingSetting } from "./training-setting.ts";
@@ -10,7 +10,9 @@ import type { TrainingSetting } from "./training-setting.ts";
 /** A plan, and which of its choices the question left open. */
 export interface PlanChoice {
   readonly plan: ParallelPlan;
-  readonly chosen: readonly (keyof ParallelPlan)[];
+  /** The job with the precision that was chosen for gradients and optimizer. */
+  readonly job: TrainingJob;
+  readonly chosen: readonly PlanChoiceName[];
 }
 
 /** The plan that users of the stack would run: what the question states is kept, the rest is the fastest that fits. */
@@ -26,7 +28,7 @@ export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
   const result = ordinaryPlan(job, system, question.acceleratorCount, given);
   switch (result.kind) {
     case "found":
-      return isRunnable(setting, result.plan) ? result : givenChoice(setting, given);
+      return isRunnable({ ...setting, job: result.job }, result.plan) ? result : givenChoice(setting, given);
     case "refused":
       return impossible(result.problems.map(problemText).join("; "), "whole numbers from 1");
     case "nothingFits":
@@ -46,10 +48,10 @@ function givenChoice(
   given: Partial<ParallelPlan>,
   least?: MemoryNeed,
 ): PlanChoice | Impossible {
-  const chosen = planChoices.filter((name) => given[name] === undefined);
-  if (least !== undefined && isRunnable(setting, least.plan)) return { plan: least.plan, chosen };
+  const chosen = planChoices.filter((name) => name !== "precision" && given[name] === undefined);
+  if (least !== undefined && isRunnable(setting, least.plan)) return { plan: least.plan, job: setting.job, chosen };
   const plan = givenPlan(setting, given);
-  return isImpossible(plan) ? plan : { plan, chosen };
+  return isImpossible(plan) ? plan : { plan, job: setting.job, chosen };
 }
 
 function givenPlan(

@@ -6,6 +6,7 @@ import type { Fabric } from "../catalogue/fabric.ts";
 import { readModelConfig } from "../catalogue/hugging-face.ts";
 import type { ModelArchitecture } from "../catalogue/model.ts";
 import { findModel, modelNames } from "../catalogue/models.ts";
+import { measureInstead, otherModelReason } from "../catalogue/other-models.ts";
 import { readCatalogueEntries } from "../catalogue/user-entries.ts";
 
 /** What was asked for cannot be; `nearest` is what could. */
@@ -31,12 +32,13 @@ export function impossible(reason: string, nearest: string): Impossible {
 
 export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossible {
   if (typeof choice === "string") {
-    return (
-      findModel(choice) ??
-      impossible(
-        `there is no model preset ${choice}`,
-        `${nearestNames(choice, modelNames)}, or the config.json of the model`,
-      )
+    const found = findModel(choice);
+    if (found !== undefined) return found;
+    const other = otherModelReason(choice);
+    if (other !== undefined) return impossible(other, measureInstead);
+    return impossible(
+      `there is no model preset ${choice}`,
+      `${nearestNames(choice, modelNames)}, or the config.json of the model`,
     );
   }
   const reading = readModelConfig(choice.config, choice.name);

@@ -4,9 +4,16 @@ import { matrixClassOf } from "../catalogue/number-format.ts";
 import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
 import { measuredRuns } from "../training/measured-runs.ts";
 import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
-import type { ParallelPlan } from "../training/job.ts";
-import { estimateMemory, fitVerdict, outOfMemoryProbability, type FitVerdict, type MemoryBreakdown } from "../training/memory.ts";
+import type { ParallelPlan, TrainingPrecision } from "../training/job.ts";
+import {
+  estimateMemory,
+  fitVerdict,
+  outOfMemoryProbability,
+  type FitVerdict,
+  type MemoryBreakdown,
+} from "../training/memory.ts";
 import { executedClass } from "../training/rates.ts";
+import type { PlanChoiceName } from "../training/search/ordinary.ts";
 import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown } from "../training/step.ts";
 import type { FailureReport } from "./failures.ts";
@@ -27,7 +34,9 @@ export interface TrainingReport {
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
   /** Choices of the plan that the question did not state. */
-  readonly chosen: readonly (keyof ParallelPlan)[];
+  readonly chosen: readonly PlanChoiceName[];
+  /** Bytes per parameter of weights, gradients and optimizer, and the format of the products. */
+  readonly precision: TrainingPrecision;
   readonly isCalibrated: boolean;
   /** The step, and where it lies with a probability of 80%. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
@@ -77,12 +86,13 @@ export interface RunReport {
 }
 
 export function sizeTraining(question: TrainingSizing): TrainingReport | Impossible {
-  const setting = settingOf(question);
-  if ("kind" in setting) return setting;
-  const choice = chosenPlan(setting);
+  const asked = settingOf(question);
+  if ("kind" in asked) return asked;
+  const choice = chosenPlan(asked);
   if (isImpossible(choice)) return choice;
-  const { plan, chosen } = choice;
-  const { job, system, model } = setting;
+  const { plan, chosen, job } = choice;
+  const setting = { ...asked, job };
+  const { system, model } = setting;
   const { node } = system.cluster;
   const step = estimateStep(job, plan, system);
   const memory = estimateMemory(job, plan);
@@ -106,6 +116,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     plan,
     isPlanGiven: question.plan !== undefined,
     chosen,
+    precision: job.precision,
     isCalibrated: system.calibration !== undefined,
     step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step, evidence) },
     evidence: evidenceReport(evidence),
@@ -200,7 +211,9 @@ function warningsOf({ question, model, system }: TrainingSetting, found: Finding
   const warnings: string[] = [];
   if (evidence.isFar) {
     const nearest = evidence.nearest === undefined ? "" : `; the nearest are ${describeRunKind(evidence.nearest)}`;
-    warnings.push(`no measured run is like this one${nearest}: measure a step (\`headroom calibrate\`) before relying on it`);
+    warnings.push(
+      `no measured run is like this one${nearest}: measure a step (\`headroom calibrate\`) before relying on it`,
+    );
   }
   if (verdict === "tight") warnings.push("memory is tight: so close to what there is that only trying tells");
   if (model.maxPosition !== undefined && question.sequenceLength > model.maxPosition) {

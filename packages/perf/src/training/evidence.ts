@@ -31,7 +31,14 @@ export function runKindOf(job: TrainingJob, plan: ParallelPlan, system: Training
  * Points of distance for each trait in which a run differs from what was measured, chosen so that intervals hold alike near and
  * far when whole sources are left out.
  */
-const differences = { architecture: 1, stack: 1, hasExperts: 1, matrixClass: 0.5, doubling: 0.15, lonely: 0.5 } as const;
+const differences = {
+  architecture: 1,
+  stack: 1,
+  hasExperts: 1,
+  matrixClass: 0.5,
+  doubling: 0.15,
+  lonely: 0.5,
+} as const;
 
 /** From here on a prediction is extrapolated: another architecture, stack or family than anything that was measured. */
 const farDistance = 1;
@@ -85,7 +92,9 @@ export function describeRunKind({ architecture, stack, matrixClass, hasExperts, 
 }
 
 /** The kinds of run among measured ones, each with its largest size and the number of its sources. */
-export function evidenceOf(runs: readonly { readonly kind: RunKind; readonly source: string }[]): readonly EvidencePoint[] {
+export function evidenceOf(
+  runs: readonly { readonly kind: RunKind; readonly source: string }[],
+): readonly EvidencePoint[] {
   const cells = new Map<string, { kind: RunKind; sources: Set<string> }>();
   for (const { kind, source } of runs) {
     const key = [kind.architecture, kind.stack, kind.hasExperts, kind.matrixClass].join("|");

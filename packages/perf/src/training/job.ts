@@ -36,6 +36,16 @@ export function mixedPrecision(linear: NumberFormat): TrainingPrecision {
 }
 
 /**
+ * The precisions that users step down to where memory is short, from the usual one: gradients in 16 bits
+ * (`grad_reduce_in_fp32=False`), then Adam's moments too (Megatron's precision-aware optimizer: 4 + 2 + 2 bytes).
+ */
+export function leanerPrecisions(usual: TrainingPrecision): readonly TrainingPrecision[] {
+  const gradientBytes = Math.min(2, usual.gradientBytes);
+  const optimizerBytes = Math.min(8, usual.optimizerBytes);
+  return [usual, { ...usual, gradientBytes }, { ...usual, gradientBytes, optimizerBytes }];
+}
+
+/**
  * What executes the layers. `fused`: Transformer Engine and Megatron Core, whose kernels join element-wise work and hide part
  * of the communication; `eager`: PyTorch modules under DDP or FSDP; `compiled`: JAX under XLA.
  */

@@ -56,16 +56,27 @@ export function secondsOf(time: ComputeTime): number {
   return time.matmul + time.attention + time.elements + time.routing + time.launch;
 }
 
+/** A product of m × k with k × n, and how many of its kind run as one kernel (grouped experts). */
+interface Shape {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly alike: number;
+}
+
 /**
  * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements. The
  * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has. Tiles do
- * not fill the last wave over the units: half a wave is lost on average. `alike` products run as one (grouped experts).
+ * not fill the last wave over the units: half a wave is lost on average.
  */
-function product(m: number, n: number, k: number, work: LayerWork, alike = 1): number {
+function product({ m, n, k, alike }: Shape, work: LayerWork): number {
   const { linearFlops, linearOperandBytes, memoryBytes, waveElements, matrixUnitWidth } = work.rates;
   if (m * n * k === 0) return 0;
   const elements = m * padded(n, matrixUnitWidth) + waveElements / 2 / alike;
-  return (2 * elements * padded(k, matrixUnitWidth)) / linearFlops + (linearOperandBytes * (m * k + k * n + m * n)) / memoryBytes;
+  return (
+    (2 * elements * padded(k, matrixUnitWidth)) / linearFlops +
+    (linearOperandBytes * (m * k + k * n + m * n)) / memoryBytes
+  );
 }
 
 /** A dimension as a systolic unit sees it: whole multiples of its width (0 where there is none). */
@@ -80,24 +91,26 @@ function padded(size: number, unit: number): number {
 function accumulation(n: number, k: number, work: LayerWork): number {
   const { job, plan, rates } = work;
   const isSingle = job.software.stack !== "fused" && microBatchCount(job, plan) <= 1;
-  if (plan.zeroStage === 3 || isSingle) return 0;
+  if ((plan.zeroStage === 3 && plan.shardCount > 1) || isSingle) return 0;
   return ((2 * job.precision.gradientBytes - 2) * n * k) / rates.memoryBytes;
 }
 
 /** The low-rank matrices beside a frozen product (LoRA): two thin products. */
-function adapter(m: number, n: number, k: number, work: LayerWork): number {
+function adapter(shape: Shape, work: LayerWork): number {
   const { method } = work.job;
-  return method.kind === "lora" ? product(m, method.rank, k, work) + product(m, n, method.rank, work) : 0;
+  if (method.kind !== "lora") return 0;
+  return product({ ...shape, n: method.rank }, work) + product({ ...shape, k: method.rank }, work);
 }
 
 /** A linear layer forward and backward: two products back (inputs and weights), one where the weights are frozen. */
-function linear(m: number, n: number, k: number, work: LayerWork, alike = 1): { forward: number; backward: number } {
-  const base = product(m, n, k, work, alike);
-  const thin = adapter(m, n, k, work);
+function linear(shape: Shape, work: LayerWork): { forward: number; backward: number } {
+  const base = product(shape, work);
+  const thin = adapter(shape, work);
   if (work.job.method.kind === "lora") return { forward: base + thin, backward: base + 2 * thin };
-  // Products with the weights' gradients are n × k with m to sum over, those of inputs m × k: their tails differ.
-  const inputs = product(m, k, n, work, alike);
-  const weights = product(n, k, m, work, alike) + accumulation(n, k, work);
+  const { m, n, k, alike } = shape;
+  // Gradients of inputs are m × k with n to sum over, those of weights n × k with m: their tails differ.
+  const inputs = product({ m, n: k, k: n, alike }, work);
+  const weights = product({ m: n, n: k, k: m, alike }, work) + accumulation(n, k, work);
   return { forward: base, backward: inputs + weights };
 }
 
@@ -107,8 +120,8 @@ function projections(work: LayerWork): { forward: number; backward: number } {
   const tokens = tokensPerRank(work.job, work.plan);
   const out = valueWidth(model.attention) / work.plan.tensor;
   const inward = attentionParameters(model) / model.hidden / work.plan.tensor - out;
-  const first = linear(tokens, inward, model.hidden, work);
-  const last = linear(tokens, model.hidden, out, work);
+  const first = linear({ m: tokens, n: inward, k: model.hidden, alike: 1 }, work);
+  const last = linear({ m: tokens, n: model.hidden, k: out, alike: 1 }, work);
   return { forward: first.forward + last.forward, backward: first.backward + last.backward };
 }
 
@@ -226,8 +239,8 @@ export function denseLayerTime(work: LayerWork): LayerTime {
 function feedForward(work: LayerWork, width: number): { forward: number; backward: number } {
   const { model } = work.job;
   const tokens = tokensPerRank(work.job, work.plan);
-  const up = linear(tokens, (model.isFfnGated ? 2 : 1) * width, model.hidden, work);
-  const down = linear(tokens, model.hidden, width, work);
+  const up = linear({ m: tokens, n: (model.isFfnGated ? 2 : 1) * width, k: model.hidden, alike: 1 }, work);
+  const down = linear({ m: tokens, n: model.hidden, k: width, alike: 1 }, work);
   return { forward: up.forward + down.forward, backward: up.backward + down.backward };
 }
 
@@ -257,8 +270,9 @@ function groupedProducts(work: LayerWork, tokens: number, localCount: number): {
   const { model } = work.job;
   const width = model.experts?.ffnHidden ?? 0;
   const perExpert = tokens / localCount;
-  const up = linear(perExpert, (model.isFfnGated ? 2 : 1) * width, model.hidden, work, localCount);
-  const down = linear(perExpert, model.hidden, width, work, localCount);
+  const alike = localCount;
+  const up = linear({ m: perExpert, n: (model.isFfnGated ? 2 : 1) * width, k: model.hidden, alike }, work);
+  const down = linear({ m: perExpert, n: model.hidden, k: width, alike }, work);
   return { forward: localCount * (up.forward + down.forward), backward: localCount * (up.backward + down.backward) };
 }
 

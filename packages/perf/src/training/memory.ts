@@ -40,15 +40,14 @@ export interface MemoryEstimate {
 /** Layers whose weights are whole at a time under ZeRO-3 and FSDP: the one at work and the one that is prefetched. */
 const gatheredLayers = 2;
 /**
- * What modules keep beside the layers' activations. Fused and compiled losses hold fp32 logits, write gradients over them and
- * keep a 16-bit copy; losses under FSDP write over the 16-bit logits; a loss that is sharded by plain modules holds 16-bit
- * logits, their fp32 copy, its softmax and its gradient. `workingLayers`: layers whose activations and gradients exist for the
- * moment; `aroundLayers`: what each micro-batch in flight keeps around its layers, in layers.
+ * What modules keep beside the layers' activations. Megatron's and XLA's losses hold fp32 logits, write gradients over them and
+ * keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and their fp32 copy. `workingLayers`: layers whose
+ * activations and gradients exist for the moment; `aroundLayers`: what each micro-batch in flight keeps around its layers.
  */
 const moduleKinds = {
   fused: { logitBytes: 8, workingLayers: 1, aroundLayers: 0 },
   sharded: { logitBytes: 6, workingLayers: 1, aroundLayers: 0 },
-  plain: { logitBytes: 14, workingLayers: 2, aroundLayers: 1 },
+  plain: { logitBytes: 6, workingLayers: 2, aroundLayers: 1 },
 } as const;
 
 function moduleKind(job: TrainingJob, plan: ParallelPlan): (typeof moduleKinds)[keyof typeof moduleKinds] {
@@ -208,14 +207,13 @@ function keptInputBytes(job: TrainingJob): number {
 }
 
 /**
- * What a Llama-like block of plain PyTorch modules keeps besides: fp32 copies inside its two RMS norms, rotated queries and
- * keys, the output of the activation before it is multiplied. Fused kernels recompute all of these.
+ * What a Llama-like block of plain PyTorch modules keeps besides: fp32 copies inside its two RMS norms and the output of the
+ * activation before it is multiplied. Fused kernels recompute both.
  */
 function plainModuleBytes(model: ModelArchitecture, plan: ParallelPlan): number {
   const norms = (8 * model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
-  const rotated = attentionBytes(model, false, 2) / 4;
   const activated = model.experts === undefined ? model.ffnHidden : model.experts.perToken * model.experts.ffnHidden;
-  return norms + (2 * (rotated + activated)) / plan.tensor;
+  return norms + (2 * activated) / plan.tensor;
 }
 
 /** Dispatched input and feed-forward tensors of every routed copy of a token, and the shared expert. */
@@ -250,14 +248,15 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
   // Plain modules keep what lies around the layers, the embedding's output and the stage's boundary, for each micro-batch in
   // flight; measurements put it at one layer. Megatron frees a stage's output once it is sent.
   const whole = inputsGathered(job, plan) + workingLayers * kept;
-  return tokensPerRank(job, plan) * (inFlight(job, plan, stage) * (layers + aroundLayers) * perLayer + whole);
+  const layersInFlight = inFlight(job, plan, stage) * (layers + aroundLayers) + aroundLayers;
+  return tokensPerRank(job, plan) * (layersInFlight * perLayer + whole);
 }
 
-/** Inputs that sequence-parallel modules gather for their two products and keep for the backward pass, bytes per token. */
+/** The gathered input of one of a layer's two products, which sequence-parallel modules keep: bytes per token. */
 function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
   const isKept = job.software.stack === "eager" && plan.sequenceParallel && plan.pipeline === 1;
   if (!isKept || plan.recomputation === "full") return 0;
-  return 4 * job.model.hidden * (1 - 1 / plan.tensor) * job.model.layerCount;
+  return 3 * job.model.hidden * (1 - 1 / plan.tensor) * job.model.layerCount;
 }
 
 /** Micro-batches whose activations a stage holds, in units of the whole stage (SC21 §2.2; arXiv 2205.05198 for chunks). */

@@ -126,7 +126,10 @@ function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: Tra
   if (measured !== undefined) return shape * measured * (accelerator.denseTflops.bf16 ?? 1) * 1e12;
   const best = achievableFlops(system, "bf16", 1, constants);
   const { stack } = job.software;
-  return shape * (stack === "eager" ? Math.sqrt(best * constants.attentionTflopsEager * 1e12) : best * constants.attentionShare);
+  return (
+    shape *
+    (stack === "eager" ? Math.sqrt(best * constants.attentionTflopsEager * 1e12) : best * constants.attentionShare)
+  );
 }
 
 /** Head size for which shares of attention are stated. */

@@ -1,6 +1,5 @@
-import { trainingConstantValues, type TrainingConstants } from "../constants.ts";
-import { searchBestPlan, type PlannedStep } from "./search/best.ts";
-import { wholeSpace } from "./search/space.ts";
+import type { PlannedStep } from "./search/best.ts";
+import { ordinaryPlan } from "./search/ordinary.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 import type { StepBreakdown } from "./step.ts";
 
@@ -47,7 +46,6 @@ export interface ScalingQuestion {
   readonly acceleratorCounts: readonly number[];
   /** A doubling pays if throughput grows at least by this factor. */
   readonly payingGain?: number;
-  readonly constants?: TrainingConstants;
 }
 
 const usualPayingGain = 1.6;
@@ -69,7 +67,7 @@ const resourceOf: Readonly<Record<keyof StepBreakdown, ScarceResource>> = {
   jitter: "evenness of the nodes",
 };
 
-/** The best plan at each size, and the size from which more accelerators stop paying. */
+/** The usual plan of the stack at each size, and the size from which more accelerators stop paying. */
 export function scalingCurve(job: TrainingJob, system: TrainingSystem, question: ScalingQuestion): ScalingCurve {
   const counts = question.acceleratorCounts.toSorted((a, b) => a - b);
   const base = counts[0] ?? 1;
@@ -78,21 +76,16 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
   for (const count of counts) {
     const globalBatch = question.kind === "weak" ? Math.round((job.globalBatch * count) / base) : job.globalBatch;
     const sized = { ...job, globalBatch };
-    const result = searchBestPlan(
-      sized,
-      system,
-      wholeSpace(sized, system, count),
-      question.constants ?? trainingConstantValues(),
-    );
+    const result = ordinaryPlan(sized, system, count, { precision: job.precision });
     if (result.kind !== "found") {
       tooSmall.push(count);
       continue;
     }
-    const tokensPerSecond = (globalBatch * job.sequenceLength) / result.best.step.seconds;
+    const tokensPerSecond = (globalBatch * job.sequenceLength) / result.step.seconds;
     const first = points[0];
     const efficiency =
       first === undefined ? 1 : tokensPerSecond / count / (first.tokensPerSecond / first.acceleratorCount);
-    points.push({ acceleratorCount: count, globalBatch, best: result.best, tokensPerSecond, efficiency });
+    points.push({ acceleratorCount: count, globalBatch, best: result, tokensPerSecond, efficiency });
   }
   return { kind: question.kind, points, tooSmall, wall: wallOf(points, question.payingGain ?? usualPayingGain) };
 }

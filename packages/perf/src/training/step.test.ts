@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { inferenceConstants } from "../constants-inference.ts";
 import { intervalConstants, memoryConstants, trainingConstants } from "../constants.ts";
+import { evidenceFor, runKindOf } from "./evidence.ts";
 import { predictionInterval } from "./interval.ts";
+import { measuredRuns } from "./measured-runs.ts";
 import type { ParallelPlan, Recomputation, TrainingJob } from "./job.ts";
 import { estimateStep } from "./step.ts";
 import { deepSeekV3, gpt175b, gptModel, jobOf, planWith, qwen3Large, systemOf } from "./testing/jobs.ts";
@@ -135,12 +137,30 @@ describe("a step", () => {
       planWith({ tensor: 8, pipeline: 8, data: 8 }),
       systemOf("A100", 512),
     );
+    const near = { distance: 0, isFar: false, nearest: undefined };
     const ratio = (estimate: typeof calm): number => {
-      const { lowSeconds, highSeconds } = predictionInterval(estimate);
+      const { lowSeconds, highSeconds } = predictionInterval(estimate, near);
       expect(lowSeconds).toBeLessThan(estimate.seconds);
       return highSeconds / lowSeconds;
     };
     expect(ratio(busy)).toBeGreaterThan(ratio(calm));
+  });
+
+  it("has a wider interval the farther it is from what was measured", () => {
+    const job = jobOf(gpt175b, 2048, 1536);
+    const plan = planWith({ tensor: 8, pipeline: 8, data: 8 });
+    const estimate = estimateStep(job, plan, systemOf("A100", 512));
+    const kind = runKindOf(job, plan, systemOf("A100", 512));
+    const widthOf = (change: Partial<typeof kind>): number => {
+      const { lowSeconds, highSeconds } = predictionInterval(estimate, evidenceFor({ ...kind, ...change }));
+      return highSeconds / lowSeconds;
+    };
+    expect(widthOf({ architecture: "Rubin" })).toBeGreaterThan(widthOf({}));
+    expect(widthOf({ acceleratorCount: 65_536 })).toBeGreaterThan(widthOf({}));
+    expect(widthOf({ architecture: "Rubin", hasExperts: true })).toBeGreaterThan(widthOf({ architecture: "Rubin" }));
+    expect(evidenceFor({ ...kind, architecture: "Rubin" }).isFar).toBe(true);
+    expect(evidenceFor({ ...kind, architecture: "Rubin" }, measuredRuns, "calibrated").isFar).toBe(false);
+    expect(evidenceFor(kind, []).isFar).toBe(true);
   });
 });
 

@@ -2,7 +2,16 @@ import { planProblems } from "../feasibility.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { estimateMemory, fitVerdict } from "../memory.ts";
 import { searchBestPlan } from "./best.ts";
-import { divisorsOf, layerChoices, planOf, shardChoices, sharingCount, stageChoices, wholeSpace, type SearchSpace } from "./space.ts";
+import {
+  divisorsOf,
+  layerChoices,
+  planOf,
+  shardChoices,
+  sharingCount,
+  stageChoices,
+  wholeSpace,
+  type SearchSpace,
+} from "./space.ts";
 
 const sizes = ["tensor", "pipeline", "context", "data", "expert", "virtualStages", "microBatch"] as const;
 const choices = ["zeroStage", "recomputation", "schedule", "sequenceParallel"] as const;

@@ -1,4 +1,4 @@
-import { acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
+import { acceleratorOf, leanerPrecisions, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { searchBestPlan, type PlannedStep, type SearchResult } from "./best.ts";
 import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
 
@@ -11,8 +11,10 @@ const usualTensorMax = 8;
 
 /** How a plan came about. */
 export interface OrdinaryPlan extends PlannedStep {
+  /** The job with the precision that was chosen for gradients and optimizer. */
+  readonly job: TrainingJob;
   /** Choices that were not stated and that the search made. */
-  readonly chosen: readonly (keyof ParallelPlan)[];
+  readonly chosen: readonly PlanChoiceName[];
 }
 
 type NothingFits = Extract<SearchResult, { readonly kind: "nothingFits" }>;
@@ -32,11 +34,15 @@ export const planChoices = [
   "microBatch",
   "zeroStage",
   "recomputation",
+  "precision",
 ] as const;
+
+export type PlanChoiceName = (typeof planChoices)[number];
 
 /**
  * The plan that users of the job's stack would run on `acceleratorCount` accelerators: what is stated is kept, the rest is the
- * fastest of the stack's usual choices that fits. Refused or without a fitting plan like the search that it uses.
+ * fastest of the stack's usual choices that fits. Gradients and optimizer keep the job's precision unless nothing fits with it.
+ * Refused or without a fitting plan like the search that it uses.
  */
 export function ordinaryPlan(
   job: TrainingJob,
@@ -46,11 +52,15 @@ export function ordinaryPlan(
 ): OrdinaryResult {
   const chosen = planChoices.filter((name) => stated[name] === undefined);
   let nearest: NothingFits | undefined;
-  for (const space of usualSpaces(job, system, acceleratorCount, stated)) {
-    const result = searchBestPlan(job, system, space);
-    if (result.kind === "refused") return result;
-    if (result.kind === "found") return { kind: "found", ...result.best, chosen };
-    nearest = lessNeedy(nearest, result);
+  const precisions = stated.precision === undefined ? leanerPrecisions(job.precision) : [stated.precision];
+  for (const precision of precisions) {
+    const asked = { ...job, precision };
+    for (const space of usualSpaces(asked, system, acceleratorCount, stated)) {
+      const result = searchBestPlan(asked, system, space);
+      if (result.kind === "refused") return result;
+      if (result.kind === "found") return { kind: "found", ...result.best, job: asked, chosen };
+      nearest = lessNeedy(nearest, result);
+    }
   }
   return nearest ?? { kind: "nothingFits", least: undefined, effort: { evaluatedCount: 0, excludedCount: 0 } };
 }

@@ -1,4 +1,11 @@
-import type { ParallelPlan, PipelineSchedule, Recomputation, TrainingJob, TrainingSystem } from "../job.ts";
+import type {
+  ParallelPlan,
+  PipelineSchedule,
+  Recomputation,
+  TrainingJob,
+  TrainingPrecision,
+  TrainingSystem,
+} from "../job.ts";
 
 /** How many accelerators take part, and which of the choices are open. Everything that is allowed is searched. */
 export interface SearchSpace {
@@ -16,8 +23,8 @@ export interface SearchSpace {
   readonly stated?: StatedPlan;
 }
 
-/** The choices of a plan that a user states; everything else is searched. */
-export type StatedPlan = Partial<ParallelPlan>;
+/** The choices that a user states, numbers' precision among them; everything else is searched. */
+export type StatedPlan = Partial<ParallelPlan> & { readonly precision?: TrainingPrecision };
 
 /** Tokens per context rank below which ring attention's blocks are too small to hide its transfers. */
 const contextTokensMin = 1024;

@@ -1,0 +1,186 @@
+/**
+ * What a fleet's own runs say about the model's predictions: a posterior of their ratio by accelerator type and model family,
+ * with shrinkage, so that few runs move predictions little and many move them all the way. Pure; start with `fitCorrection`.
+ */
+import { expertLayerCount } from "../catalogue/model.ts";
+import type { TrainingJob } from "../training/job.ts";
+
+/** One run of the fleet: the typical step that was measured and the one that was predicted for its plan, uncorrected. */
+export interface CorrectionRun {
+  readonly acceleratorType: string;
+  readonly family: ModelFamily;
+  readonly predictedSeconds: number;
+  readonly measuredSeconds: number;
+}
+
+/** Families whose predictions err alike. */
+export type ModelFamily = "dense" | "experts" | "adapters";
+
+export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
+  if (method.kind === "lora") return "adapters";
+  return expertLayerCount(model) > 0 ? "experts" : "dense";
+}
+
+/** Logarithm of measured over predicted that is expected, and from how many runs. */
+export interface FamilyCorrection {
+  readonly family: ModelFamily;
+  readonly runCount: number;
+  /** On top of the type's. */
+  readonly logFactor: number;
+}
+
+export interface TypeCorrection {
+  readonly acceleratorType: string;
+  readonly runCount: number;
+  readonly logFactor: number;
+  readonly families: readonly FamilyCorrection[];
+}
+
+/** Plain data: it can be written to a file, read again and applied elsewhere. */
+export interface FleetCorrection {
+  readonly kind: "fleet-correction";
+  readonly version: 1;
+  readonly types: readonly TypeCorrection[];
+}
+
+/** Runs of one type and family that count: the newest. Older ones were made with older software. */
+export const correctionRunsMax = 256;
+
+/** σ of a run around its kind's bias, log: equal configurations differ by 5.6% between publications. */
+const runSpread = 0.06;
+/** Residuals above this (Huber's 1.345 σ) pull with its force only: a wild run is one voice, however loud. */
+const voiceMax = 1.345 * runSpread;
+/**
+ * Priors: variances of the bias of a type and of a family within it, log. Together they bound the shift by one run to
+ * `voiceMax × (sum) / runSpread²` = 2.9%, and leave a true bias 88% corrected after twenty runs of one kind.
+ */
+const typeVariance = 0.0009;
+const familyVariance = 0.000_38;
+
+/** Alternating between a type and its families converges linearly; this many rounds leave less than a millionth. */
+const roundsMax = 200;
+const tolerance = 1e-9;
+
+/** Usable runs by type and family, in the order in which they first appear. */
+function grouped(runs: readonly CorrectionRun[]): Map<string, Map<ModelFamily, number[]>> {
+  const types = new Map<string, Map<ModelFamily, number[]>>();
+  for (const { acceleratorType, family, predictedSeconds, measuredSeconds } of runs) {
+    const ratio = measuredSeconds / predictedSeconds;
+    if (!(Number.isFinite(ratio) && ratio > 0)) continue;
+    const families = types.get(acceleratorType) ?? new Map<ModelFamily, number[]>();
+    types.set(acceleratorType, families);
+    const logs = families.get(family) ?? [];
+    families.set(family, logs);
+    logs.push(Math.log(ratio));
+    if (logs.length > correctionRunsMax) logs.shift();
+  }
+  return types;
+}
+
+/**
+ * The mode of the posterior: Huber's likelihood of the runs (1964), normal priors on the bias of each type and of each family
+ * within its type. Runs with impossible times are passed over.
+ */
+export function fitCorrection(runs: readonly CorrectionRun[]): FleetCorrection {
+  const types = [...grouped(runs)].map(([acceleratorType, families]) => typeCorrection(acceleratorType, families));
+  return { kind: "fleet-correction", version: 1, types };
+}
+
+function typeCorrection(
+  acceleratorType: string,
+  families: ReadonlyMap<ModelFamily, readonly number[]>,
+): TypeCorrection {
+  const entries = [...families];
+  let offset = 0;
+  let offsets = entries.map(() => 0);
+  for (let round = 0; round < roundsMax; round += 1) {
+    const all = entries.flatMap(([, logs], index) => logs.map((log) => log - (offsets[index] ?? 0)));
+    const next = shrunkCentre(all, typeVariance);
+    const nextOffsets = entries.map(([, logs]) =>
+      shrunkCentre(
+        logs.map((log) => log - next),
+        familyVariance,
+      ),
+    );
+    const moved = Math.max(
+      Math.abs(next - offset),
+      ...nextOffsets.map((one, index) => Math.abs(one - (offsets[index] ?? 0))),
+    );
+    [offset, offsets] = [next, nextOffsets];
+    if (moved < tolerance) break;
+  }
+  return {
+    acceleratorType,
+    runCount: entries.reduce((sum, [, logs]) => sum + logs.length, 0),
+    logFactor: offset,
+    families: entries.map(([family, logs], index) => ({
+      family,
+      runCount: logs.length,
+      logFactor: offsets[index] ?? 0,
+    })),
+  };
+}
+
+/** Where the pull of the runs and that of the prior balance: a root of a falling function, found by halving. */
+function shrunkCentre(logs: readonly number[], variance: number): number {
+  const precision = runSpread ** 2 / variance;
+  const pull = (centre: number): number => {
+    let sum = -precision * centre;
+    for (const log of logs) sum += Math.min(voiceMax, Math.max(-voiceMax, log - centre));
+    return sum;
+  };
+  let [low, high] = [Math.min(0, ...logs), Math.max(0, ...logs)];
+  for (let step = 0; step < 60 && high - low > 1e-12; step += 1) {
+    const middle = (low + high) / 2;
+    if (pull(middle) > 0) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** What a prediction is multiplied by. */
+export interface CorrectionFactor {
+  readonly factor: number;
+  /** Runs of the type and family, and of the type, that it rests on. */
+  readonly runCount: number;
+  readonly typeRunCount: number;
+}
+
+/** For a kind without runs of its own: what its type has in common, or 1. */
+export function correctionFactor(
+  correction: FleetCorrection,
+  acceleratorType: string,
+  family: ModelFamily,
+): CorrectionFactor {
+  const type = correction.types.find((one) => one.acceleratorType === acceleratorType);
+  if (type === undefined) return { factor: 1, runCount: 0, typeRunCount: 0 };
+  const own = type.families.find((one) => one.family === family);
+  return {
+    factor: Math.exp(type.logFactor + (own?.logFactor ?? 0)),
+    runCount: own?.runCount ?? 0,
+    typeRunCount: type.runCount,
+  };
+}
+
+/** Mean absolute errors of the predictions, as they were and with a correction that had not seen the run in question. */
+export interface CorrectionEffect {
+  readonly runCount: number;
+  readonly uncorrectedError: number;
+  readonly correctedError: number;
+}
+
+/** The effect of a correction by leaving one run out at a time. */
+export function correctionEffect(runs: readonly CorrectionRun[]): CorrectionEffect {
+  let [uncorrected, corrected, runCount] = [0, 0, 0];
+  for (const [index, run] of runs.entries()) {
+    const ratio = run.predictedSeconds / run.measuredSeconds;
+    if (!(Number.isFinite(ratio) && ratio > 0)) continue;
+    const others = runs.filter((other, place) => place !== index && other.acceleratorType === run.acceleratorType);
+    const { factor } = correctionFactor(fitCorrection(others), run.acceleratorType, run.family);
+    runCount += 1;
+    uncorrected += Math.abs(ratio - 1);
+    corrected += Math.abs(ratio * factor - 1);
+  }
+  const share = Math.max(1, runCount);
+  return { runCount, uncorrectedError: uncorrected / share, correctedError: corrected / share };
+}
