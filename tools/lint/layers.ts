@@ -35,10 +35,19 @@ export const layers: Readonly<Record<string, Layer>> = {
   protocol: pure("pure", [], ["zod"]),
   views: pure("pure", ["engine", "protocol"]),
   executors: shell(["engine"], ["zod"]),
+  gateway: shell(["routing"], "declared"),
   server: shell(["engine", "sim", "perf", "views", "protocol", "executors"], "declared"),
   console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
   benchmark: shell([], []),
-  cli: shell(["protocol", "views"], "declared", ["benchmark", "engine", "sim", "perf", "executors", "server"]),
+  cli: shell(["protocol", "views"], "declared", [
+    "benchmark",
+    "engine",
+    "sim",
+    "perf",
+    "executors",
+    "server",
+    "gateway",
+  ]),
 };
 
 /**

@@ -12,6 +12,7 @@ import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { fleetCommand } from "./fleet.ts";
 import { holdCommand } from "./hold.ts";
+import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
@@ -50,6 +51,7 @@ export const commands: readonly CommandDefinition[] = [
   stopCommand,
   holdCommand,
   releaseCommand,
+  gatewayCommand,
   simulateCommand,
   sizeCommand,
   calibrateCommand,

@@ -1,0 +1,112 @@
+/** `headroom gateway`: the inference gateway in the foreground, with its configuration read again when it changes. */
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { unwatchFile, watchFile } from "node:fs";
+import path from "node:path";
+import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+
+export interface GatewayOptions {
+  readonly config?: string;
+  readonly check?: boolean;
+  readonly id?: string;
+  readonly listen?: string;
+  readonly admin?: string;
+  readonly newKey?: boolean;
+}
+
+/** How soon a change of the file is noticed. */
+const WATCH_MS = 500;
+
+export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
+  const { loadConfig, newKey, startGateway } = await import("@headroom/gateway");
+  if (options.newKey === true) {
+    const { key, sha256 } = newKey();
+    context.print(`key:    ${key}`, `sha256: ${sha256}`);
+    context.note("Give the key to the team and put the hash into gateway.yaml. The key is stored nowhere.");
+    return exitCode.ok;
+  }
+  const name = options.config;
+  if (name === undefined)
+    throw new CliError("name the configuration: headroom gateway --config gateway.yaml", exitCode.usage);
+  const file = path.resolve(context.terminal.workingDirectory, name);
+  const read = async (): Promise<GatewayConfig> => {
+    const loaded = loadConfig(await readText(file, name), overridesOf(options));
+    if ("config" in loaded) return withPaths(loaded.config, context.terminal.workingDirectory);
+    throw new CliError(problemText(name, loaded.problems), exitCode.usage);
+  };
+  const config = await read();
+  if (options.check === true) {
+    context.print(
+      `${name} is valid: ${config.models.length} models, ${config.pools.length} pools, ${config.teams.length} teams.`,
+    );
+    return exitCode.ok;
+  }
+  const gateway = await startGateway(config, { log: (line) => context.note(line) });
+  context.print(
+    `Gateway ${config.id} listens on ${gateway.url}${gateway.adminUrl === undefined ? "" : `, admin on ${gateway.adminUrl}`}`,
+  );
+  await untilInterrupted(context, file, () => reload(context, gateway, { name, read }));
+  context.note("Stopping: streams in progress may end.");
+  await gateway.close();
+  return exitCode.ok;
+}
+
+async function readText(file: string, name: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new CliError(
+      `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      exitCode.usage,
+    );
+  }
+}
+
+function overridesOf({ id, listen, admin }: GatewayOptions): Readonly<Record<string, string>> {
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(listen === undefined ? {} : { listen }),
+    ...(admin === undefined ? {} : { admin }),
+  };
+}
+
+function withPaths(config: GatewayConfig, workingDirectory: string): GatewayConfig {
+  return { ...config, state: path.resolve(workingDirectory, config.state) };
+}
+
+function problemText(name: string, problems: readonly { line: number; column: number; message: string }[]): string {
+  const title = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return [title, ...problems.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`)].join("\n");
+}
+
+async function reload(
+  context: CommandContext,
+  gateway: RunningGateway,
+  source: { readonly name: string; read(): Promise<GatewayConfig> },
+): Promise<void> {
+  try {
+    gateway.apply(await source.read());
+    context.note(`${source.name} was read again.`);
+  } catch (error) {
+    context.note(
+      `${source.name} was not applied, the gateway goes on as before: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** Resolves at the end; reads the file again after each change. */
+async function untilInterrupted(context: CommandContext, file: string, changed: () => Promise<void>): Promise<void> {
+  let last = Promise.resolve();
+  const again = (): void => {
+    last = last.then(changed);
+  };
+  watchFile(file, { interval: WATCH_MS }, again);
+  try {
+    const { interrupted } = context.terminal;
+    if (!interrupted.aborted) await once(interrupted, "abort");
+  } finally {
+    unwatchFile(file, again);
+  }
+}

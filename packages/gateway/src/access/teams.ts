@@ -1,0 +1,73 @@
+/** Who presents a key: teams by the SHA-256 of their keys. Keys themselves are nowhere at rest. */
+import { hash, randomBytes } from "node:crypto";
+import type { TeamConfig } from "../config/schema.ts";
+import type { TeamLimits } from "../limits/account.ts";
+import type { LimitDefinition } from "../limits/ledger.ts";
+
+export interface Caller {
+  readonly team: string;
+  /** The key's name, else the first digits of its hash. */
+  readonly key: string;
+  readonly zone: string;
+  readonly limits: TeamLimits;
+  readonly hasLimits: boolean;
+  /** Undefined: every model. */
+  readonly models: ReadonlySet<string> | undefined;
+}
+
+const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
+
+/** Everybody, where the gateway is open. */
+export const anonymous: Caller = { team: "", key: "", zone: "", limits: noLimits, hasLimits: false, models: undefined };
+
+/** Keys presented lately, so that a key is hashed once: about 150 bytes each. */
+const RECENT_MAX = 10_000;
+const KEY_LENGTH_MAX = 512;
+
+export class Teams {
+  readonly #byHash = new Map<string, Caller>();
+  readonly #recent = new Map<string, Caller>();
+
+  constructor(teams: readonly TeamConfig[]) {
+    for (const team of teams) {
+      const limits = limitsOf(team);
+      const hasLimits = limits.requests !== undefined || limits.tokens !== undefined || limits.money !== undefined;
+      const models = team.models === undefined ? undefined : new Set(team.models);
+      for (const key of team.keys) {
+        const name = key.name ?? key.sha256.slice(0, 8);
+        this.#byHash.set(key.sha256, { team: team.name, key: name, zone: team.zone ?? "", limits, hasLimits, models });
+      }
+    }
+  }
+
+  find(key: string): Caller | undefined {
+    const recent = this.#recent.get(key);
+    if (recent !== undefined) return recent;
+    if (key === "" || key.length > KEY_LENGTH_MAX) return undefined;
+    const caller = this.#byHash.get(hash("sha256", key));
+    // Only keys that exist are kept: a client that guesses grows nothing.
+    if (caller === undefined) return undefined;
+    if (this.#recent.size >= RECENT_MAX) this.#recent.clear();
+    this.#recent.set(key, caller);
+    return caller;
+  }
+}
+
+function limitsOf(team: TeamConfig): TeamLimits {
+  const definition = (kind: LimitDefinition["kind"], limit: number | undefined): LimitDefinition | undefined =>
+    limit === undefined ? undefined : { id: `${kind}:${team.name}`, kind, limit };
+  return {
+    requests: definition("requests", team.requestsPerMinute),
+    tokens: definition("tokens", team.tokensPerMinute),
+    money:
+      team.budget === undefined
+        ? undefined
+        : { id: `money:${team.name}`, kind: "money", limit: team.budget.nanoUsd, period: team.budget.period },
+  };
+}
+
+/** A new key and the hash that goes into gateway.yaml. */
+export function newKey(): { readonly key: string; readonly sha256: string } {
+  const key = `hr-${randomBytes(32).toString("base64url")}`;
+  return { key, sha256: hash("sha256", key) };
+}

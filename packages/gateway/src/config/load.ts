@@ -1,0 +1,178 @@
+/** gateway.yaml from text to a checked configuration. Every problem has its file, line and column. */
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
+import { gatewaySchema, type GatewayConfig } from "./schema.ts";
+
+export interface ConfigProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+export type LoadedConfig = { readonly config: GatewayConfig } | { readonly problems: readonly ConfigProblem[] };
+
+type Path = readonly (string | number)[];
+
+interface FoundProblem {
+  readonly path: Path;
+  readonly message: string;
+  readonly isAboutKey?: boolean;
+}
+
+/** Enough for honest anchors; a "billion laughs" file multiplies by ten at each of a dozen levels. */
+const ALIAS_COUNT_MAX = 100;
+const PROBLEMS_MAX = 50;
+
+/** `overrides`: fields of the outermost object that a command line sets. */
+export function loadConfig(text: string, overrides: Readonly<Record<string, string>> = {}): LoadedConfig {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2" });
+  const placeAt = (offset: number): { readonly line: number; readonly column: number } => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const broken = [...document.errors, ...document.warnings];
+  if (broken.length > 0) {
+    return { problems: broken.slice(0, PROBLEMS_MAX).map(({ pos, message }) => ({ ...placeAt(pos[0]), message })) };
+  }
+  const outcome = checkedData(document, overrides);
+  if ("config" in outcome) return outcome;
+  return {
+    problems: outcome.found.slice(0, PROBLEMS_MAX).map(({ path, message, isAboutKey }) => ({
+      ...placeAt(offsetOf(document, path, isAboutKey === true)),
+      message: path.length === 0 ? message : `${pathText(path)} ${message}`,
+    })),
+  };
+}
+
+function checkedData(
+  document: Document.Parsed,
+  overrides: Readonly<Record<string, string>>,
+): { readonly config: GatewayConfig } | { readonly found: readonly FoundProblem[] } {
+  let data: unknown;
+  try {
+    data = document.toJS({ maxAliasCount: ALIAS_COUNT_MAX });
+  } catch (error) {
+    return { found: [{ path: [], message: error instanceof Error ? error.message : "cannot be read" }] };
+  }
+  if (data === null) return { found: [{ path: [], message: "the file is empty; give at least `pools` and `models`" }] };
+  const parsed = gatewaySchema.safeParse(typeof data === "object" ? { ...data, ...overrides } : data);
+  if (!parsed.success) return { found: parsed.error.issues.flatMap((issue) => problemsOf(issue)) };
+  const found = crossProblems(parsed.data);
+  return found.length > 0 ? { found } : { config: parsed.data };
+}
+
+interface Issue {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly keys?: readonly string[];
+  readonly errors?: readonly (readonly Issue[])[];
+}
+
+function problemsOf(issue: Issue): readonly FoundProblem[] {
+  const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
+  if (issue.code === "unrecognized_keys") {
+    return (issue.keys ?? []).map((key) => ({
+      path: [...path, key],
+      message: "is not a field of gateway.yaml",
+      isAboutKey: true,
+    }));
+  }
+  if (issue.code === "invalid_union" && issue.errors !== undefined && issue.errors.length > 0) {
+    // The alternative that got deepest is the one that was meant.
+    const depth = (alternative: readonly Issue[]): number => Math.max(...alternative.map((each) => each.path.length));
+    const best = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0]!;
+    if (depth(best) > 0) return best.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
+    return [{ path, message: issue.message === "Invalid input" ? (best[0]?.message ?? issue.message) : issue.message }];
+  }
+  return [{ path, message: issue.message }];
+}
+
+/** Problems between fields: names that are given twice or that nothing has. */
+function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
+  const found: FoundProblem[] = [];
+  const pools = new Set(config.pools.map((pool) => pool.name));
+  repeated(
+    config.pools.map((pool, at) => [pool.name, ["pools", at, "name"]]),
+    "names a pool twice",
+    found,
+  );
+  repeated(
+    config.teams.map((team, at) => [team.name, ["teams", at, "name"]]),
+    "names a team twice",
+    found,
+  );
+  repeated(
+    config.teams.flatMap((team, at) =>
+      team.keys.map((each, index): [string, Path] => [each.sha256, ["teams", at, "keys", index, "sha256"]]),
+    ),
+    "is the key of another entry",
+    found,
+  );
+  const models: [string, Path][] = [];
+  for (const [at, model] of config.models.entries()) {
+    models.push([model.name, ["models", at, "name"]]);
+    for (const [index, alias] of model.aliases.entries()) models.push([alias, ["models", at, "aliases", index]]);
+    for (const [index, route] of model.pools.entries()) {
+      if (!pools.has(route.pool)) {
+        found.push({
+          path: ["models", at, "pools", index],
+          message: `names the pool ${route.pool}, which is not defined`,
+        });
+      }
+    }
+  }
+  repeated(models, "names a model twice", found);
+  const known = new Set(models.map(([name]) => name));
+  for (const [at, team] of config.teams.entries()) {
+    for (const [index, each] of (team.models ?? []).entries()) {
+      if (!known.has(each))
+        found.push({ path: ["teams", at, "models", index], message: `names the model ${each}, which is not defined` });
+    }
+  }
+  for (const [at, pool] of config.pools.entries()) {
+    if (pool.replicas.length === 0 && pool.wake === undefined) {
+      found.push({ path: ["pools", at, "name"], message: "has neither replicas nor a wake command: give it one" });
+    }
+  }
+  if (config.access === "keys" && !config.teams.some((team) => team.keys.length > 0)) {
+    found.push({
+      path: ["access"],
+      message: "asks for keys and no team has one; add a key (headroom gateway --new-key) or set access: open",
+    });
+  }
+  return found;
+}
+
+function repeated(entries: readonly (readonly [string, Path])[], message: string, found: FoundProblem[]): void {
+  const seen = new Set<string>();
+  for (const [value, path] of entries) {
+    if (seen.has(value)) found.push({ path, message });
+    seen.add(value);
+  }
+}
+
+function pathText(path: Path): string {
+  return path.map((step, at) => (typeof step === "number" ? `[${step}]` : at === 0 ? step : `.${step}`)).join("");
+}
+
+/** Where the value at `path` stands, or its key; where there is none, the closest thing around it. */
+function offsetOf(document: Document.Parsed, path: Path, isAboutKey: boolean): number {
+  let node: Node | null | undefined = document.contents;
+  let offset = node?.range?.[0] ?? 0;
+  for (const [index, step] of path.entries()) {
+    if (isMap(node)) {
+      const pair: Pair<Node, Node | null> | undefined = (node.items as Pair<Node, Node | null>[]).find(
+        ({ key }) => isScalar(key) && String(key.value) === String(step),
+      );
+      if (pair === undefined) return offset;
+      const isLast = index === path.length - 1;
+      offset = (isLast && isAboutKey ? pair.key.range?.[0] : (pair.value?.range?.[0] ?? pair.key.range?.[0])) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node) && typeof step === "number") {
+      node = node.items[step] as Node | undefined;
+      offset = node?.range?.[0] ?? offset;
+    } else return offset;
+  }
+  return offset;
+}

@@ -1,0 +1,199 @@
+/** The schema of gateway.yaml. Every field has its default here; docs/gateway.md explains them. */
+import { routingPolicies } from "@headroom/routing";
+import { z } from "zod";
+import { address, budget, duration, size, upstreamUrl } from "./quantities.ts";
+import { engineNames } from "../replicas/engines.ts";
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,127}$/, "must be a name of letters, digits and . _ - / : @ (at most 128)");
+
+const secret = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
+  error: "must be { env: NAME } or { file: PATH }: secrets are not written into this file",
+});
+
+const key = z.strictObject({
+  name: name.optional(),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of the key in 64 lower-case hex digits (headroom gateway --new-key)"),
+});
+
+const rate = z.int().min(1).max(1_000_000_000_000);
+
+const team = z.strictObject({
+  name,
+  keys: z.array(key).max(1000).default([]),
+  requestsPerMinute: rate.optional(),
+  tokensPerMinute: rate.optional(),
+  budget: budget.optional(),
+  /** Models that the team may use; all, where left out. */
+  models: z.array(name).max(1000).optional(),
+  /** Client zone for routing, as `x-headroom-zone` would give it. */
+  zone: name.optional(),
+});
+
+const price = z.strictObject({
+  /** USD per million tokens. */
+  input: z.number().min(0).max(1e6).default(0),
+  output: z.number().min(0).max(1e6).default(0),
+  cachedInput: z.number().min(0).max(1e6).optional(),
+  /** USD per request, for rankers and classifiers. */
+  request: z.number().min(0).max(1e6).default(0),
+});
+
+const milliseconds = z.number().min(0).max(1e6);
+
+/** Shapes of `@headroom/routing`: `LatencyCoefficients` and `BatchLimits`. */
+const coefficients = z.strictObject({
+  stepMs: milliseconds,
+  stepMsPerSequence: milliseconds.default(0),
+  stepMsPerKvToken: milliseconds.default(0),
+  prefillMsPerToken: milliseconds,
+  prefillMsPerTokenSquared: milliseconds.optional(),
+  requestMs: milliseconds.default(0),
+});
+
+const batchLimits = z.strictObject({
+  maxSequences: z.int().min(1).optional(),
+  maxBatchedTokens: z.int().min(1).optional(),
+  kvCapacityTokens: z.int().min(1).optional(),
+  maxAdapters: z.int().min(0).optional(),
+});
+
+const replica = z.union([
+  z.strictObject({
+    url: upstreamUrl,
+    id: name.optional(),
+    zone: name.optional(),
+    weight: z.number().positive().max(1000).optional(),
+    region: name.optional(),
+    latency: coefficients.optional(),
+    limits: batchLimits.optional(),
+    isDraining: z.boolean().optional(),
+  }),
+  upstreamUrl.transform((url) => ({ url })),
+]);
+
+const wake = z.strictObject({
+  /** Run once for all held requests; it may print the URL of a replica, one a line. */
+  command: z.array(z.string().min(1)).min(1),
+  timeout: duration.prefault("5m"),
+  holdRequestsMax: z.int().min(1).max(100_000).default(1000),
+  holdBytesMax: size.prefault("256MiB"),
+});
+
+const pool = z.strictObject({
+  name,
+  engine: z.enum(engineNames).default("openai"),
+  replicas: z.array(replica).max(4096).default([]),
+  key: secret.optional(),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().regex(/^[\x20-\x7e]*$/)).default({}),
+  price: price.optional(),
+  routing: z.enum(routingPolicies).default("prefix"),
+  concurrencyMax: z.int().min(1).max(100_000).default(8192),
+  connectTimeout: duration.prefault("2s"),
+  firstByteTimeout: duration.prefault("5m"),
+  betweenBytesTimeout: duration.prefault("2m"),
+  probe: z
+    .strictObject({
+      interval: duration.prefault("2s"),
+      path: z.string().startsWith("/").optional(),
+      timeout: duration.prefault("2s"),
+    })
+    .prefault({}),
+  metrics: z
+    .strictObject({ interval: duration.prefault("1s"), path: z.string().startsWith("/").optional() })
+    .prefault({}),
+  attempts: z.int().min(1).max(10).default(3),
+  hedgeAfter: duration.optional(),
+  breaker: z
+    .strictObject({
+      failures: z.int().min(1).max(1000).default(5),
+      openFor: duration.prefault("5s"),
+      ejectShareMax: z.number().min(0).max(1).default(0.5),
+    })
+    .prefault({}),
+  drainTimeout: duration.prefault("10m"),
+  resume: z.boolean().optional(),
+  streamUsage: z.boolean().default(true),
+  wake: wake.optional(),
+});
+
+const route = z.union([
+  z.strictObject({
+    pool: name,
+    /** The name of the model there, where it is another one. */
+    model: name.optional(),
+    /** The model is a LoRA adapter there: replicas that hold it are preferred. */
+    adapter: z.boolean().optional(),
+    /** When a request may come here, after the pools before it: every case, where left out. */
+    when: z
+      .array(z.enum(["unavailable", "overloaded", "failed", "waking"]))
+      .min(1)
+      .optional(),
+  }),
+  name.transform((poolName) => ({ pool: poolName })),
+]);
+
+const model = z.strictObject({
+  name,
+  aliases: z.array(name).max(100).default([]),
+  pools: z.array(route).min(1).max(16),
+  price: price.optional(),
+  /** Output tokens reserved for a request that sets no maximum. */
+  outputTokensReserved: z.int().min(1).max(1_000_000).default(1024),
+});
+
+export const gatewaySchema = z.strictObject({
+  id: name.default("gateway"),
+  listen: address.prefault("127.0.0.1:8080"),
+  /** Several processes may listen on the same address; the kernel spreads connections. */
+  reusePort: z.boolean().default(false),
+  tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
+  /** Metrics, health and drain: never the address that clients reach. */
+  admin: address.optional(),
+  state: z.string().min(1).default(".headroom/gateway"),
+  /** Where gateways of one limit meet: host:port, or a path for processes of one machine. */
+  coordinator: z.string().min(1).optional(),
+  coordinatorSecret: secret.optional(),
+  access: z.enum(["keys", "open"]).default("keys"),
+  teams: z.array(team).max(100_000).default([]),
+  pools: z.array(pool).min(1).max(1000),
+  models: z.array(model).min(1).max(10_000),
+  bounds: z
+    .strictObject({
+      connections: z.int().min(1).max(1_000_000).default(20_000),
+      head: size.prefault("32KiB"),
+      body: size.prefault("16MiB"),
+      bodies: size.prefault("1GiB"),
+      responseBuffer: size.prefault("1MiB"),
+      headTimeout: duration.prefault("15s"),
+      bodyTimeout: duration.prefault("2m"),
+      idleTimeout: duration.prefault("75s"),
+      stallTimeout: duration.prefault("1m"),
+      shutdownTimeout: duration.prefault("1m"),
+    })
+    .prefault({}),
+  usage: z
+    .strictObject({ sync: z.enum(["always", "interval"]).default("interval"), segment: size.prefault("64MiB") })
+    .prefault({}),
+  tracing: z
+    .strictObject({
+      endpoint: z.url(),
+      share: z.number().min(0).max(1).default(1),
+      headers: z.record(z.string(), z.string()).default({}),
+    })
+    .optional(),
+  accessLog: z.strictObject({ file: z.string().min(1), prompts: z.boolean().default(false) }).optional(),
+  batches: z
+    .strictObject({ concurrency: z.int().min(1).max(1000).default(8), filesMax: size.prefault("200MiB") })
+    .prefault({}),
+});
+
+export type GatewayConfig = z.output<typeof gatewaySchema>;
+export type TeamConfig = GatewayConfig["teams"][number];
+export type PoolConfig = GatewayConfig["pools"][number];
+export type ModelConfig = GatewayConfig["models"][number];
+export type PriceConfig = NonNullable<ModelConfig["price"]>;
+export type ReplicaConfig = PoolConfig["replicas"][number];

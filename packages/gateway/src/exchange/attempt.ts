@@ -1,0 +1,132 @@
+/** One try of a request at one replica. It reads the response and tells its exchange; it decides nothing. */
+import type { RoutingRequest, Ticket } from "@headroom/routing";
+import type { ResponseHead } from "../http/response-head.ts";
+import type { ResponseReader, UpstreamConnection, UpstreamFailure } from "../http/upstream-connection.ts";
+import type { Placement, Pool } from "../replicas/pool.ts";
+import type { Replica } from "../replicas/replica.ts";
+import type { PoolRoute } from "./model-route.ts";
+import type { UpstreamMessage } from "./upstream-request.ts";
+
+export interface AttemptOwner {
+  attemptHead(attempt: Attempt, head: ResponseHead): void;
+  attemptBody(attempt: Attempt, payload: readonly Buffer[], raw: Buffer | undefined): void;
+  attemptEnd(attempt: Attempt): void;
+  attemptFailed(attempt: Attempt, failure: UpstreamFailure): void;
+}
+
+/** Between the last event of a stream and the end of its body. */
+const LINGER_MS = 2000;
+
+export class Attempt implements ResponseReader {
+  readonly route: PoolRoute;
+  readonly replica: Replica;
+  readonly ticket: Ticket;
+  readonly startedAtMs: number;
+  readonly #owner: AttemptOwner;
+  #connection: UpstreamConnection | undefined;
+  head: ResponseHead | undefined;
+  lastByteAtMs: number;
+  #isEnded = false;
+  #isOver = false;
+  #isPaused = false;
+
+  constructor(
+    owner: AttemptOwner,
+    route: PoolRoute,
+    start: { placement: Placement; request: RoutingRequest; nowMs: number },
+  ) {
+    this.#owner = owner;
+    this.route = route;
+    this.replica = start.placement.replica;
+    this.startedAtMs = start.nowMs;
+    this.lastByteAtMs = start.nowMs;
+    this.ticket = route.pool.start(start.placement, start.request, start.nowMs);
+  }
+
+  get pool(): Pool {
+    return this.route.pool;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  send(message: UpstreamMessage, isFresh: boolean): void {
+    const connection = this.replica.connections.acquire(isFresh);
+    this.#connection = connection;
+    connection.send(message.head, message.body, this);
+  }
+
+  /** Gives up the response. The replica is not blamed. */
+  cancel(nowMs: number): void {
+    this.#conclude("cancelled", nowMs);
+    this.#connection?.cancel(this);
+  }
+
+  conclude(outcome: "completed" | "failed", nowMs: number): void {
+    this.#conclude(outcome, nowMs);
+  }
+
+  /** The last event has come; the end of the body should follow at once, or the connection is not worth keeping. */
+  lastEventCame(nowMs: number): void {
+    this.#conclude("completed", nowMs);
+    if (this.#isOver) return;
+    setTimeout(() => this.#connection?.cancel(this), LINGER_MS).unref();
+  }
+
+  /** The response is not wanted, and its status speaks against the replica (or not). */
+  discard(outcome: "completed" | "failed", nowMs: number): void {
+    this.#conclude(outcome, nowMs);
+    this.#connection?.cancel(this);
+  }
+
+  pause(): void {
+    if (this.#isEnded) return;
+    this.#isPaused = true;
+    this.#connection?.pause(this);
+  }
+
+  resume(nowMs: number): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.lastByteAtMs = nowMs;
+    this.#connection?.resume(this);
+  }
+
+  /** Fails the attempt if its replica has been silent for too long. */
+  sweep(nowMs: number): void {
+    if (this.#isEnded) return;
+    if (nowMs > this.replica.drainDeadlineAtMs) {
+      this.#connection?.failTimeout(this, "the replica is leaving");
+      return;
+    }
+    if (this.#isPaused) return;
+    const { firstByteTimeout, betweenBytesTimeout } = this.pool.config;
+    const limitMs = this.head === undefined ? firstByteTimeout : betweenBytesTimeout;
+    if (nowMs - this.lastByteAtMs > limitMs) this.#connection?.failTimeout(this, `no byte for ${limitMs} ms`);
+  }
+
+  responseHead(head: ResponseHead): void {
+    this.head = head;
+    this.#owner.attemptHead(this, head);
+  }
+
+  responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void {
+    if (!this.#isEnded) this.#owner.attemptBody(this, payload, raw);
+  }
+
+  responseEnd(): void {
+    this.#isOver = true;
+    if (!this.#isEnded) this.#owner.attemptEnd(this);
+  }
+
+  responseFailed(failure: UpstreamFailure): void {
+    if (!this.#isEnded) this.#owner.attemptFailed(this, failure);
+  }
+
+  #conclude(outcome: "completed" | "cancelled" | "failed", nowMs: number): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.pool.end(this.replica, this.ticket, outcome, nowMs);
+  }
+}

@@ -1,0 +1,499 @@
+/**
+ * The life of one request from its admission to its settlement: limits, choice of pool and replica, retries and hedging before the
+ * first byte, the stream after it, usage at the end. Nothing here waits; everything is a reaction.
+ */
+import type { RoutingRequest } from "@headroom/routing";
+import type { ClientExchange } from "../http/client-connection.ts";
+import type { ResponseHead } from "../http/response-head.ts";
+import type { UpstreamFailure } from "../http/upstream-connection.ts";
+import { reserve, Reservation, type Denial } from "../limits/account.ts";
+import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
+import type { Placement } from "../replicas/pool.ts";
+import type { UsageOutcome } from "../usage/record.ts";
+import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { asksForUsage, BufferedResponse, isRetryable } from "./buffered-response.ts";
+import type { FallbackReason, PoolRoute } from "./model-route.ts";
+import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
+import { routingRequestOf } from "./routing-request.ts";
+import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
+import { limitError, needOf, usageRecordOf } from "./settlement.ts";
+import { SseTap } from "./sse-tap.ts";
+import type { ResponseTarget } from "./target.ts";
+import { bodyEdits, upstreamMessage } from "./upstream-request.ts";
+
+const noBytes = Buffer.alloc(0);
+const jsonHeader = "content-type: application/json\r\n";
+
+type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "ending" | "ended";
+
+export class Exchange implements ClientExchange, AttemptOwner {
+  readonly request: ExchangeRequest;
+  readonly #runtime: Runtime;
+  readonly #target: ResponseTarget;
+  readonly #startedAtMs: number;
+  #phase: Phase = "admitting";
+  #reservation: Reservation | undefined;
+  readonly #attempts: Attempt[] = [];
+  #tried: string[] = [];
+  #routeIndex = 0;
+  #reason: FallbackReason | undefined;
+  #attemptCount = 0;
+  #hasSent = false;
+  #committed: Attempt | undefined;
+  #tap: SseTap | undefined;
+  readonly #buffered = new BufferedResponse();
+  #hasBegun = false;
+  #firstByteAtMs = 0;
+  #hedgeTimer: NodeJS.Timeout | undefined;
+  #record: StreamRecord | undefined;
+  #continuation: Continuation | undefined;
+  #checkpointAtMs = 0;
+  #releaseHold: (() => void) | undefined;
+
+  constructor(runtime: Runtime, request: ExchangeRequest, target: ResponseTarget) {
+    this.#runtime = runtime;
+    this.request = request;
+    this.#target = target;
+    this.#startedAtMs = runtime.now();
+    this.#checkpointAtMs = this.#startedAtMs + runtime.checkpointMs;
+  }
+
+  start(): void {
+    const { caller } = this.request;
+    if (!caller.hasLimits) this.#dispatch();
+    else reserve(this.#runtime.limits, caller.limits, needOf(this.request), (outcome) => this.#admitted(outcome));
+  }
+
+  clientGone(): void {
+    if (this.#phase === "ended" || this.#phase === "ending") return;
+    const nowMs = this.#runtime.now();
+    for (const attempt of this.#attempts.splice(0)) attempt.cancel(nowMs);
+    this.#releaseHold?.();
+    this.#end("aborted", 499, () => undefined);
+  }
+
+  clientDrained(): void {
+    this.#committed?.resume(this.#runtime.now());
+  }
+
+  /** Called about once a second: timeouts, and a record of what long streams have used so far. */
+  sweep(nowMs: number): void {
+    for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
+    if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs) return;
+    this.#checkpointAtMs = nowMs + this.#runtime.checkpointMs;
+    this.#runtime.usage.append(this.#usageRecord("open", 200), () => undefined);
+  }
+
+  #admitted(outcome: Reservation | Denial): void {
+    if (this.#phase === "ended") {
+      if (outcome instanceof Reservation) outcome.release();
+      return;
+    }
+    if (outcome instanceof Reservation) {
+      this.#reservation = outcome;
+      this.#dispatch();
+      return;
+    }
+    this.#refuse(limitError(outcome, this.#runtime.now()));
+  }
+
+  /** Sends the request to the first pool that can take it. */
+  #dispatch(): void {
+    const { routes } = this.request.model;
+    const nowMs = this.#runtime.now();
+    for (; this.#routeIndex < routes.length; this.#routeIndex++, this.#tried = [], this.#attemptCount = 0) {
+      const route = routes[this.#routeIndex]!;
+      if (this.#reason !== undefined && !route.when.includes(this.#reason)) continue;
+      if (route.pool.requestCount >= route.pool.config.concurrencyMax) {
+        this.#reason = "overloaded";
+        continue;
+      }
+      const routing = this.#routingRequest(route);
+      const placement = route.pool.choose(routing, nowMs);
+      if (placement !== undefined) {
+        this.#try(route, { placement, request: routing, nowMs }, false);
+        return;
+      }
+      if (!route.pool.hasAvailable(nowMs) && this.#wakes(route)) {
+        if (this.#phase === "held") return;
+      } else this.#reason = this.#tried.length > 0 ? "failed" : "unavailable";
+    }
+    this.#refuse({
+      kind: this.#reason === "failed" ? "upstreamFailed" : "overloaded",
+      message: `No replica of ${this.request.model.name} can take the request now.`,
+      retryAfterMs: 1000,
+    });
+  }
+
+  /** Wakes the pool, if it can be woken; then the request is held, or goes on to a pool that takes requests meanwhile. */
+  #wakes(route: PoolRoute): boolean {
+    const { routes } = this.request.model;
+    if (route.pool.config.wake === undefined) return false;
+    const hasSubstitute = routes
+      .slice(this.#routeIndex + 1)
+      .some((each) => each.when.includes("waking") && each.pool.hasAvailable(this.#runtime.now()));
+    const held = this.#runtime.wake(route.pool, hasSubstitute ? undefined : this.request.bodyBytes, (error) => {
+      this.#releaseHold = undefined;
+      if (this.#phase !== "held") return;
+      this.#phase = "admitting";
+      this.#tried = [];
+      this.#attemptCount = 0;
+      if (error === undefined) this.#dispatch();
+      else this.#refuse(error);
+    });
+    if (hasSubstitute) this.#reason = "waking";
+    else if (held === undefined) {
+      this.#reason = "overloaded";
+    } else {
+      this.#phase = "held";
+      this.#releaseHold = held;
+    }
+    return true;
+  }
+
+  #routingRequest(route: PoolRoute): RoutingRequest {
+    return routingRequestOf(this.request, route, this.#tried, this.#runtime);
+  }
+
+  #try(
+    route: PoolRoute,
+    start: { placement: Placement; request: RoutingRequest; nowMs: number },
+    isFresh: boolean,
+  ): void {
+    const attempt = new Attempt(this, route, start);
+    this.#attempts.push(attempt);
+    this.#attemptCount++;
+    this.#hasSent = true;
+    this.#phase = "waiting";
+    const { endpoint, peek, head, body } = this.request;
+    const wantsUsage =
+      peek.isStream && !peek.isUsageAsked && route.pool.config.streamUsage && asksForUsage(endpoint.operation);
+    const { hedgeAfter } = route.pool.config;
+    const continuation = this.#continuation;
+    const message = upstreamMessage(
+      {
+        method: this.request.method,
+        path: this.request.path,
+        forwarded: head.forwarded,
+        requestId: this.request.id,
+        traceparent: this.request.traceparent,
+        body: continuation?.body ?? body,
+        edits:
+          continuation === undefined ? bodyEdits(body, peek, { model: route.upstreamModel, usage: wantsUsage }) : [],
+      },
+      route.pool,
+      start.placement.replica,
+    );
+    if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {
+      this.#hedgeTimer = setTimeout(() => this.#hedge(route), hedgeAfter);
+    }
+    attempt.send(message, isFresh);
+  }
+
+  /** A second attempt elsewhere while the first is silent; the first byte decides. */
+  #hedge(route: PoolRoute): void {
+    if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
+    if (!this.#runtime.retries.take()) return;
+    const nowMs = this.#runtime.now();
+    this.#tried.push(this.#attempts[0]!.replica.id);
+    const request = this.#routingRequest(route);
+    const placement = route.pool.choose(request, nowMs);
+    if (placement !== undefined) this.#try(route, { placement, request, nowMs }, false);
+  }
+
+  attemptHead(attempt: Attempt, head: ResponseHead): void {
+    const nowMs = this.#runtime.now();
+    attempt.lastByteAtMs = nowMs;
+    if (this.#hasBegun) {
+      if (head.status !== 200 || !head.isEventStream)
+        this.#breakStream(attempt, `the continuation answered ${head.status}`);
+      return;
+    }
+    if (isRetryable(head.status) && this.#attempts.length === 1 && this.#hasAlternative(attempt, nowMs)) {
+      this.#drop(attempt);
+      this.#reason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
+      // A refusal for load is an answer: the replica works.
+      attempt.discard(head.status === 429 ? "completed" : "failed", nowMs);
+      this.#tried.push(attempt.replica.id);
+      this.#dispatch();
+      return;
+    }
+    this.#commit(attempt, nowMs);
+    if (head.isEventStream && head.status === 200) {
+      const hidesUsage = !this.request.peek.isUsageAsked && attempt.pool.config.streamUsage;
+      this.#tap = new SseTap(this.request.endpoint.operation, hidesUsage);
+      if (isResumable(this.request, attempt.route)) this.#record = new StreamRecord();
+      this.#phase = "streaming";
+    }
+  }
+
+  attemptBody(attempt: Attempt, payload: readonly Buffer[], raw: Buffer | undefined): void {
+    const nowMs = this.#runtime.now();
+    attempt.lastByteAtMs = nowMs;
+    if (this.#firstByteAtMs === 0) this.#firstByteAtMs = nowMs;
+    if (this.#tap !== undefined) {
+      this.#stream(attempt, this.#tap, { payload, raw, nowMs });
+      return;
+    }
+    if (this.#phase === "flowing") {
+      for (const part of payload) if (!this.#target.write(part, undefined)) attempt.pause();
+      return;
+    }
+    this.#buffered.add(payload);
+    if (this.#buffered.byteCount > this.#runtime.responseBufferBytes) this.#flow(attempt);
+  }
+
+  attemptEnd(attempt: Attempt): void {
+    const nowMs = this.#runtime.now();
+    const { head } = attempt;
+    if (head === undefined || this.#phase === "ending") return;
+    this.#drop(attempt);
+    const isError = head.status >= 500;
+    attempt.conclude(isError ? "failed" : "completed", nowMs);
+    if (this.#tap !== undefined) {
+      const rest = this.#tap.rest();
+      if (rest !== undefined) this.#target.write(rest, undefined);
+      if (!this.#hasBegun) this.#target.begin(head.status, this.#headers(head), noBytes);
+      this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
+      return;
+    }
+    const outcome: UsageOutcome = head.status < 400 ? "completed" : "failed";
+    if (this.#phase === "flowing") {
+      this.#end(outcome, head.status, () => this.#target.end());
+      return;
+    }
+    const body = this.#buffered.whole();
+    this.#end(outcome, head.status, () => this.#target.respond(head.status, this.#headers(head), body));
+  }
+
+  attemptFailed(attempt: Attempt, failure: UpstreamFailure): void {
+    if (this.#phase === "ended" || this.#phase === "ending") return;
+    const nowMs = this.#runtime.now();
+    this.#drop(attempt);
+    if (this.#hasBegun) {
+      attempt.conclude("failed", nowMs);
+      this.#breakStream(attempt, failure.detail);
+      return;
+    }
+    this.#resetResponse();
+    if (failure.isStale) {
+      // The replica closed a connection that it had kept open: nobody's fault, and no attempt.
+      attempt.cancel(nowMs);
+      this.#attemptCount--;
+      this.#resend(attempt, nowMs);
+      return;
+    }
+    if (failure.kind === "connect") attempt.pool.unreachable(attempt.replica);
+    attempt.conclude("failed", nowMs);
+    if (this.#attempts.length > 0) return;
+    this.#tried.push(attempt.replica.id);
+    const mayRetry = this.#attemptCount < attempt.pool.config.attempts && this.#runtime.retries.take();
+    this.#reason = "failed";
+    if (!mayRetry) {
+      this.#routeIndex++;
+      this.#tried = [];
+      this.#attemptCount = 0;
+    }
+    if (mayRetry || this.#routeIndex < this.request.model.routes.length) {
+      this.#dispatch();
+      return;
+    }
+    const kind = failure.kind === "timeout" ? "upstreamTimeout" : "upstreamFailed";
+    this.#refuse({ kind, message: "The model server failed before it answered. Try again." });
+  }
+
+  #resend(attempt: Attempt, nowMs: number): void {
+    const request = this.#routingRequest(attempt.route);
+    const placement = attempt.pool.choose(request, nowMs);
+    if (placement === undefined) this.#dispatch();
+    else this.#try(attempt.route, { placement, request, nowMs }, true);
+  }
+
+  #stream(
+    attempt: Attempt,
+    tap: SseTap,
+    data: { payload: readonly Buffer[]; raw: Buffer | undefined; nowMs: number },
+  ): void {
+    const outputBefore = tap.outputCount;
+    const { payload } = data;
+    for (const [index, part] of payload.entries()) {
+      const kept = tap.feed(part);
+      if (kept === undefined) continue;
+      const raw = kept === part && payload.length === 1 ? data.raw : undefined;
+      const isLast = tap.isDone && index === payload.length - 1;
+      if (isLast) this.#endStream(attempt, kept);
+      else this.#forward(attempt, this.#continuation?.rewrite(kept) ?? kept, raw);
+      this.#record?.add(kept);
+    }
+    if (tap.outputCount > outputBefore) {
+      attempt.pool.router.tokens(attempt.ticket, tap.outputCount - outputBefore, data.nowMs);
+    }
+    if (tap.isTooLong) {
+      this.#drop(attempt);
+      attempt.discard("failed", data.nowMs);
+      this.#breakStream(attempt, "an event is too long");
+    }
+  }
+
+  #forward(attempt: Attempt, bytes: Buffer, raw: Buffer | undefined): void {
+    if (bytes.length === 0) return;
+    let goesOn: boolean;
+    if (this.#hasBegun) goesOn = this.#target.write(bytes, raw);
+    else {
+      this.#hasBegun = true;
+      if (this.#record === undefined) this.#runtime.bodyUnneeded(this);
+      goesOn = this.#target.begin(attempt.head!.status, this.#headers(attempt.head!), bytes);
+    }
+    if (!goesOn) attempt.pause();
+  }
+
+  /** The last event waits until the usage is in the kernel; the end of the body may come later or never. */
+  #endStream(attempt: Attempt, last: Buffer): void {
+    const bytes = this.#continuation?.rewrite(last) ?? last;
+    this.#drop(attempt);
+    const nowMs = this.#runtime.now();
+    attempt.lastEventCame(nowMs);
+    this.#end("completed", 200, () => {
+      this.#forward(attempt, bytes, undefined);
+      this.#target.end();
+    });
+  }
+
+  /** A response too large to hold: from here on it flows, and can no longer be tried elsewhere. */
+  #flow(attempt: Attempt): void {
+    this.#phase = "flowing";
+    this.#hasBegun = true;
+    this.#runtime.bodyUnneeded(this);
+    const first = this.#buffered.whole();
+    this.#buffered.clear();
+    if (!this.#target.begin(attempt.head!.status, this.#headers(attempt.head!), first)) attempt.pause();
+  }
+
+  /** After the first byte: continue on another replica, or end the stream with an error the SDK understands. */
+  #breakStream(attempt: Attempt, detail: string): void {
+    this.#drop(attempt);
+    const nowMs = this.#runtime.now();
+    attempt.cancel(nowMs);
+    this.#tap?.rest();
+    if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
+    const { dialect, operation } = this.request.endpoint;
+    const error: ApiError = {
+      kind: "upstreamFailed",
+      message: `The model server failed while it answered: ${detail}.`,
+    };
+    const isStream = this.#phase === "streaming";
+    this.#end("failed", 502, () => {
+      if (!isStream) {
+        this.#target.abort();
+        return;
+      }
+      this.#target.write(Buffer.from(errorEvent(dialect, operation, error)), undefined);
+      this.#target.end();
+    });
+  }
+
+  #continues(failed: Attempt, nowMs: number): boolean {
+    if (this.#record === undefined || !this.#runtime.retries.take()) return false;
+    const continuation = continuationOf(this.request, failed.route, this.#record);
+    if (continuation === undefined) return false;
+    this.#tried = [failed.replica.id];
+    const request = this.#routingRequest(failed.route);
+    const placement = failed.pool.choose(request, nowMs);
+    if (placement === undefined) return false;
+    this.#continuation = continuation;
+    this.#try(failed.route, { placement, request, nowMs }, true);
+    this.#phase = "streaming";
+    this.#committed = this.#attempts.at(-1);
+    return true;
+  }
+
+  #hasAlternative(attempt: Attempt, nowMs: number): boolean {
+    if (this.#attemptCount < attempt.pool.config.attempts) {
+      const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#tried, attempt.replica.id] };
+      if (attempt.pool.choose(request, nowMs) !== undefined) return this.#runtime.retries.take();
+    }
+    const reason: FallbackReason =
+      attempt.head?.status === 429 || attempt.head?.status === 503 ? "overloaded" : "failed";
+    return this.request.model.routes
+      .slice(this.#routeIndex + 1)
+      .some((route) => route.when.includes(reason) && route.pool.hasAvailable(nowMs));
+  }
+
+  #commit(attempt: Attempt, nowMs: number): void {
+    clearTimeout(this.#hedgeTimer);
+    this.#committed = attempt;
+    this.#firstByteAtMs = nowMs;
+    for (const other of this.#attempts.splice(0)) {
+      if (other === attempt) this.#attempts.push(other);
+      else other.cancel(nowMs);
+    }
+  }
+
+  #resetResponse(): void {
+    this.#tap = undefined;
+    this.#record = undefined;
+    this.#buffered.clear();
+    this.#committed = undefined;
+    this.#firstByteAtMs = 0;
+    this.#phase = "waiting";
+  }
+
+  #drop(attempt: Attempt): void {
+    const at = this.#attempts.indexOf(attempt);
+    if (at >= 0) this.#attempts.splice(at, 1);
+  }
+
+  #headers(head: ResponseHead): string {
+    return `${head.forwarded}x-request-id: ${this.request.id}\r\n`;
+  }
+
+  #refuse(error: ApiError): void {
+    const { dialect } = this.request.endpoint;
+    const retry =
+      error.retryAfterMs === undefined
+        ? ""
+        : `retry-after: ${Math.ceil(error.retryAfterMs / 1000)}\r\nretry-after-ms: ${error.retryAfterMs}\r\n`;
+    const headers = `${jsonHeader}x-request-id: ${this.request.id}\r\n${retry}`;
+    const body = Buffer.from(errorBody(dialect, error));
+    const status = statusOf(error);
+    this.#end("failed", status, () => this.#target.respond(status, headers, body));
+  }
+
+  /** Settles limits and usage, then lets the client have the end of its response. */
+  #end(outcome: UsageOutcome, status: number, finish: () => void): void {
+    clearTimeout(this.#hedgeTimer);
+    this.#phase = "ending";
+    const record = this.#usageRecord(outcome, status);
+    const hasUsed = this.#hasSent;
+    if (hasUsed)
+      this.#reservation?.settle({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
+    else this.#reservation?.release();
+    const summary: ExchangeSummary = {
+      record,
+      startedAtMs: this.#startedAtMs,
+      firstByteAtMs: this.#firstByteAtMs,
+      endedAtMs: this.#runtime.now(),
+      replicaId: this.#committed?.replica.id ?? "",
+      isStream: this.#tap !== undefined,
+    };
+    const done = (): void => {
+      this.#phase = "ended";
+      finish();
+      this.#runtime.ended(this, summary);
+    };
+    if (hasUsed) this.#runtime.usage.append(record, done);
+    else done();
+  }
+
+  #usageRecord(outcome: UsageOutcome, status: number): ExchangeSummary["record"] {
+    return usageRecordOf(this.request, {
+      outcome,
+      status,
+      atMs: this.#startedAtMs,
+      reported: this.#tap === undefined ? this.#buffered.usage() : this.#tap.usage,
+      counted: this.#tap?.outputCount ?? 0,
+      continuedTokens: this.#continuation?.tokensBefore ?? 0,
+      pool: (this.#committed ?? this.#attempts[0])?.pool,
+    });
+  }
+}

@@ -1,0 +1,88 @@
+/** A model as clients name it: the pools that serve it, in order, and the price of its tokens. */
+import type { ModelConfig, PriceConfig } from "../config/schema.ts";
+import type { TokenCounts } from "../json/usage.ts";
+import type { Pool } from "../replicas/pool.ts";
+
+/** Why a request moves on to the next pool. */
+export type FallbackReason = "unavailable" | "overloaded" | "failed" | "waking";
+
+export interface PoolRoute {
+  readonly pool: Pool;
+  readonly upstreamModel: string;
+  /** The model is a LoRA adapter there. */
+  readonly isAdapter: boolean;
+  readonly when: readonly FallbackReason[];
+}
+
+/** Waking is waited for, unless a later pool says that it takes requests meanwhile. */
+const usualReasons: readonly FallbackReason[] = ["unavailable", "overloaded", "failed"];
+
+/** Weight of one request in the running ratio of tokens to bytes. */
+const RATIO_WEIGHT = 0.05;
+/** Before anything was measured: three bytes a token is more tokens than most text has. */
+const INITIAL_TOKENS_PER_BYTE = 1 / 3;
+
+export class ModelRoute {
+  readonly name: string;
+  readonly config: ModelConfig;
+  readonly routes: readonly PoolRoute[];
+  #ratio = INITIAL_TOKENS_PER_BYTE;
+  #spread = 0;
+  #isMeasured = false;
+
+  /** `before`: the route of this name in the configuration before, which has measured already. */
+  constructor(config: ModelConfig, pools: ReadonlyMap<string, Pool>, before: ModelRoute | undefined) {
+    this.name = config.name;
+    this.config = config;
+    this.routes = config.pools.map((route) => ({
+      pool: pools.get(route.pool)!,
+      upstreamModel: ("model" in route ? route.model : undefined) ?? config.name,
+      isAdapter: "adapter" in route && route.adapter === true,
+      when: ("when" in route ? route.when : undefined) ?? usualReasons,
+    }));
+    if (before === undefined) return;
+    this.#ratio = before.#ratio;
+    this.#spread = before.#spread;
+    this.#isMeasured = before.#isMeasured;
+  }
+
+  /** Prompt tokens of so many bytes: the mean plus twice the mean deviation, so that limits reserve enough. */
+  reservedPromptTokens(bytes: number): number {
+    return Math.ceil(bytes * (this.#ratio + 2 * this.#spread));
+  }
+
+  estimatedPromptTokens(bytes: number): number {
+    return Math.ceil(bytes * this.#ratio);
+  }
+
+  learn(bytes: number, promptTokens: number): void {
+    if (bytes < 16 || promptTokens < 1) return;
+    const ratio = promptTokens / bytes;
+    if (!this.#isMeasured) {
+      this.#isMeasured = true;
+      this.#ratio = ratio;
+      return;
+    }
+    const error = ratio - this.#ratio;
+    this.#ratio += RATIO_WEIGHT * error;
+    this.#spread += RATIO_WEIGHT * (Math.abs(error) - this.#spread);
+  }
+
+  priceAt(pool: Pool | undefined): PriceConfig | undefined {
+    return pool?.price ?? this.config.price;
+  }
+}
+
+/** USD per million tokens is thousandths of a micro-dollar, that is nano-dollars, a thousand a token. */
+export function nanoUsdOf(
+  price: PriceConfig | undefined,
+  { promptTokens, completionTokens, cachedTokens }: TokenCounts,
+): number {
+  if (price === undefined) return 0;
+  const cached = Math.min(cachedTokens, promptTokens);
+  const perMillion =
+    (promptTokens - cached) * price.input +
+    cached * (price.cachedInput ?? price.input) +
+    completionTokens * price.output;
+  return Math.round(perMillion * 1000 + price.request * 1e9);
+}

@@ -1,0 +1,163 @@
+/**
+ * Continuing a broken stream on another replica: the text so far becomes the beginning of the answer (`continue_final_message` of vLLM's
+ * chat API, or a longer prompt for completions). Under greedy decoding the rest is the same, token for token.
+ */
+import type { PoolRoute } from "./model-route.ts";
+import type { ExchangeRequest } from "./runtime.ts";
+
+/** Bytes of events kept per stream; a longer stream cannot be continued. */
+const RECORD_BYTES_MAX = 1024 * 1024;
+
+export function isResumable({ endpoint, peek }: ExchangeRequest, { pool }: PoolRoute): boolean {
+  const isAllowed = pool.config.resume ?? pool.traits.canResume;
+  return isAllowed && peek.isResumable && (endpoint.operation === "chat" || endpoint.operation === "text_completion");
+}
+
+/** The events that the client has received. */
+export class StreamRecord {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #isWhole = true;
+
+  add(events: Buffer): void {
+    if (!this.#isWhole) return;
+    this.#bytes += events.length;
+    if (this.#bytes > RECORD_BYTES_MAX) {
+      this.#isWhole = false;
+      this.#parts = [];
+    } else this.#parts.push(events);
+  }
+
+  /** The events, or undefined where there were too many. */
+  text(): string | undefined {
+    return this.#isWhole ? Buffer.concat(this.#parts, this.#bytes).toString("utf8") : undefined;
+  }
+}
+
+export interface Continuation {
+  readonly body: Buffer;
+  readonly tokensBefore: number;
+  /** Gives the second stream's events the identity of the first one's. */
+  rewrite(events: Buffer): Buffer;
+}
+
+interface Chunk {
+  id?: unknown;
+  created?: unknown;
+  model?: unknown;
+  choices?: {
+    delta?: { role?: unknown; content?: unknown; [key: string]: unknown };
+    text?: unknown;
+    finish_reason?: unknown;
+  }[];
+}
+
+/** Returns undefined where the stream holds anything that a prefix of text cannot express. */
+export function continuationOf(
+  request: ExchangeRequest,
+  route: PoolRoute,
+  record: StreamRecord,
+): Continuation | undefined {
+  const sent = record.text();
+  if (sent === undefined) return undefined;
+  const chunks = chunksOf(sent);
+  const first = chunks?.[0];
+  if (chunks === undefined || first === undefined) return undefined;
+  let text = "";
+  let tokenCount = 0;
+  for (const { choices } of chunks) {
+    const [choice] = choices ?? [];
+    if (choice === undefined) continue;
+    if (choice.finish_reason != null) return undefined;
+    const piece = textPieceOf(choice);
+    if (piece === undefined) return undefined;
+    if (piece !== "") tokenCount++;
+    text += piece;
+  }
+  const body = bodyWithPrefix(request, route, { text, tokenCount });
+  if (body === undefined) return undefined;
+  return { body, tokensBefore: tokenCount, rewrite: (events) => rewritten(events, first) };
+}
+
+type Choice = NonNullable<Chunk["choices"]>[number];
+
+function textPieceOf(choice: Choice): string | undefined {
+  if (typeof choice.text === "string") return choice.text;
+  const { delta } = choice;
+  if (delta === undefined) return "";
+  const others = Object.entries(delta).filter(
+    ([key, value]) => key !== "role" && key !== "content" && value != null && value !== "",
+  );
+  if (others.length > 0) return undefined;
+  return typeof delta.content === "string" ? delta.content : "";
+}
+
+function bodyWithPrefix(
+  request: ExchangeRequest,
+  route: PoolRoute,
+  prefix: { readonly text: string; readonly tokenCount: number },
+): Buffer | undefined {
+  let body: Record<string, unknown>;
+  try {
+    body = JSON.parse(request.body.toString("utf8")) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  body["model"] = route.upstreamModel;
+  body["stream_options"] = { ...(body["stream_options"] as object | undefined), include_usage: true };
+  for (const field of ["max_tokens", "max_completion_tokens"]) {
+    const max = body[field];
+    if (typeof max !== "number") continue;
+    if (max <= prefix.tokenCount) return undefined;
+    body[field] = max - prefix.tokenCount;
+  }
+  if (request.endpoint.operation === "text_completion") {
+    if (typeof body["prompt"] !== "string" || body["echo"] === true || body["suffix"] != null) return undefined;
+    body["prompt"] += prefix.text;
+  } else {
+    if (!Array.isArray(body["messages"])) return undefined;
+    if (prefix.text !== "") {
+      body["messages"] = [...(body["messages"] as unknown[]), { role: "assistant", content: prefix.text }];
+      body["add_generation_prompt"] = false;
+      body["continue_final_message"] = true;
+    }
+  }
+  return Buffer.from(JSON.stringify(body));
+}
+
+function chunksOf(events: string): Chunk[] | undefined {
+  const chunks: Chunk[] = [];
+  for (const event of events.split(/\r?\n\r?\n/)) {
+    const data = dataOf(event);
+    if (data === undefined || data === "[DONE]") continue;
+    try {
+      chunks.push(JSON.parse(data) as Chunk);
+    } catch {
+      return undefined;
+    }
+  }
+  return chunks;
+}
+
+function dataOf(event: string): string | undefined {
+  return event.startsWith("data: ") ? event.slice(6) : event.startsWith("data:") ? event.slice(5) : undefined;
+}
+
+function rewritten(events: Buffer, first: Chunk): Buffer {
+  const output: string[] = [];
+  for (const event of events.toString("utf8").split(/\r?\n\r?\n/)) {
+    if (event === "") continue;
+    const data = dataOf(event);
+    if (data === undefined || data === "[DONE]") {
+      output.push(`${event}\n\n`);
+      continue;
+    }
+    const chunk = JSON.parse(data) as Chunk;
+    const [choice] = chunk.choices ?? [];
+    const isRoleOnly =
+      choice?.delta?.role !== undefined && (choice.delta.content ?? "") === "" && choice.finish_reason == null;
+    if (isRoleOnly) continue;
+    output.push(`data: ${JSON.stringify({ ...chunk, id: first.id, created: first.created, model: first.model })}\n\n`);
+  }
+  return Buffer.from(output.join(""));
+}

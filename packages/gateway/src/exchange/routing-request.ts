@@ -1,0 +1,25 @@
+/** What the router is told of a request. */
+import { hashText, type RoutingRequest } from "@headroom/routing";
+import type { PoolRoute } from "./model-route.ts";
+import type { ExchangeRequest, Runtime } from "./runtime.ts";
+
+export function routingRequestOf(
+  request: ExchangeRequest,
+  route: PoolRoute,
+  excluded: readonly string[],
+  runtime: Runtime,
+): RoutingRequest {
+  const { model, peek, head, caller, bodyBytes } = request;
+  const session = head.session === "" ? peek.session : head.session;
+  const zone = head.own?.get("x-headroom-zone") ?? caller.zone;
+  return {
+    promptTokens: model.estimatedPromptTokens(bodyBytes),
+    expectedOutputTokens: undefined,
+    excluded: excluded.length === 0 ? undefined : excluded,
+    prefix: route.pool.usesPrefixes && request.body.length > 0 ? runtime.prefixOf(request) : undefined,
+    sessionHash: session === "" ? undefined : hashText(session),
+    zone: zone === "" ? undefined : zone,
+    adapter: route.isAdapter ? route.upstreamModel : undefined,
+    slo: head.own === undefined ? undefined : runtime.sloOf(head.own),
+  };
+}

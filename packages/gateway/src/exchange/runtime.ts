@@ -1,0 +1,67 @@
+/** What an exchange needs from the gateway around it. */
+import type { PrefixBlocks, Slo } from "@headroom/routing";
+import type { Caller } from "../access/teams.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import type { RequestPeek } from "../json/peek.ts";
+import type { LimitSource } from "../limits/account.ts";
+import type { ApiError } from "../protocols/api-error.ts";
+import type { Endpoint } from "../protocols/endpoints.ts";
+import type { Pool } from "../replicas/pool.ts";
+import type { UsageRecord } from "../usage/record.ts";
+import type { Exchange } from "./exchange.ts";
+import type { ModelRoute } from "./model-route.ts";
+
+export interface ExchangeRequest {
+  readonly id: string;
+  readonly method: string;
+  /** Path at the upstream. */
+  readonly path: string;
+  readonly endpoint: Endpoint;
+  readonly head: RequestHead;
+  readonly traceparent: string;
+  readonly caller: Caller;
+  readonly model: ModelRoute;
+  readonly peek: RequestPeek;
+  /** Emptied once no further attempt can need it. */
+  body: Buffer;
+  readonly bodyBytes: number;
+}
+
+export interface ExchangeSummary {
+  readonly record: Omit<UsageRecord, "seq">;
+  readonly startedAtMs: number;
+  /** 0 where no byte came. */
+  readonly firstByteAtMs: number;
+  readonly endedAtMs: number;
+  readonly replicaId: string;
+  readonly isStream: boolean;
+}
+
+export interface UsageSink {
+  append(record: Omit<UsageRecord, "seq">, written: () => void): void;
+}
+
+/** Retries and hedges that the gateway may still make. */
+export interface RetryBudget {
+  take(): boolean;
+}
+
+export interface Runtime {
+  readonly limits: LimitSource;
+  readonly usage: UsageSink;
+  readonly retries: RetryBudget;
+  readonly responseBufferBytes: number;
+  /** How often a stream that goes on leaves a record of its usage so far. */
+  readonly checkpointMs: number;
+  now(): number;
+  prefixOf(request: ExchangeRequest): PrefixBlocks;
+  sloOf(own: ReadonlyMap<string, string>): Slo;
+  /**
+   * Wakes a pool, once for all who ask. With `bytes` the request is held and `ready` runs when a replica is there, or with an error;
+   * returns how to leave the queue, or undefined where the queue is full.
+   */
+  wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
+  /** The client has the first byte: the body will not be sent again. */
+  bodyUnneeded(exchange: Exchange): void;
+  ended(exchange: Exchange, summary: ExchangeSummary): void;
+}

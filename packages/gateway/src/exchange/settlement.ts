@@ -1,0 +1,83 @@
+/** What a request reserves, why it is refused, and what it used in the end. */
+import type { TokenCounts } from "../json/usage.ts";
+import type { Denial, Need } from "../limits/account.ts";
+import type { ApiError } from "../protocols/api-error.ts";
+import type { Pool } from "../replicas/pool.ts";
+import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
+import { nanoUsdOf } from "./model-route.ts";
+import type { ExchangeRequest } from "./runtime.ts";
+
+export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): Need {
+  const promptTokens = model.reservedPromptTokens(bodyBytes);
+  const outputTokens = endpoint.isGenerating ? (peek.outputTokensMax ?? model.config.outputTokensReserved) : 0;
+  const price = model.priceAt(model.routes[0]?.pool);
+  return {
+    tokens: promptTokens + outputTokens,
+    nanoUsd: nanoUsdOf(price, { promptTokens, completionTokens: outputTokens, cachedTokens: 0 }),
+  };
+}
+
+export function limitError({ definition, retryAtMs }: Denial, nowMs: number): ApiError {
+  const { kind, limit, period } = definition;
+  const retryAfterMs = Math.max(1, Math.ceil(retryAtMs - nowMs));
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  if (kind === "money") {
+    const message = `The budget of ${limit / 1e9} USD a ${period ?? "period"} is used up. It starts again in ${seconds} s.`;
+    return { kind: "budgetExhausted", message, retryAfterMs };
+  }
+  const message = `The limit of ${limit} ${kind} a minute is reached. Try again in ${seconds} s.`;
+  return { kind: "rateLimited", message, retryAfterMs };
+}
+
+export interface Outcome {
+  readonly outcome: UsageOutcome;
+  readonly status: number;
+  readonly atMs: number;
+  /** Counts that the replica reported, if it did. */
+  readonly reported: TokenCounts | undefined;
+  /** Events with output that arrived. */
+  readonly counted: number;
+  /** Output tokens of a replica that failed before another one continued: they are part of what that one calls its prompt. */
+  readonly continuedTokens: number;
+  readonly pool: Pool | undefined;
+}
+
+export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<UsageRecord, "seq"> {
+  const { caller, model, endpoint, id, bodyBytes } = request;
+  const { outcome, reported, counted, continuedTokens, pool } = end;
+  const isServed = outcome !== "failed" || counted > 0;
+  const counts =
+    reported === undefined
+      ? unreported(request, isServed, counted)
+      : {
+          promptTokens: Math.max(0, reported.promptTokens - continuedTokens),
+          completionTokens: Math.max(
+            reported.completionTokens + continuedTokens,
+            outcome === "completed" ? 0 : counted,
+          ),
+          cachedTokens: reported.cachedTokens,
+        };
+  if (reported !== undefined && outcome === "completed") model.learn(bodyBytes, counts.promptTokens);
+  return {
+    id,
+    atMs: Math.round(end.atMs),
+    team: caller.team,
+    key: caller.key,
+    model: model.name,
+    pool: pool?.name ?? "",
+    operation: endpoint.operation,
+    outcome,
+    status: end.status,
+    ...counts,
+    isPromptEstimated: reported === undefined && isServed,
+    nanoUsd: isServed ? nanoUsdOf(model.priceAt(pool), counts) : 0,
+  };
+}
+
+function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, counted: number): TokenCounts {
+  return {
+    promptTokens: isServed ? model.estimatedPromptTokens(bodyBytes) : 0,
+    completionTokens: counted,
+    cachedTokens: 0,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Looks at an event stream on its way to the client: whole events only go on, each is counted, usage is read, and the usage event
+ * that the gateway asked for on its own account is taken out. Bytes are not copied where nothing changes.
+ */
+import type { Operation } from "../protocols/endpoints.ts";
+import { usageIn, type TokenCounts } from "../json/usage.ts";
+
+const lfEnd = Buffer.from("\n\n");
+const crlfEnd = Buffer.from("\r\n\r\n");
+const usageKey = Buffer.from('"usage"');
+const emptyChoices = Buffer.from('"choices":[]');
+const emptyChoicesSpaced = Buffer.from('"choices": []');
+const errorKey = Buffer.from('data: {"error"');
+const doneMarker = Buffer.from("data: [DONE]");
+/** An event may be this long: the last one of the Responses API repeats the whole answer. */
+const EVENT_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Keys whose non-empty text makes an event one that carries output, by operation. */
+const contentKeys: Readonly<Record<string, readonly Buffer[]>> = {
+  chat: ['"content":', '"reasoning_content":', '"reasoning":', '"arguments":'].map((key) => Buffer.from(key)),
+  text_completion: ['"text":'].map((key) => Buffer.from(key)),
+  messages: ['"text":', '"partial_json":', '"thinking":'].map((key) => Buffer.from(key)),
+  responses: ['"delta":'].map((key) => Buffer.from(key)),
+};
+const noKeys: readonly Buffer[] = [];
+
+export class SseTap {
+  readonly #keys: readonly Buffer[];
+  readonly #hidesUsage: boolean;
+  readonly #isAnthropic: boolean;
+  #carry: Buffer | undefined;
+  #usage: TokenCounts | undefined;
+  /** Events received from the upstream, output events among them. */
+  eventCount = 0;
+  outputCount = 0;
+  isDone = false;
+  isTooLong = false;
+  hasError = false;
+
+  constructor(operation: Operation, hidesUsage: boolean) {
+    this.#keys = contentKeys[operation] ?? noKeys;
+    this.#hidesUsage = hidesUsage;
+    this.#isAnthropic = operation === "messages";
+  }
+
+  get usage(): TokenCounts | undefined {
+    return this.#usage;
+  }
+
+  /** An event has begun and not ended. */
+  get isInsideEvent(): boolean {
+    return this.#carry !== undefined;
+  }
+
+  /** Returns what goes on to the client: `payload` itself where nothing is held back or left out. */
+  feed(payload: Buffer): Buffer | undefined {
+    const data = this.#carry === undefined ? payload : Buffer.concat([this.#carry, payload]);
+    this.#carry = undefined;
+    let kept: Buffer[] | undefined;
+    let keptUntil = 0;
+    let at = 0;
+    while (at < data.length) {
+      const end = endOfEvent(data, at);
+      if (end < 0) break;
+      const event = at === 0 && end === data.length ? data : data.subarray(at, end);
+      if (this.#take(event)) {
+        kept ??= [];
+        if (at > keptUntil) kept.push(data.subarray(keptUntil, at));
+        keptUntil = end;
+      }
+      at = end;
+    }
+    if (at < data.length) {
+      this.#carry = at === 0 ? data : data.subarray(at);
+      if (this.#carry.length > EVENT_BYTES_MAX) this.isTooLong = true;
+    }
+    if (kept === undefined) return at === data.length ? data : at === 0 ? undefined : data.subarray(0, at);
+    if (at > keptUntil) kept.push(data.subarray(keptUntil, at));
+    return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : Buffer.concat(kept);
+  }
+
+  /** The rest of a stream that ended without the blank line after its last event. */
+  rest(): Buffer | undefined {
+    const rest = this.#carry;
+    this.#carry = undefined;
+    return rest;
+  }
+
+  /** Returns true where the event is not for the client. */
+  #take(event: Buffer): boolean {
+    this.eventCount++;
+    if (event.indexOf(usageKey) >= 0) {
+      const found = usageIn(event);
+      if (found !== undefined) {
+        this.#usage = this.#isAnthropic ? larger(this.#usage, found) : found;
+        const hasNoChoices = event.indexOf(emptyChoices) >= 0 || event.indexOf(emptyChoicesSpaced) >= 0;
+        if (hasNoChoices) return this.#hidesUsage;
+      }
+    }
+    for (const key of this.#keys) {
+      if (!hasText(event, key)) continue;
+      this.outputCount++;
+      return false;
+    }
+    if (event.length < 32 && event.indexOf(doneMarker) === 0) this.isDone = true;
+    else if (event.indexOf(errorKey) === 0) this.hasError = true;
+    return false;
+  }
+}
+
+function larger(before: TokenCounts | undefined, now: TokenCounts): TokenCounts {
+  if (before === undefined) return now;
+  return {
+    promptTokens: Math.max(before.promptTokens, now.promptTokens),
+    completionTokens: Math.max(before.completionTokens, now.completionTokens),
+    cachedTokens: Math.max(before.cachedTokens, now.cachedTokens),
+  };
+}
+
+function endOfEvent(data: Buffer, from: number): number {
+  const lf = data.indexOf(lfEnd, from);
+  // Streams with CRLF are rare: they are looked for only where no bare LF pair is found.
+  if (lf >= 0) return lf + 2;
+  const crlf = data.indexOf(crlfEnd, from);
+  return crlf < 0 ? -1 : crlf + 4;
+}
+
+/** Whether the key is there with a string that is not empty. */
+function hasText(event: Buffer, key: Buffer): boolean {
+  const found = event.indexOf(key);
+  if (found < 0) return false;
+  let at = found + key.length;
+  while (event[at] === 32) at++;
+  return event[at] === 34 && event[at + 1] !== 34;
+}

@@ -1,0 +1,75 @@
+/** The request as a replica gets it: its path, credentials, the model's name there, and the wish for a usage event. */
+import type { RequestPeek } from "../json/peek.ts";
+import type { Pool } from "../replicas/pool.ts";
+import type { Replica } from "../replicas/replica.ts";
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export interface UpstreamMessage {
+  readonly head: string;
+  readonly body: readonly Buffer[];
+}
+
+export interface MessageParts {
+  readonly method: string;
+  readonly path: string;
+  readonly forwarded: string;
+  readonly requestId: string;
+  readonly traceparent: string;
+  readonly body: Buffer;
+  readonly edits: readonly Edit[];
+}
+
+export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replica): UpstreamMessage {
+  const body = edited(parts.body, parts.edits);
+  let length = 0;
+  for (const piece of body) length += piece.length;
+  const trace = parts.traceparent === "" ? "" : `traceparent: ${parts.traceparent}\r\n`;
+  const head =
+    `${parts.method} ${replica.url.basePath}${parts.path} HTTP/1.1\r\n${replica.hostLine}${parts.forwarded}${pool.credentialLines}` +
+    `x-request-id: ${parts.requestId}\r\n${trace}content-length: ${length}\r\n\r\n`;
+  return { head, body };
+}
+
+/** `usageWish`: ask for a usage event that the client did not ask for. */
+export function bodyEdits(body: Buffer, peek: RequestPeek, wish: { model: string; usage: boolean }): readonly Edit[] {
+  const edits: Edit[] = [];
+  if (wish.model !== peek.model && peek.modelSpan !== undefined) {
+    edits.push({ ...peek.modelSpan, text: JSON.stringify(wish.model) });
+  }
+  if (wish.usage) edits.push(usageEdit(body, peek));
+  return edits.toSorted((a, b) => a.start - b.start);
+}
+
+function usageEdit(body: Buffer, peek: RequestPeek): Edit {
+  const { streamOptions } = peek;
+  if (streamOptions === undefined) {
+    const at = body.indexOf("{") + 1;
+    return { start: at, end: at, text: '"stream_options":{"include_usage":true},' };
+  }
+  let options: unknown;
+  try {
+    options = JSON.parse(body.toString("utf8", streamOptions.start, streamOptions.end));
+  } catch {
+    options = {};
+  }
+  const merged = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
+  return { ...streamOptions, text: JSON.stringify({ ...merged, include_usage: true }) };
+}
+
+function edited(body: Buffer, edits: readonly Edit[]): readonly Buffer[] {
+  if (edits.length === 0) return [body];
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of edits) {
+    if (start > at) pieces.push(body.subarray(at, start));
+    pieces.push(Buffer.from(text));
+    at = end;
+  }
+  if (at < body.length) pieces.push(body.subarray(at));
+  return body.length <= 16_384 ? [Buffer.concat(pieces)] : pieces;
+}

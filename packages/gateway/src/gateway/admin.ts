@@ -1,0 +1,78 @@
+/** The operator's address: metrics, health, replicas, drain. It has no authentication and must not face clients. */
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Fleet } from "../replicas/fleet.ts";
+import type { GatewayGauges, GatewayMetrics } from "../telemetry/metrics.ts";
+
+export interface AdminParts {
+  readonly fleet: Fleet;
+  readonly metrics: GatewayMetrics;
+  gauges(): GatewayGauges;
+  isDraining(): boolean;
+  now(): number;
+}
+
+export function createAdminServer(parts: AdminParts): Server {
+  return createServer({ requestTimeout: 10_000 }, (request, response) => {
+    request.resume();
+    const url = new URL(request.url ?? "/", "http://admin");
+    // A page in a browser must not drain anything: it cannot set this header without asking first.
+    const isWrite = request.method === "POST";
+    if (isWrite && request.headers["x-headroom-admin"] === undefined) {
+      reply(response, 403, { error: "Send the header `x-headroom-admin: 1` with changes." });
+      return;
+    }
+    if (isWrite) change(parts, url, response);
+    else read(parts, url.pathname, response);
+  });
+}
+
+function read(parts: AdminParts, path: string, response: ServerResponse): void {
+  const nowMs = parts.now();
+  switch (path) {
+    case "/metrics":
+      response
+        .writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })
+        .end(parts.metrics.text(parts.gauges()));
+      return;
+    case "/health":
+      reply(response, parts.isDraining() ? 503 : 200, { status: parts.isDraining() ? "draining" : "ok" });
+      return;
+    case "/replicas":
+      reply(response, 200, {
+        replicas: [...parts.fleet.pools.values()].flatMap((pool) =>
+          [...pool.replicas.values()].map((replica) => ({
+            pool: pool.name,
+            id: replica.id,
+            url: replica.url.text,
+            health: replica.health,
+            isAvailable: replica.isAvailable(nowMs),
+            isDraining: replica.isDraining,
+            isBreakerClosed: replica.breaker.isClosed,
+            requests: replica.requestCount,
+            connections: replica.connections.openCount,
+            load: replica.load,
+          })),
+        ),
+      });
+      return;
+    default:
+      reply(response, 404, { error: "There are /metrics, /health, /replicas and, as POST, /drain and /undrain." });
+  }
+}
+
+function change(parts: AdminParts, url: URL, response: ServerResponse): void {
+  const isDraining = url.pathname === "/drain";
+  const pool = url.searchParams.get("pool") ?? "";
+  const replica = url.searchParams.get("replica") ?? "";
+  if (!isDraining && url.pathname !== "/undrain") {
+    reply(response, 404, { error: "POST /drain or /undrain, with ?pool=NAME&replica=ID." });
+    return;
+  }
+  const isKnown = parts.fleet.drain(pool, replica, { isDraining, nowMs: parts.now() });
+  if (isKnown) reply(response, 200, { pool, replica, isDraining });
+  else reply(response, 404, { error: `Pool ${pool} has no replica ${replica}. See /replicas.` });
+}
+
+function reply(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

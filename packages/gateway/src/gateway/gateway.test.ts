@@ -1,0 +1,160 @@
+import { hash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
+import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
+import type { UsageRecord } from "../usage/record.ts";
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function upstream(options: MockOptions = {}): Promise<MockUpstream> {
+  const mock = new MockUpstream(options);
+  await mock.start();
+  cleanups.push(() => mock.kill().catch(() => undefined));
+  return mock;
+}
+
+async function gatewayOver(yaml: string): Promise<TestGateway> {
+  const gateway = await testGateway(yaml);
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+function open(replicas: readonly MockUpstream[], pool = ""): string {
+  return `access: open\npools: [{ name: p, engine: vllm, replicas: [${replicas.map(({ url }) => url).join(", ")}] ${pool} }]\nmodels: [{ name: m, pools: [p] }]\n`;
+}
+
+function usageOf(gateway: TestGateway): UsageRecord[] {
+  const directory = path.join(gateway.state, "gateway", "usage");
+  return readdirSync(directory).flatMap((name) =>
+    readFileSync(path.join(directory, name), "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as UsageRecord),
+  );
+}
+
+function textOf(stream: string): string {
+  return stream
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: {"))
+    .map(
+      (event) =>
+        (JSON.parse(event.slice(6)) as { choices?: { delta?: { content?: string } }[] }).choices?.[0]?.delta?.content ??
+        "",
+    )
+    .join("");
+}
+
+describe("a request", () => {
+  it("is answered by a replica and leaves its usage", async () => {
+    const gateway = await gatewayOver(open([await upstream()]));
+    const response = await chat(gateway.url, {});
+    expect(response.status).toBe(200);
+    expect(((await response.json()) as { usage: object }).usage).toMatchObject({
+      prompt_tokens: 3,
+      completion_tokens: 5,
+    });
+    expect(usageOf(gateway)).toMatchObject([
+      { seq: 1, outcome: "completed", promptTokens: 3, completionTokens: 5, isPromptEstimated: false },
+    ]);
+  });
+
+  it("streams; the usage event that the gateway asked for stays with it", async () => {
+    const mock = await upstream({ tokens: 7 });
+    const gateway = await gatewayOver(open([mock]));
+    const text = await (await chat(gateway.url, { stream: true })).text();
+    expect(textOf(text)).toBe("t0 t1 t2 t3 t4 t5 t6 ");
+    expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    expect(text).not.toContain('"usage"');
+    expect(mock.lastBody?.stream_options).toEqual({ include_usage: true });
+    expect(usageOf(gateway)).toMatchObject([{ completionTokens: 7, promptTokens: 3 }]);
+    const asked = await (await chat(gateway.url, { stream: true, stream_options: { include_usage: true } })).text();
+    expect(asked).toContain('"usage"');
+  });
+
+  it("needs a key that is known, and sees the models of its team only", async () => {
+    const mock = await upstream();
+    const gateway = await gatewayOver(
+      `teams: [{ name: a, keys: [{ sha256: ${hash("sha256", "secret")} }], models: [m] }]\n` +
+        `pools: [{ name: p, engine: vllm, replicas: [${mock.url}] }]\nmodels: [{ name: m, pools: [p] }, { name: n, pools: [p] }]\n`,
+    );
+    expect((await chat(gateway.url, {}, "wrong")).status).toBe(401);
+    expect((await chat(gateway.url, {}, "secret")).status).toBe(200);
+    const forbidden = await chat(gateway.url, { model: "n" }, "secret");
+    expect([forbidden.status, await forbidden.json()]).toMatchObject([403, { error: { code: "model_not_allowed" } }]);
+    expect(mock.lastHeaders.authorization).toBeUndefined();
+    const models = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: "Bearer secret" } });
+    expect(((await models.json()) as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(["m"]);
+  });
+
+  it("is refused in the shape of its protocol", async () => {
+    const gateway = await gatewayOver(open([await upstream()]));
+    const post = (target: string, body: string): Promise<Response> =>
+      fetch(gateway.url + target, { method: "POST", body });
+    expect(await (await post("/v1/chat/completions", "{")).json()).toMatchObject({
+      error: { type: "invalid_request_error" },
+    });
+    expect(await (await post("/v1/messages", '{"model":"none"}')).json()).toMatchObject({
+      type: "error",
+      error: { type: "not_found_error" },
+    });
+    expect(await (await post("/v2/models/none/infer", "{}")).json()).toMatchObject({
+      error: "The model `none` does not exist here.",
+    });
+  });
+});
+
+describe("a client that leaves", () => {
+  it.each([
+    ["before the first byte", { delayMs: 60_000 }, false],
+    ["while it waits for a whole answer", { delayMs: 60_000 }, false],
+    ["in the middle of a stream", { everyMs: 5, tokens: 100_000 }, true],
+  ])("%s takes its upstream request along", async (_, options, isStream) => {
+    const mock = await upstream(options);
+    const gateway = await gatewayOver(open([mock]));
+    const cancelled = new Promise<void>((resolve) => (mock.onCancelled = resolve));
+    const controller = new AbortController();
+    const response = chat(gateway.url, { stream: isStream }, "", controller.signal);
+    response.catch(() => undefined);
+    if (isStream) await (await response).body!.getReader().read();
+    else await expect.poll(() => mock.requestCount).toBe(1);
+    controller.abort();
+    await cancelled;
+    await expect.poll(() => usageOf(gateway).at(-1)?.outcome).toBe("aborted");
+    const { completionTokens } = usageOf(gateway).at(-1)!;
+    expect(Math.abs(completionTokens - mock.sentTokens)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a replica that fails", () => {
+  it("before the first byte is replaced by another", async () => {
+    const broken = await upstream({ status: 503 });
+    const gone = await upstream();
+    const gateway = await gatewayOver(open([broken, gone, await upstream()]));
+    await gone.kill();
+    for (let turn = 0; turn < 12; turn++) expect((await chat(gateway.url, {})).status).toBe(200);
+  });
+
+  it("in mid-stream is continued by another, token for token", async () => {
+    const mocks = [await upstream({ tokens: 30, breakAfter: 11 }), await upstream({ tokens: 30, breakAfter: 13 })];
+    const gateway = await gatewayOver(open(mocks));
+    const text = await (await chat(gateway.url, { stream: true })).text();
+    expect(textOf(text)).toBe(Array.from({ length: 30 }, (_, at) => `t${at} `).join(""));
+    const ids = new Set([...text.matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id));
+    expect(ids.size).toBe(1);
+    expect(usageOf(gateway)).toMatchObject([{ outcome: "completed", completionTokens: 30, promptTokens: 3 }]);
+  });
+
+  it("in mid-stream ends with an error event where nothing can continue", async () => {
+    const gateway = await gatewayOver(open([await upstream({ tokens: 30, breakAfter: 4 })], ", resume: false"));
+    const text = await (await chat(gateway.url, { stream: true })).text();
+    expect(textOf(text)).toBe("t0 t1 t2 t3 ");
+    expect(text).toContain('data: {"error":{"message":"The model server failed');
+    expect(text).not.toContain("[DONE]");
+  });
+});

@@ -1,0 +1,301 @@
+/** The gateway process: connections in, exchanges through, replicas out. `startGateway` is the door. */
+import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
+import { anonymous, Teams, type Caller } from "../access/teams.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { Exchange } from "../exchange/exchange.ts";
+import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
+import { HttpTarget, wholeResponse } from "../exchange/target.ts";
+import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
+import { MemoryBudget } from "../http/memory-budget.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import { peekRequest, type RequestPeek } from "../json/peek.ts";
+import type { LimitSource } from "../limits/account.ts";
+import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
+import { dialectOf, endpointAt, inferModelAt, type Endpoint } from "../protocols/endpoints.ts";
+import { readAnswer } from "../protocols/read-requests.ts";
+import type { Fleet } from "../replicas/fleet.ts";
+import type { Pool } from "../replicas/pool.ts";
+import type { Waker } from "../replicas/waker.ts";
+import type { AccessLog } from "../telemetry/access-log.ts";
+import type { GatewayMetrics } from "../telemetry/metrics.ts";
+import type { Tracer } from "../telemetry/tracer.ts";
+import type { UsageLog } from "../usage/usage-log.ts";
+import { RetryAllowance } from "./retry-budget.ts";
+
+export interface GatewayParts {
+  readonly fleet: Fleet;
+  readonly limits: LimitSource;
+  readonly usage: UsageLog;
+  readonly metrics: GatewayMetrics;
+  readonly waker: Waker;
+  readonly accessLog: AccessLog | undefined;
+  readonly tracer: Tracer | undefined;
+  now(): number;
+}
+
+const CHECKPOINT_MS = 1000;
+const noBytes = Buffer.alloc(0);
+const jsonHeader = "content-type: application/json\r\n";
+const noPeek: RequestPeek = {
+  model: "",
+  modelSpan: undefined,
+  isStream: false,
+  outputTokensMax: undefined,
+  streamOptions: undefined,
+  isUsageAsked: true,
+  prompt: undefined,
+  isResumable: false,
+  session: "",
+};
+
+export class Gateway implements ClientPort, Runtime {
+  readonly #parts: GatewayParts;
+  readonly limits: LimitSource;
+  bounds: ClientLimits;
+  readonly bodies: MemoryBudget;
+  readonly usage: UsageLog;
+  readonly retries: RetryAllowance = new RetryAllowance();
+  readonly checkpointMs: number = CHECKPOINT_MS;
+  readonly connections = new Set<ClientConnection>();
+  readonly exchanges = new Map<Exchange, ClientConnection>();
+  readonly #hasher = new PrefixHasher();
+  readonly #idPrefix: string;
+  #requestCount = 0;
+  #config: GatewayConfig;
+  #teams: Teams;
+  isDraining = false;
+
+  constructor(config: GatewayConfig, parts: GatewayParts) {
+    this.#config = config;
+    this.#parts = parts;
+    this.usage = parts.usage;
+    this.limits = parts.limits;
+    this.bounds = clientLimits(config);
+    this.bodies = new MemoryBudget(config.bounds.bodies);
+    this.#teams = new Teams(config.teams);
+    this.#idPrefix = `${config.id.replaceAll(/[^A-Za-z0-9-]/g, "-")}-${parts.usage.life}-`;
+  }
+
+  get responseBufferBytes(): number {
+    return this.#config.bounds.responseBuffer;
+  }
+
+  apply(config: GatewayConfig): void {
+    this.#config = config;
+    this.#teams = new Teams(config.teams);
+    this.bounds = clientLimits(config);
+    this.#parts.fleet.apply(config, this.now());
+  }
+
+  now(): number {
+    return this.#parts.now();
+  }
+
+  sweep(): void {
+    const nowMs = this.now();
+    for (const connection of this.connections) connection.sweep(nowMs);
+    for (const exchange of this.exchanges.keys()) exchange.sweep(nowMs);
+    this.#parts.fleet.sweep(nowMs);
+    this.#parts.waker.sweep();
+  }
+
+  acceptsHead(connection: ClientConnection, head: RequestHead): boolean {
+    const path = pathOf(head.target);
+    if (this.isDraining) connection.isLastRequest = true;
+    if (isOpenPath(path) || this.#config.access === "open" || this.#teams.find(head.key) !== undefined) return true;
+    this.#parts.metrics.refused("unauthenticated");
+    const message =
+      head.key === "" ? "No API key was given. Send it as `Authorization: Bearer KEY`." : "The API key is not valid.";
+    this.#refuse(connection, path, { kind: "unauthenticated", message });
+    return false;
+  }
+
+  refuseMessage(connection: ClientConnection, target: string, problem: ClientProblem): void {
+    this.#parts.metrics.refused(`http_${problem.status}`);
+    this.#refuse(connection, pathOf(target), {
+      kind: kindOf(problem.status),
+      status: problem.status,
+      message: problem.message,
+    });
+  }
+
+  closed(connection: ClientConnection): void {
+    this.connections.delete(connection);
+  }
+
+  handle(connection: ClientConnection, head: RequestHead, body: Buffer): void {
+    const { target } = head;
+    const query = target.indexOf("?");
+    const path = query < 0 ? target : target.slice(0, query);
+    const caller =
+      this.#config.access === "open" ? (this.#teams.find(head.key) ?? anonymous) : this.#teams.find(head.key);
+    const endpoint = endpointAt(path);
+    if (endpoint !== undefined && head.method === "POST") {
+      this.#generate(connection, {
+        head,
+        body,
+        caller: caller ?? anonymous,
+        endpoint,
+        query: query < 0 ? "" : target.slice(query),
+      });
+      return;
+    }
+    const inferModel = inferModelAt(path);
+    if (inferModel !== undefined && head.method === "POST") {
+      this.#infer(connection, { head, body, caller: caller ?? anonymous, path, model: inferModel });
+      return;
+    }
+    this.#read(connection, head, {
+      path,
+      isKnown: endpoint !== undefined || inferModel !== undefined,
+      caller: caller ?? anonymous,
+    });
+  }
+
+  #generate(
+    connection: ClientConnection,
+    message: { head: RequestHead; body: Buffer; caller: Caller; endpoint: Endpoint; query: string },
+  ): void {
+    const { head, body, caller, endpoint, query } = message;
+    const peek = peekRequest(body);
+    if ("problem" in peek) {
+      this.#answerError(connection, head, { kind: "badRequest", message: peek.problem });
+      return;
+    }
+    if (peek.model === "") {
+      this.#answerError(connection, head, {
+        kind: "badRequest",
+        message: "The body has no `model`, or it is not a text.",
+      });
+      return;
+    }
+    this.#exchange(connection, { head, body, caller, endpoint, peek, path: endpoint.path + query });
+  }
+
+  #infer(
+    connection: ClientConnection,
+    message: { head: RequestHead; body: Buffer; caller: Caller; path: string; model: string },
+  ): void {
+    const { head, body, caller, path, model } = message;
+    const endpoint: Endpoint = { operation: "infer", dialect: "kserve", path, isGenerating: false };
+    this.#exchange(connection, { head, body, caller, endpoint, peek: { ...noPeek, model }, path });
+  }
+
+  #exchange(
+    connection: ClientConnection,
+    message: { head: RequestHead; body: Buffer; caller: Caller; endpoint: Endpoint; peek: RequestPeek; path: string },
+  ): void {
+    const { head, body, caller, peek } = message;
+    const model = this.#parts.fleet.model(peek.model);
+    const isAllowed = caller.models === undefined || (model !== undefined && caller.models.has(model.name));
+    if (model === undefined || !isAllowed) {
+      const kind = model === undefined ? "modelNotFound" : "forbidden";
+      const detail = model === undefined ? "does not exist here" : `is not among the models of team ${caller.team}`;
+      this.#answerError(connection, head, { kind, message: `The model \`${peek.model.slice(0, 256)}\` ${detail}.` });
+      return;
+    }
+    this.retries.requestStarted();
+    this.#requestCount++;
+    const request: ExchangeRequest = {
+      ...message,
+      id: this.#idPrefix + this.#requestCount.toString(36),
+      method: head.method,
+      model,
+      traceparent: this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent,
+      bodyBytes: body.length,
+    };
+    const exchange = new Exchange(this, request, new HttpTarget(connection, head.minorVersion));
+    connection.exchange = exchange;
+    this.exchanges.set(exchange, connection);
+    exchange.start();
+  }
+
+  #read(
+    connection: ClientConnection,
+    head: RequestHead,
+    request: { path: string; isKnown: boolean; caller: Caller },
+  ): void {
+    if (request.isKnown) {
+      this.#answerError(connection, head, { kind: "methodNotAllowed", message: `Use POST for ${request.path}.` });
+      return;
+    }
+    const { path, caller } = request;
+    const answer = readAnswer({
+      method: head.method,
+      path,
+      caller,
+      fleet: this.#parts.fleet,
+      isDraining: this.isDraining,
+      nowMs: this.now(),
+    });
+    if ("kind" in answer) this.#answerError(connection, head, answer);
+    else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
+  }
+
+  prefixOf(request: ExchangeRequest): PrefixBlocks {
+    const { body, peek, model } = request;
+    this.#hasher.begin(hashText(model.name));
+    const span = peek.prompt ?? { start: 0, end: body.length };
+    this.#hasher.update(body, span.start, span.end);
+    return this.#hasher;
+  }
+
+  sloOf(own: ReadonlyMap<string, string>): Slo {
+    const ttft = Number(own.get("x-headroom-slo-ttft-ms"));
+    const tpot = Number(own.get("x-headroom-slo-tpot-ms"));
+    return { ttftMs: ttft > 0 ? ttft : undefined, tpotMs: tpot > 0 ? tpot : undefined };
+  }
+
+  wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined {
+    return this.#parts.waker.wake(pool, bytes, ready);
+  }
+
+  bodyUnneeded(exchange: Exchange): void {
+    if (this.#config.accessLog?.prompts === true) return;
+    exchange.request.body = noBytes;
+    this.exchanges.get(exchange)?.releaseBody();
+  }
+
+  ended(exchange: Exchange, summary: ExchangeSummary): void {
+    this.exchanges.delete(exchange);
+    this.#parts.metrics.observe(summary);
+    this.#parts.accessLog?.write(exchange.request, summary);
+    this.#parts.tracer?.ended(exchange.request, summary);
+  }
+
+  #answerError(connection: ClientConnection, head: RequestHead, error: ApiError): void {
+    this.#parts.metrics.refused(error.kind);
+    const body = Buffer.from(errorBody(dialectOf(pathOf(head.target)), error));
+    new HttpTarget(connection, head.minorVersion).respond(statusOf(error), jsonHeader, body);
+  }
+
+  #refuse(connection: ClientConnection, path: string, error: ApiError): void {
+    connection.refuse(wholeResponse(statusOf(error), jsonHeader, Buffer.from(errorBody(dialectOf(path), error))));
+  }
+}
+
+function clientLimits({ bounds }: GatewayConfig): ClientLimits {
+  return {
+    headBytesMax: bounds.head,
+    bodyBytesMax: bounds.body,
+    headTimeoutMs: bounds.headTimeout,
+    bodyTimeoutMs: bounds.bodyTimeout,
+    idleTimeoutMs: bounds.idleTimeout,
+    stallTimeoutMs: bounds.stallTimeout,
+  };
+}
+
+function pathOf(target: string): string {
+  const query = target.indexOf("?");
+  return query < 0 ? target : target.slice(0, query);
+}
+
+function isOpenPath(path: string): boolean {
+  return path === "/health" || path === "/v2/health/live" || path === "/v2/health/ready";
+}
+
+function kindOf(status: number): ApiError["kind"] {
+  if (status === 408) return "timeout";
+  if (status === 413) return "tooLarge";
+  return status === 503 ? "overloaded" : "badRequest";
+}

@@ -1,0 +1,149 @@
+/** Starts a gateway from a checked configuration and stops it without losing a stream. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import path from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import type { ListenAddress } from "../config/quantities.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { ClientConnection } from "../http/client-connection.ts";
+import { LocalLimits } from "../limits/account.ts";
+import { LimitLedger } from "../limits/ledger.ts";
+import { Fleet } from "../replicas/fleet.ts";
+import { Prober } from "../replicas/prober.ts";
+import { Waker } from "../replicas/waker.ts";
+import { AccessLog } from "../telemetry/access-log.ts";
+import { GatewayMetrics } from "../telemetry/metrics.ts";
+import { Tracer } from "../telemetry/tracer.ts";
+import { UsageLog } from "../usage/usage-log.ts";
+import { createAdminServer } from "./admin.ts";
+import { Gateway } from "./gateway.ts";
+
+export interface StartOptions {
+  /** Lines for the operator. */
+  log(line: string): void;
+}
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly adminUrl: string | undefined;
+  /** Applies another configuration; what it keeps keeps its connections. Addresses and state stay until a restart. */
+  apply(config: GatewayConfig): void;
+  /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. */
+  close(): Promise<void>;
+}
+
+/** Clients that connect in one moment: the kernel takes the least of this and net.core.somaxconn. */
+const BACKLOG = 4096;
+const SWEEP_MS = 1000;
+const FIRST_PROBE_MS = 1000;
+
+/** Wall-clock milliseconds that never go back. */
+function steadyNow(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {
+  const now = steadyNow;
+  const stateDirectory = path.join(config.state, config.id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
+  const fleet = new Fleet(config, Math.floor(now()));
+  const usage = new UsageLog({
+    directory: path.join(stateDirectory, "usage"),
+    segmentBytes: config.usage.segment,
+    sync: config.usage.sync,
+  });
+  const metrics = new GatewayMetrics();
+  const waker = new Waker(now, (line) => options.log(line));
+  const { tracing } = config;
+  const tracer = tracing === undefined ? undefined : new Tracer({ ...tracing, gatewayId: config.id });
+  const accessLog =
+    config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
+  const limits = new LocalLimits(new LimitLedger(), now);
+  const gateway = new Gateway(config, { fleet, limits, usage, metrics, waker, accessLog, tracer, now });
+  const prober = new Prober(
+    () => fleet.pools.values(),
+    now,
+    (pool) => waker.check(pool),
+  );
+  prober.start();
+  await prober.firstRound(FIRST_PROBE_MS);
+  const server = createListener(config, gateway);
+  const url = await listening(server, config.listen, config.reusePort);
+  const admin = createAdminServer({
+    fleet,
+    metrics,
+    gauges: () => ({
+      connections: gateway.connections.size,
+      exchanges: gateway.exchanges.size,
+      bodyBytes: gateway.bodies.usedBytes,
+      held: waker.heldCount,
+      pools: fleet.pools.values(),
+    }),
+    isDraining: () => gateway.isDraining,
+    now,
+  });
+  const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, false);
+  const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
+  return {
+    url: config.tls === undefined ? url : url.replace("http:", "https:"),
+    adminUrl,
+    apply: (next) => gateway.apply(next),
+    async close() {
+      gateway.isDraining = true;
+      server.close();
+      waker.close();
+      await drained(gateway, config.bounds.shutdownTimeout);
+      for (const connection of gateway.connections) connection.destroy();
+      prober.stop();
+      clearInterval(sweeper);
+      admin.close();
+      admin.closeAllConnections();
+      for (const pool of fleet.pools.values())
+        for (const replica of pool.replicas.values()) replica.connections.close();
+      accessLog?.close();
+      await tracer?.close();
+      usage.close();
+    },
+  };
+}
+
+function createListener(config: GatewayConfig, gateway: Gateway): Server {
+  const accept = (socket: Socket): void => {
+    if (gateway.connections.size >= config.bounds.connections) {
+      socket.destroy();
+      return;
+    }
+    gateway.connections.add(new ClientConnection(socket, gateway));
+  };
+  if (config.tls === undefined)
+    return createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, accept);
+  const { certificate, key } = config.tls;
+  return createTlsServer(
+    {
+      cert: readFileSync(certificate),
+      key: readFileSync(key),
+      ALPNProtocols: ["http/1.1"],
+      noDelay: true,
+      minVersion: "TLSv1.2",
+    },
+    accept,
+  );
+}
+
+async function listening(server: Server, address: ListenAddress, reusePort: boolean): Promise<string> {
+  server.listen({ host: address.host, port: address.port, backlog: BACKLOG, reusePort });
+  await once(server, "listening");
+  const bound = server.address();
+  const port = typeof bound === "object" && bound !== null ? bound.port : address.port;
+  return `http://${address.host.includes(":") ? `[${address.host}]` : address.host}:${port}`;
+}
+
+/** Idle connections close at once, the others after their response. */
+async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    for (const connection of gateway.connections) if (connection.isIdle) connection.destroy();
+    if (gateway.connections.size === 0 || performance.now() > deadline) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

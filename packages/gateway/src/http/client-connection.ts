@@ -1,0 +1,358 @@
+/**
+ * One connection of a client: reads requests one after the other, holds each body within bounds, writes responses. It knows HTTP
+ * and no protocol above it; `ClientPort` is what it talks to.
+ */
+import type { Socket } from "node:net";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
+import { parseRequestHead, type HeadProblem, type RequestHead } from "./request-head.ts";
+
+export interface ClientLimits {
+  readonly headBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly headTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly stallTimeoutMs: number;
+}
+
+/** What is told of a message that cannot be served. */
+export interface ClientProblem {
+  readonly status: number;
+  readonly message: string;
+}
+
+export interface ClientPort {
+  readonly bounds: ClientLimits;
+  readonly bodies: MemoryBudget;
+  now(): number;
+  /** After the head, before the body. False: the port has answered with `refuse` already. */
+  acceptsHead(connection: ClientConnection, head: RequestHead): boolean;
+  handle(connection: ClientConnection, head: RequestHead, body: Buffer): void;
+  /** The message cannot be read: the port answers with `refuse`. `target` is "" where not even that is known. */
+  refuseMessage(connection: ClientConnection, target: string, problem: ClientProblem): void;
+  closed(connection: ClientConnection): void;
+}
+
+/** The request in progress, as far as its connection must reach it. */
+export interface ClientExchange {
+  clientGone(): void;
+  clientDrained(): void;
+}
+
+type State = "head" | "body" | "busy" | "lingering" | "closed";
+
+const headEnd = Buffer.from("\r\n\r\n");
+const noBytes = Buffer.alloc(0);
+/** Pipelined bytes kept while a response is under way; beyond it the socket is paused. */
+const BACKLOG_BYTES_MAX = 65_536;
+/** After a refusal what still arrives is read and dropped, so that the answer is not lost in a reset. */
+const LINGER_BYTES_MAX = 8 * 1024 * 1024;
+const LINGER_MS = 2_000;
+
+export class ClientConnection {
+  readonly socket: Socket;
+  readonly #port: ClientPort;
+  #state: State = "head";
+  #backlog: Buffer = noBytes;
+  #isPaused = false;
+  #head: RequestHead | undefined;
+  #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+  #decoder: ChunkedDecoder | undefined;
+  #lingeredBytes = 0;
+  #deadlineAtMs: number;
+  #stalledSinceMs = 0;
+  #isParsing = false;
+  #isFinished = false;
+  exchange: ClientExchange | undefined;
+  isLastRequest = false;
+  requestCount = 0;
+
+  constructor(socket: Socket, port: ClientPort) {
+    this.socket = socket;
+    this.#port = port;
+    this.#deadlineAtMs = port.now() + port.bounds.headTimeoutMs;
+    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("drain", () => {
+      this.#stalledSinceMs = 0;
+      this.exchange?.clientDrained();
+    });
+    socket.on("end", () => this.#onGone());
+    socket.on("error", () => this.#onGone());
+    socket.on("close", () => this.#onGone());
+  }
+
+  get isIdle(): boolean {
+    return this.#state === "head" && this.#backlog.length === 0;
+  }
+
+  get isOpen(): boolean {
+    return this.#state !== "closed";
+  }
+
+  /** Returns false where the client reads too slowly for more; `clientDrained` follows. */
+  write(bytes: Buffer): boolean {
+    if (this.#state === "closed") return true;
+    const goesOn = this.socket.write(bytes);
+    if (!goesOn && this.#stalledSinceMs === 0) this.#stalledSinceMs = this.#port.now();
+    return goesOn;
+  }
+
+  writeHead(text: string, body: Buffer): boolean {
+    if (this.#state === "closed") return true;
+    return this.write(joined(text, body));
+  }
+
+  /** The response is complete: the next request, or the end of the connection. */
+  finish(): void {
+    if (this.#state === "closed") return;
+    this.exchange = undefined;
+    this.#releaseBody();
+    if (this.isLastRequest) {
+      this.#linger();
+      return;
+    }
+    this.#state = "head";
+    this.#head = undefined;
+    this.#deadlineAtMs = this.#port.now() + this.#port.bounds.idleTimeoutMs;
+    if (this.#isParsing) {
+      this.#isFinished = true;
+      return;
+    }
+    this.#parseBacklog();
+  }
+
+  /** Sends a whole response before the request was read to its end, then closes. */
+  refuse(response: Buffer): void {
+    if (this.#state === "closed") return;
+    this.exchange = undefined;
+    this.isLastRequest = true;
+    this.#releaseBody();
+    this.socket.write(response);
+    this.#linger();
+  }
+
+  /** The body is no longer needed for another attempt. */
+  releaseBody(): void {
+    this.#releaseBody();
+  }
+
+  destroy(): void {
+    this.#onGone();
+  }
+
+  /** Called about once a second. */
+  sweep(nowMs: number): void {
+    if (this.#state === "busy") {
+      const { stallTimeoutMs } = this.#port.bounds;
+      if (this.#stalledSinceMs > 0 && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
+      return;
+    }
+    if (nowMs < this.#deadlineAtMs) return;
+    if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {
+      this.#refuseMessage({ status: 408, message: "The request took too long to arrive." });
+    } else this.destroy();
+  }
+
+  #onData(chunk: Buffer): void {
+    switch (this.#state) {
+      case "body":
+        this.#readBody(chunk);
+        return;
+      case "head":
+        if (this.#backlog.length === 0) this.#deadlineAtMs = this.#port.now() + this.#port.bounds.headTimeoutMs;
+        this.#backlog = this.#backlog.length === 0 ? chunk : Buffer.concat([this.#backlog, chunk]);
+        this.#parseBacklog();
+        return;
+      case "busy":
+        this.#backlog = this.#backlog.length === 0 ? chunk : Buffer.concat([this.#backlog, chunk]);
+        if (this.#backlog.length > BACKLOG_BYTES_MAX) this.#pause();
+        return;
+      case "lingering":
+        this.#lingeredBytes += chunk.length;
+        if (this.#lingeredBytes > LINGER_BYTES_MAX) this.destroy();
+        return;
+      case "closed":
+        return;
+    }
+  }
+
+  /** Requests that were pipelined are read in a loop and not by recursion: their number is the client's choice. */
+  #parseBacklog(): void {
+    this.#isParsing = true;
+    do {
+      this.#isFinished = false;
+      this.#resume();
+      this.#parseHead();
+    } while (this.#isFinished && this.#backlog.length > 0);
+    this.#isParsing = false;
+  }
+
+  #parseHead(): void {
+    let bytes = this.#backlog;
+    // RFC 9112 §2.2: empty lines before a request line are ignored.
+    let skipped = 0;
+    while (bytes[skipped] === 13 && bytes[skipped + 1] === 10 && skipped < 8) skipped += 2;
+    if (skipped > 0) bytes = bytes.subarray(skipped);
+    const end = bytes.indexOf(headEnd);
+    const { headBytesMax } = this.#port.bounds;
+    if (end < 0 ? bytes.length > headBytesMax : end > headBytesMax) {
+      this.#refuseMessage({ status: 431, message: `The request head is larger than ${headBytesMax} bytes.` });
+      return;
+    }
+    if (end < 0) {
+      this.#backlog = bytes;
+      return;
+    }
+    const head = parseRequestHead(bytes.toString("latin1", 0, end + 2));
+    this.#backlog = end + 4 === bytes.length ? noBytes : bytes.subarray(end + 4);
+    if ("status" in head) this.#refuseMessage(head);
+    else this.#begin(head);
+  }
+
+  #begin(head: RequestHead): void {
+    this.#head = head;
+    this.requestCount++;
+    this.isLastRequest = !head.isKeepAlive;
+    const { bodyBytesMax, bodyTimeoutMs } = this.#port.bounds;
+    if (head.contentLength > bodyBytesMax) {
+      this.#refuseMessage({ status: 413, message: `The request body is larger than ${bodyBytesMax} bytes.` });
+      return;
+    }
+    if (!this.#port.acceptsHead(this, head)) return;
+    if (head.contentLength === 0) {
+      this.#dispatch(noBytes);
+      return;
+    }
+    if (head.isExpectingContinue) this.socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+    this.#state = "body";
+    this.#deadlineAtMs = this.#port.now() + bodyTimeoutMs;
+    this.#decoder = head.contentLength < 0 ? new ChunkedDecoder() : undefined;
+    const first = this.#backlog;
+    this.#backlog = noBytes;
+    if (first.length > 0) this.#readBody(first);
+  }
+
+  #readBody(chunk: Buffer): void {
+    const decoder = this.#decoder;
+    if (decoder === undefined) {
+      const missing = this.#head!.contentLength - this.#bodyBytes;
+      if (chunk.length > missing) this.#backlog = chunk.subarray(missing);
+      if (!this.#keep(chunk.length > missing ? chunk.subarray(0, missing) : chunk)) return;
+      if (chunk.length >= missing) this.#bodyArrived();
+      return;
+    }
+    const payload: Buffer[] = [];
+    const stoppedAt = decoder.decode(chunk, 0, payload);
+    for (const part of payload) if (!this.#keep(part)) return;
+    if (decoder.isBroken) this.#refuseMessage({ status: 400, message: "The chunked body is malformed." });
+    else if (decoder.isDone) {
+      this.#backlog = stoppedAt === chunk.length ? noBytes : chunk.subarray(stoppedAt);
+      this.#bodyArrived();
+    }
+  }
+
+  #keep(part: Buffer): boolean {
+    const { bodyBytesMax } = this.#port.bounds;
+    if (this.#bodyBytes + part.length > bodyBytesMax) {
+      this.#refuseMessage({ status: 413, message: `The request body is larger than ${bodyBytesMax} bytes.` });
+      return false;
+    }
+    if (!this.#port.bodies.take(part.length)) {
+      this.#refuseMessage({ status: 503, message: "The gateway holds as many request bodies as it may." });
+      return false;
+    }
+    this.#bodyBytes += part.length;
+    this.#chunks.push(part);
+    return true;
+  }
+
+  #bodyArrived(): void {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, this.#bodyBytes);
+    const wasParsing = this.#isParsing;
+    this.#isParsing = true;
+    this.#dispatch(body);
+    this.#isParsing = wasParsing;
+    if (!wasParsing && this.#isFinished) {
+      this.#isFinished = false;
+      if (this.#backlog.length > 0) this.#parseBacklog();
+    }
+  }
+
+  #dispatch(body: Buffer): void {
+    this.#state = "busy";
+    if (this.#backlog.length > BACKLOG_BYTES_MAX) this.#pause();
+    this.#port.handle(this, this.#head!, body);
+  }
+
+  #refuseMessage(problem: HeadProblem): void {
+    this.#port.refuseMessage(this, this.#head?.target ?? "", problem);
+  }
+
+  #releaseBody(): void {
+    if (this.#bodyBytes > 0) this.#port.bodies.give(this.#bodyBytes);
+    this.#bodyBytes = 0;
+    this.#chunks = [];
+    this.#decoder = undefined;
+  }
+
+  #linger(): void {
+    this.#state = "lingering";
+    this.#backlog = noBytes;
+    this.#deadlineAtMs = this.#port.now() + LINGER_MS;
+    this.#resume();
+    this.socket.end();
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.socket.pause();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.socket.resume();
+  }
+
+  /** The client sent its FIN, reset the connection, or the gateway gave it up. */
+  #onGone(): void {
+    if (this.#state === "closed") return;
+    const isLingering = this.#state === "lingering";
+    this.#state = "closed";
+    const { exchange } = this;
+    this.exchange = undefined;
+    this.#backlog = noBytes;
+    exchange?.clientGone();
+    this.#releaseBody();
+    // A client that has closed its side still reads the rest of a refusal.
+    if (!isLingering || this.socket.destroyed) this.socket.destroy();
+    else this.socket.destroySoon();
+    this.#port.closed(this);
+  }
+}
+
+/** Below this size one copy is cheaper than a second buffer in the system call. */
+const JOINED_BYTES_MAX = 16_384;
+
+function joined(text: string, body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(text.length + body.length);
+  bytes.write(text, 0, "latin1");
+  body.copy(bytes, text.length);
+  return bytes;
+}
+
+/** Writes a head and a body in one system call. */
+export function writeMessage(socket: Socket, text: string, body: readonly Buffer[]): boolean {
+  const [only] = body;
+  if (body.length === 1 && only!.length <= JOINED_BYTES_MAX) return socket.write(joined(text, only!));
+  socket.cork();
+  let goesOn = socket.write(text, "latin1");
+  for (const part of body) goesOn = socket.write(part);
+  socket.uncork();
+  return goesOn;
+}

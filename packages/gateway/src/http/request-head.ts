@@ -1,0 +1,231 @@
+/**
+ * The head of an HTTP/1.1 request (RFC 9112), parsed strictly: a message that two parsers could frame differently is refused, never
+ * repaired. Start at `parseRequestHead`; the framing rules are in `framingOf`.
+ */
+
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  /** 0 or 1: HTTP/1.0 or HTTP/1.1. */
+  readonly minorVersion: number;
+  readonly isKeepAlive: boolean;
+  /** Bytes of the body; -1 with chunked encoding, 0 without a body. */
+  readonly contentLength: number;
+  readonly isExpectingContinue: boolean;
+  /** The presented key: bearer token of `authorization`, else `x-api-key`, else `api-key`; "" without one. */
+  readonly key: string;
+  readonly contentType: string;
+  readonly traceparent: string;
+  readonly requestId: string;
+  /** Session identity for affinity: `x-session-id`, else "". */
+  readonly session: string;
+  /** Values of the gateway's own request headers, lower-case names (`x-slo-ttft-ms`, `x-priority`, …). */
+  readonly own: ReadonlyMap<string, string> | undefined;
+  /** End-to-end header lines for the upstream, each with its CRLF, credentials left out. */
+  readonly forwarded: string;
+}
+
+export interface HeadProblem {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** A request may carry this many header lines; Node's own limit is 2,000. */
+const HEADER_COUNT_MAX = 128;
+
+/** One character class per part, none nested in another: the match is linear in the length of the head. */
+const headPattern =
+  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) ([\x21-\x7e]+) HTTP\/1\.([01])\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
+
+interface Fields {
+  contentLength: string | undefined;
+  transferEncoding: string | undefined;
+  connection: string;
+  hostCount: number;
+  isExpectingContinue: boolean;
+  unknownExpectation: boolean;
+  bearer: string;
+  apiKey: string;
+  contentType: string;
+  traceparent: string;
+  requestId: string;
+  session: string;
+  own: Map<string, string> | undefined;
+  forwarded: string;
+  count: number;
+  isDuplicate: boolean;
+}
+
+/** `text`: the head as Latin-1, up to and including the CRLF of the last header line. */
+export function parseRequestHead(text: string): RequestHead | HeadProblem {
+  const match = headPattern.exec(text);
+  if (match === null) return { status: 400, message: "The request head is not valid HTTP/1.1." };
+  const method = match[1]!;
+  const lines = match[4]!;
+  const fields = readFields(lines);
+  if (fields.count > HEADER_COUNT_MAX) {
+    return { status: 431, message: `The request has more than ${HEADER_COUNT_MAX} headers.` };
+  }
+  const minorVersion = match[3] === "1" ? 1 : 0;
+  const problem = fieldProblem(fields, minorVersion);
+  if (problem !== undefined) return problem;
+  const contentLength = framingOf(fields, minorVersion);
+  if (typeof contentLength !== "number") return contentLength;
+  const connection = fields.connection === "" ? "" : `,${fields.connection.toLowerCase().replaceAll(/[ \t]/g, "")},`;
+  return {
+    method,
+    target: match[2]!,
+    minorVersion,
+    isKeepAlive: minorVersion === 1 ? !connection.includes(",close,") : connection.includes(",keep-alive,"),
+    contentLength,
+    isExpectingContinue: fields.isExpectingContinue && minorVersion === 1,
+    key: fields.bearer === "" ? fields.apiKey : fields.bearer,
+    contentType: fields.contentType,
+    traceparent: fields.traceparent,
+    requestId: fields.requestId,
+    session: fields.session,
+    own: fields.own,
+    forwarded: withoutNominated(fields.forwarded, connection),
+  };
+}
+
+function readFields(lines: string): Fields {
+  const fields: Fields = {
+    contentLength: undefined,
+    transferEncoding: undefined,
+    connection: "",
+    hostCount: 0,
+    isExpectingContinue: false,
+    unknownExpectation: false,
+    bearer: "",
+    apiKey: "",
+    contentType: "",
+    traceparent: "",
+    requestId: "",
+    session: "",
+    own: undefined,
+    forwarded: "",
+    count: 0,
+    isDuplicate: false,
+  };
+  let at = 0;
+  let runStart = 0;
+  while (at < lines.length) {
+    const colon = lines.indexOf(":", at);
+    const end = lines.indexOf("\r\n", colon);
+    const next = end + 2;
+    fields.count++;
+    if (fields.count > HEADER_COUNT_MAX) break;
+    const name = lines.slice(at, colon).toLowerCase();
+    if (!isForwarded(fields, name, lines.slice(colon + 1, end))) {
+      if (at > runStart) fields.forwarded += lines.slice(runStart, at);
+      runStart = next;
+    }
+    at = next;
+  }
+  if (at > runStart) fields.forwarded += lines.slice(runStart, at);
+  return fields;
+}
+
+/** Takes in what the gateway reads; returns whether the line goes on to the upstream. */
+function isForwarded(fields: Fields, name: string, raw: string): boolean {
+  switch (name) {
+    case "host":
+      fields.hostCount++;
+      return false;
+    case "content-length":
+      if (fields.contentLength !== undefined) fields.isDuplicate = true;
+      fields.contentLength = raw.trim();
+      return false;
+    case "transfer-encoding":
+      if (fields.transferEncoding !== undefined) fields.isDuplicate = true;
+      fields.transferEncoding = raw.trim().toLowerCase();
+      return false;
+    case "connection":
+      fields.connection = fields.connection === "" ? raw.trim() : `${fields.connection},${raw.trim()}`;
+      return false;
+    case "authorization":
+      fields.bearer = bearerOf(raw.trim());
+      return false;
+    case "x-api-key":
+    case "api-key":
+      fields.apiKey = raw.trim();
+      return false;
+    case "expect":
+      if (raw.trim().toLowerCase() === "100-continue") fields.isExpectingContinue = true;
+      else fields.unknownExpectation = true;
+      return false;
+    case "content-type":
+      fields.contentType = raw.trim();
+      return true;
+    default:
+      return isOtherForwarded(fields, name, raw);
+  }
+}
+
+function isOtherForwarded(fields: Fields, name: string, raw: string): boolean {
+  switch (name) {
+    case "traceparent":
+      fields.traceparent = raw.trim();
+      return false;
+    case "x-request-id":
+      fields.requestId = raw.trim();
+      return false;
+    case "x-session-id":
+      fields.session = raw.trim();
+      return true;
+    case "keep-alive":
+    case "proxy-connection":
+    case "proxy-authorization":
+    case "te":
+    case "trailer":
+    case "upgrade":
+    case "accept-encoding":
+    case "cookie":
+      return false;
+    default:
+      if (!name.startsWith("x-headroom-")) return true;
+      fields.own ??= new Map();
+      fields.own.set(name, raw.trim());
+      return false;
+  }
+}
+
+function bearerOf(value: string): string {
+  return /^bearer /i.test(value) ? value.slice(7).trim() : "";
+}
+
+function fieldProblem(fields: Fields, minorVersion: number): HeadProblem | undefined {
+  if (fields.isDuplicate) return { status: 400, message: "A framing header occurs twice." };
+  if (fields.hostCount > 1 || (minorVersion === 1 && fields.hostCount === 0)) {
+    return { status: 400, message: "A request needs exactly one Host header." };
+  }
+  if (fields.unknownExpectation) return { status: 417, message: "Only `Expect: 100-continue` is supported." };
+  return undefined;
+}
+
+/** RFC 9112 §6.3, with everything that is ambiguous refused: both headers, other codings, signs, lists, blanks. */
+function framingOf(fields: Fields, minorVersion: number): number | HeadProblem {
+  const { contentLength, transferEncoding } = fields;
+  if (transferEncoding !== undefined) {
+    if (contentLength !== undefined) {
+      return { status: 400, message: "Content-Length and Transfer-Encoding exclude each other." };
+    }
+    if (minorVersion === 0) return { status: 400, message: "HTTP/1.0 has no Transfer-Encoding." };
+    if (transferEncoding !== "chunked") return { status: 501, message: "The only transfer coding is `chunked`." };
+    return -1;
+  }
+  if (contentLength === undefined) return 0;
+  if (!/^\d{1,15}$/.test(contentLength)) return { status: 400, message: "Content-Length is not a number." };
+  return Number(contentLength);
+}
+
+/** Headers that `Connection` names are hop-by-hop (RFC 9110 §7.6.1). */
+function withoutNominated(forwarded: string, connection: string): string {
+  if (connection === "" || connection === ",close," || connection === ",keep-alive,") return forwarded;
+  return forwarded
+    .split("\r\n")
+    .filter((line) => line !== "" && !connection.includes(`,${line.slice(0, line.indexOf(":")).toLowerCase()},`))
+    .map((line) => `${line}\r\n`)
+    .join("");
+}

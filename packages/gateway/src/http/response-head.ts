@@ -1,0 +1,126 @@
+/** The head of an upstream's response (RFC 9112), parsed as strictly as a request's. */
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly reason: string;
+  /** Bytes of the body; -1 with chunked encoding; -2 where the end of the connection ends the body. */
+  readonly contentLength: number;
+  readonly isKeepAlive: boolean;
+  readonly isEventStream: boolean;
+  readonly contentType: string;
+  /** Milliseconds after which the upstream asks to be tried again; undefined where it does not say. */
+  readonly retryAfterMs: number | undefined;
+  /** End-to-end header lines for the client, each with its CRLF; framing headers left out. */
+  readonly forwarded: string;
+}
+
+const headPattern =
+  /^HTTP\/1\.([01]) (\d{3})(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
+
+interface Fields {
+  contentLength: string | undefined;
+  transferEncoding: string | undefined;
+  connection: string;
+  contentType: string;
+  retryAfterMs: number | undefined;
+  forwarded: string;
+  isAmbiguous: boolean;
+}
+
+/** `text`: the head as Latin-1 up to and including the CRLF of its last line. Returns undefined where it is malformed. */
+export function parseResponseHead(text: string): ResponseHead | undefined {
+  const match = headPattern.exec(text);
+  if (match === null) return undefined;
+  const status = Number(match[2]);
+  const fields = readFields(match[4]!);
+  if (fields.isAmbiguous) return undefined;
+  const contentLength = bodyLengthOf(fields, status);
+  if (contentLength === undefined) return undefined;
+  const connection = fields.connection.toLowerCase();
+  const isKeepAlive = match[1] === "1" ? !connection.includes("close") : connection.includes("keep-alive");
+  return {
+    status,
+    reason: match[3] ?? "",
+    contentLength,
+    isKeepAlive: isKeepAlive && contentLength !== -2,
+    isEventStream: fields.contentType.startsWith("text/event-stream"),
+    contentType: fields.contentType,
+    retryAfterMs: fields.retryAfterMs,
+    forwarded: fields.forwarded,
+  };
+}
+
+function readFields(lines: string): Fields {
+  const fields: Fields = {
+    contentLength: undefined,
+    transferEncoding: undefined,
+    connection: "",
+    contentType: "",
+    retryAfterMs: undefined,
+    forwarded: "",
+    isAmbiguous: false,
+  };
+  let at = 0;
+  let runStart = 0;
+  while (at < lines.length) {
+    const colon = lines.indexOf(":", at);
+    const end = lines.indexOf("\r\n", colon);
+    const name = lines.slice(at, colon).toLowerCase();
+    if (!isForwarded(fields, name, lines, colon + 1, end)) {
+      if (at > runStart) fields.forwarded += lines.slice(runStart, at);
+      runStart = end + 2;
+    }
+    at = end + 2;
+  }
+  if (at > runStart) fields.forwarded += lines.slice(runStart, at);
+  return fields;
+}
+
+// oxlint-disable-next-line max-params -- slicing the value before it is known to matter costs a string a header.
+function isForwarded(fields: Fields, name: string, lines: string, from: number, to: number): boolean {
+  switch (name) {
+    case "content-length": {
+      const value = lines.slice(from, to).trim();
+      if (fields.contentLength !== undefined && fields.contentLength !== value) fields.isAmbiguous = true;
+      fields.contentLength = value;
+      return false;
+    }
+    case "transfer-encoding":
+      if (fields.transferEncoding !== undefined) fields.isAmbiguous = true;
+      fields.transferEncoding = lines.slice(from, to).trim().toLowerCase();
+      return false;
+    case "connection":
+      fields.connection += `,${lines.slice(from, to)}`;
+      return false;
+    case "content-type":
+      fields.contentType = lines.slice(from, to).trim().toLowerCase();
+      return true;
+    case "retry-after":
+      fields.retryAfterMs = retryAfterOf(lines.slice(from, to).trim());
+      return true;
+    case "keep-alive":
+    case "proxy-authenticate":
+    case "proxy-connection":
+    case "te":
+    case "trailer":
+    case "upgrade":
+    case "set-cookie":
+    case "x-request-id":
+      return false;
+    default:
+      return true;
+  }
+}
+
+function retryAfterOf(value: string): number | undefined {
+  return /^\d{1,6}$/.test(value) ? Number(value) * 1000 : undefined;
+}
+
+function bodyLengthOf({ contentLength, transferEncoding }: Fields, status: number): number | undefined {
+  if (status < 200 || status === 204 || status === 304) return 0;
+  if (transferEncoding !== undefined) {
+    return transferEncoding === "chunked" && contentLength === undefined ? -1 : undefined;
+  }
+  if (contentLength === undefined) return -2;
+  return /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined;
+}

@@ -1,0 +1,238 @@
+/** One connection to a replica: sends a request, reads its response, and says when it can be used again. */
+import type { Socket } from "node:net";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
+import { writeMessage } from "./client-connection.ts";
+import { parseResponseHead, type ResponseHead } from "./response-head.ts";
+
+export type UpstreamFailureKind = "connect" | "closed" | "malformed" | "truncated" | "timeout";
+
+export interface UpstreamFailure {
+  readonly kind: UpstreamFailureKind;
+  readonly detail: string;
+  /** The connection had been used before and closed without a byte: the request is sent again on a fresh one. */
+  readonly isStale: boolean;
+}
+
+/** Whoever waits for a response. */
+export interface ResponseReader {
+  responseHead(head: ResponseHead): void;
+  /** `raw`: the same bytes with their chunk framing, where they are whole chunks and nothing else. */
+  responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void;
+  responseEnd(): void;
+  responseFailed(failure: UpstreamFailure): void;
+}
+
+/** What a connection tells the pool it belongs to. */
+export interface ConnectionOwner {
+  readonly connectTimeoutMs: number;
+  idle(connection: UpstreamConnection): void;
+  closed(connection: UpstreamConnection): void;
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+const HEAD_BYTES_MAX = 65_536;
+/** 1xx responses before the real one. */
+const INTERIM_COUNT_MAX = 8;
+
+export class UpstreamConnection {
+  readonly #socket: Socket;
+  readonly #owner: ConnectionOwner;
+  #reader: ResponseReader | undefined;
+  #pendingHead: Buffer | undefined;
+  #head: ResponseHead | undefined;
+  #decoder: ChunkedDecoder | undefined;
+  #remaining = 0;
+  #interimCount = 0;
+  #hasReceived = false;
+  #isConnected = false;
+  #isClosed = false;
+  #isPaused = false;
+  #servedCount = 0;
+  #connectTimer: NodeJS.Timeout | undefined;
+
+  /** `readyEvent`: `connect`, or `secureConnect` with TLS. */
+  constructor(socket: Socket, readyEvent: string, owner: ConnectionOwner) {
+    this.#socket = socket;
+    this.#owner = owner;
+    this.#connectTimer = setTimeout(
+      () => this.#fail("connect", `no connection within ${owner.connectTimeoutMs} ms`),
+      owner.connectTimeoutMs,
+    );
+    socket.once(readyEvent, () => {
+      this.#isConnected = true;
+      clearTimeout(this.#connectTimer);
+    });
+    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("end", () => this.#onEnd());
+    socket.on("error", (error: Error) => this.#fail(this.#isConnected ? "closed" : "connect", error.message));
+    socket.on("close", () => this.#fail(this.#isConnected ? "closed" : "connect", "the connection closed"));
+  }
+
+  get isUsable(): boolean {
+    return !this.#isClosed && this.#reader === undefined;
+  }
+
+  send(head: string, body: readonly Buffer[], reader: ResponseReader): void {
+    this.#reader = reader;
+    this.#head = undefined;
+    this.#pendingHead = undefined;
+    this.#hasReceived = false;
+    this.#interimCount = 0;
+    writeMessage(this.#socket, head, body);
+  }
+
+  /** Gives the response up, unless it is over: the upstream sees its connection close. */
+  cancel(reader: ResponseReader): void {
+    if (this.#reader !== reader) return;
+    this.#reader = undefined;
+    this.#close();
+  }
+
+  close(): void {
+    this.#reader = undefined;
+    this.#close();
+  }
+
+  failTimeout(reader: ResponseReader, detail: string): void {
+    if (this.#reader === reader) this.#fail("timeout", detail);
+  }
+
+  pause(reader: ResponseReader): void {
+    if (this.#reader !== reader || this.#isPaused || this.#isClosed) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  resume(reader: ResponseReader): void {
+    if (this.#reader === reader) this.#resume();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused || this.#isClosed) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  #onData(chunk: Buffer): void {
+    // Bytes that nobody asked for: nothing that follows on this connection can be trusted.
+    if (this.#reader === undefined) {
+      this.#close();
+      return;
+    }
+    this.#hasReceived = true;
+    if (this.#head === undefined) this.#readHead(chunk);
+    else this.#readBody(this.#head, chunk, 0);
+  }
+
+  #readHead(chunk: Buffer): void {
+    let bytes = this.#pendingHead === undefined ? chunk : Buffer.concat([this.#pendingHead, chunk]);
+    for (;;) {
+      const end = bytes.indexOf(headEnd);
+      if (end < 0 && bytes.length <= HEAD_BYTES_MAX) {
+        this.#pendingHead = bytes;
+        return;
+      }
+      const head =
+        end < 0 || end > HEAD_BYTES_MAX ? undefined : parseResponseHead(bytes.toString("latin1", 0, end + 2));
+      if (head === undefined || head.status === 101) {
+        this.#fail("malformed", "the upstream's response head is not valid HTTP/1.1");
+        return;
+      }
+      if (head.status >= 200) {
+        this.#takeHead(head, bytes, end + 4);
+        return;
+      }
+      this.#interimCount++;
+      if (this.#interimCount > INTERIM_COUNT_MAX) {
+        this.#fail("malformed", "the upstream sends interim responses without end");
+        return;
+      }
+      bytes = bytes.subarray(end + 4);
+    }
+  }
+
+  #takeHead(head: ResponseHead, bytes: Buffer, bodyStart: number): void {
+    this.#pendingHead = undefined;
+    this.#head = head;
+    this.#remaining = head.contentLength;
+    this.#decoder = head.contentLength === -1 ? new ChunkedDecoder() : undefined;
+    this.#reader?.responseHead(head);
+    // The reader may have cancelled this response.
+    if (this.#reader === undefined) return;
+    if (head.contentLength === 0 || bodyStart < bytes.length) this.#readBody(head, bytes, bodyStart);
+  }
+
+  #readBody(head: ResponseHead, chunk: Buffer, from: number): void {
+    if (this.#decoder !== undefined) this.#readChunked(this.#decoder, chunk, from);
+    else if (head.contentLength === -2)
+      this.#reader?.responseBody([from === 0 ? chunk : chunk.subarray(from)], undefined);
+    else this.#readSized(chunk, from);
+  }
+
+  #readSized(chunk: Buffer, from: number): void {
+    const end = Math.min(chunk.length, from + this.#remaining);
+    this.#remaining -= end - from;
+    const isDone = this.#remaining === 0;
+    const reader = this.#reader;
+    if (isDone) this.#release(end === chunk.length);
+    if (end > from)
+      reader?.responseBody([from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end)], undefined);
+    if (isDone) reader?.responseEnd();
+  }
+
+  #readChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): void {
+    const isAligned = from === 0 && decoder.isBetweenChunks;
+    const payload: Buffer[] = [];
+    const stoppedAt = decoder.decode(chunk, from, payload);
+    if (decoder.isBroken) {
+      this.#fail("malformed", "the upstream's chunked body is malformed");
+      return;
+    }
+    const reader = this.#reader;
+    if (decoder.isDone) this.#release(stoppedAt === chunk.length);
+    if (payload.length > 0) reader?.responseBody(payload, isAligned && decoder.isBetweenChunks ? chunk : undefined);
+    if (decoder.isDone) reader?.responseEnd();
+  }
+
+  /** The response is complete; `isClean`: nothing followed it. */
+  #release(isClean: boolean): void {
+    const isReusable = isClean && this.#head?.isKeepAlive === true && this.#socket.writableLength === 0;
+    this.#reader = undefined;
+    this.#servedCount++;
+    this.#resume();
+    if (isReusable) this.#owner.idle(this);
+    else this.#close();
+  }
+
+  #onEnd(): void {
+    const reader = this.#reader;
+    if (reader !== undefined && this.#head?.contentLength === -2) {
+      this.#reader = undefined;
+      this.#close();
+      reader.responseEnd();
+      return;
+    }
+    this.#fail("closed", "the upstream closed the connection");
+  }
+
+  #fail(kind: UpstreamFailureKind, detail: string): void {
+    if (this.#isClosed) return;
+    const reader = this.#reader;
+    this.#reader = undefined;
+    this.#close();
+    const isStale = kind === "closed" && this.#servedCount > 0 && !this.#hasReceived;
+    reader?.responseFailed({
+      kind: this.#head === undefined || kind !== "closed" ? kind : "truncated",
+      detail,
+      isStale,
+    });
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#connectTimer);
+    this.#socket.destroy();
+    this.#owner.closed(this);
+  }
+}

@@ -1,0 +1,64 @@
+/** Connections to one replica: kept open between requests, last used first, bounded. */
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { UpstreamConnection, type ConnectionOwner } from "./upstream-connection.ts";
+
+export interface UpstreamAddress {
+  readonly isTls: boolean;
+  readonly host: string;
+  readonly port: number;
+}
+
+export class UpstreamPool implements ConnectionOwner {
+  readonly #address: UpstreamAddress;
+  readonly connectTimeoutMs: number;
+  readonly #idleMax: number;
+  readonly #idle: UpstreamConnection[] = [];
+  readonly #all = new Set<UpstreamConnection>();
+  #isClosed = false;
+
+  constructor(address: UpstreamAddress, connectTimeoutMs: number, idleMax: number) {
+    this.#address = address;
+    this.connectTimeoutMs = connectTimeoutMs;
+    this.#idleMax = idleMax;
+  }
+
+  get openCount(): number {
+    return this.#all.size;
+  }
+
+  acquire(isFresh: boolean): UpstreamConnection {
+    if (!isFresh) {
+      for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) if (last.isUsable) return last;
+    }
+    const { isTls, host, port } = this.#address;
+    const socket: Socket = isTls
+      ? connectTls({
+          host,
+          port,
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+          ALPNProtocols: ["http/1.1"],
+        }).setNoDelay(true)
+      : connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
+    const connection = new UpstreamConnection(socket, isTls ? "secureConnect" : "connect", this);
+    this.#all.add(connection);
+    return connection;
+  }
+
+  idle(connection: UpstreamConnection): void {
+    if (this.#isClosed || this.#idle.length >= this.#idleMax) connection.close();
+    else this.#idle.push(connection);
+  }
+
+  closed(connection: UpstreamConnection): void {
+    this.#all.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  /** Idle connections close now, those in use when their response ends. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#idle.splice(0)) connection.close();
+  }
+}

@@ -1,0 +1,5 @@
+/** `@headroom/gateway`: the inference data plane, a process of its own. Start at `startGateway`. */
+export { loadConfig, type ConfigProblem } from "./config/load.ts";
+export type { GatewayConfig } from "./config/schema.ts";
+export { startGateway, type RunningGateway } from "./gateway/start.ts";
+export { newKey } from "./access/teams.ts";

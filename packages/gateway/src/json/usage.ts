@@ -1,0 +1,47 @@
+/** Token counts as engines report them, read from the bytes of a response or of one event. */
+import { scanObject, wholeNumberOf } from "./scan.ts";
+
+export interface TokenCounts {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+}
+
+const usageKey = Buffer.from('"usage"');
+
+/**
+ * The last `usage` object of `bytes`, in OpenAI's (`prompt_tokens`), the Responses API's or Anthropic's (`input_tokens`) names.
+ * A string that merely contains the word cannot match: its quotes are escaped.
+ */
+export function usageIn(bytes: Buffer): TokenCounts | undefined {
+  let at = bytes.lastIndexOf(usageKey);
+  while (at >= 0) {
+    const found = usageAt(bytes, at + usageKey.length);
+    if (found !== undefined) return found;
+    if (at === 0) return undefined;
+    at = bytes.lastIndexOf(usageKey, at - 1);
+  }
+  return undefined;
+}
+
+function usageAt(bytes: Buffer, from: number): TokenCounts | undefined {
+  let at = from;
+  while (bytes[at] === 32 || bytes[at] === 58) at++;
+  if (bytes[at] !== 123) return undefined;
+  let prompt = -1;
+  let completion = -1;
+  let cached = 0;
+  const end = scanObject(bytes, at, (key, span) => {
+    if (key === "prompt_tokens" || key === "input_tokens") prompt = wholeNumberOf(bytes, span) ?? prompt;
+    else if (key === "completion_tokens" || key === "output_tokens")
+      completion = wholeNumberOf(bytes, span) ?? completion;
+    else if (key === "cache_read_input_tokens") cached = wholeNumberOf(bytes, span) ?? cached;
+    else if (key === "prompt_tokens_details" || key === "input_tokens_details") {
+      scanObject(bytes, span.start, (inner, value) => {
+        if (inner === "cached_tokens") cached = wholeNumberOf(bytes, value) ?? cached;
+      });
+    }
+  });
+  if (end < 0 || (prompt < 0 && completion < 0)) return undefined;
+  return { promptTokens: Math.max(0, prompt), completionTokens: Math.max(0, completion), cachedTokens: cached };
+}

@@ -1,0 +1,127 @@
+/**
+ * What one request asks of its team's limits: requests, tokens and money are reserved together before it goes to a replica and
+ * settled together at its end.
+ */
+import type { LimitDefinition, LimitLedger } from "./ledger.ts";
+
+export interface Denial {
+  readonly definition: LimitDefinition;
+  readonly retryAtMs: number;
+}
+
+/** Part of a limit that a request holds. */
+interface Held {
+  readonly definition: LimitDefinition;
+  readonly slot: number;
+  amount: number;
+}
+
+export type ReserveOutcome = Reservation | Denial;
+
+/** Where amounts come from: the ledger in this process, or leases from the coordinator. */
+export interface LimitSource {
+  /** `done` runs at once where that is possible, later where a lease has to be fetched. */
+  take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
+  give(definition: LimitDefinition, slot: number, amount: number): void;
+  charge(definition: LimitDefinition, amount: number): void;
+}
+
+export type TakeOutcome =
+  | { readonly kind: "taken"; readonly slot: number; readonly amount: number }
+  | { readonly kind: "denied"; readonly retryAtMs: number };
+
+export class Reservation {
+  readonly #source: LimitSource;
+  readonly #held: readonly Held[];
+
+  constructor(source: LimitSource, held: readonly Held[]) {
+    this.#source = source;
+    this.#held = held;
+  }
+
+  /** Returns what was not used and charges what was used beyond the reservation. */
+  settle(used: { readonly tokens: number; readonly nanoUsd: number }): void {
+    for (const { definition, slot, amount } of this.#held) {
+      if (definition.kind === "requests") continue;
+      const actual = definition.kind === "tokens" ? used.tokens : used.nanoUsd;
+      if (actual < amount) this.#source.give(definition, slot, amount - actual);
+      else if (actual > amount) this.#source.charge(definition, actual - amount);
+    }
+  }
+
+  /** The request never reached a replica: it counts for nothing. */
+  release(): void {
+    for (const { definition, slot, amount } of this.#held) this.#source.give(definition, slot, amount);
+  }
+}
+
+export interface TeamLimits {
+  readonly requests: LimitDefinition | undefined;
+  readonly tokens: LimitDefinition | undefined;
+  readonly money: LimitDefinition | undefined;
+}
+
+export interface Need {
+  readonly tokens: number;
+  readonly nanoUsd: number;
+}
+
+/** Takes one limit after the other; the first that denies gives back what was taken before it. */
+export function reserve(
+  source: LimitSource,
+  limits: TeamLimits,
+  need: Need,
+  done: (outcome: ReserveOutcome) => void,
+): void {
+  const wanted: (readonly [LimitDefinition, number])[] = [];
+  if (limits.requests !== undefined) wanted.push([limits.requests, 1]);
+  if (limits.tokens !== undefined) wanted.push([limits.tokens, need.tokens]);
+  if (limits.money !== undefined) wanted.push([limits.money, need.nanoUsd]);
+  const held: Held[] = [];
+  const next = (): void => {
+    const step = wanted[held.length];
+    if (step === undefined) {
+      done(new Reservation(source, held));
+      return;
+    }
+    const [definition, amount] = step;
+    source.take(definition, amount, (outcome) => {
+      if (outcome.kind === "taken") {
+        held.push({ definition, slot: outcome.slot, amount: outcome.amount });
+        next();
+        return;
+      }
+      for (const each of held) source.give(each.definition, each.slot, each.amount);
+      done({ definition, retryAtMs: outcome.retryAtMs });
+    });
+  };
+  next();
+}
+
+/** Limits of a gateway that runs alone: every amount comes from the ledger in this process. */
+export class LocalLimits implements LimitSource {
+  readonly #ledger: LimitLedger;
+  readonly #now: () => number;
+
+  constructor(ledger: LimitLedger, now: () => number) {
+    this.#ledger = ledger;
+    this.#now = now;
+  }
+
+  take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void {
+    const grant = this.#ledger.grant(definition, { need: amount, want: amount, sharers: 1 }, this.#now());
+    done(
+      grant.kind === "granted"
+        ? { kind: "taken", slot: grant.slot, amount: grant.amount }
+        : { kind: "denied", retryAtMs: grant.retryAtMs },
+    );
+  }
+
+  give(definition: LimitDefinition, slot: number, amount: number): void {
+    this.#ledger.refund(definition, slot, amount, this.#now());
+  }
+
+  charge(definition: LimitDefinition, amount: number): void {
+    this.#ledger.charge(definition, amount, this.#now());
+  }
+}

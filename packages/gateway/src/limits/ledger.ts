@@ -1,0 +1,76 @@
+/**
+ * The authority over limits: what each is, how much of it is used or leased. One ledger exists per group of gateways; it does no
+ * I/O. A grant counts as used from its moment on; what a lease did not use comes back by `refund`. So the sum over all
+ * gateways never passes a limit by anything but requests that used more than they reserved.
+ */
+import { CalendarWindow, SlidingWindow, type Period, type UsageWindow } from "./window.ts";
+
+export type LimitKind = "requests" | "tokens" | "money";
+
+/** Limits are known by kind and subject; every gateway brings its definition along, from the same configuration. */
+export interface LimitDefinition {
+  readonly id: string;
+  readonly kind: LimitKind;
+  readonly limit: number;
+  /** Calendar period of a budget; undefined: per sliding minute. */
+  readonly period?: Period | undefined;
+}
+
+export type Grant =
+  | { readonly kind: "granted"; readonly amount: number; readonly slot: number; readonly remaining: number }
+  | { readonly kind: "denied"; readonly retryAtMs: number; readonly remaining: number };
+
+/** Definitions beyond this are refused: a table that clients could grow must end. Configurations hold at most 3 × 100,000. */
+const LIMITS_MAX = 300_000;
+
+interface Entry {
+  definition: LimitDefinition;
+  readonly window: UsageWindow;
+}
+
+export class LimitLedger {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Grants at least `need`, at most `want`; little where little is left, so that leases strand little. */
+  grant(definition: LimitDefinition, request: { need: number; want: number; sharers: number }, nowMs: number): Grant {
+    const entry = this.#entry(definition);
+    if (entry === undefined) return { kind: "denied", retryAtMs: nowMs + 1000, remaining: 0 };
+    const { limit } = entry.definition;
+    const remaining = limit - entry.window.used(nowMs);
+    // A request larger than the whole limit is served alone, or it would never be.
+    const need = Math.min(request.need, limit);
+    if (need > remaining) {
+      return { kind: "denied", retryAtMs: entry.window.freeAtMs(need, limit, nowMs), remaining };
+    }
+    const fair = Math.floor(remaining / (4 * Math.max(1, request.sharers)));
+    const amount = Math.max(need, Math.min(request.want, fair));
+    const slot = entry.window.add(amount, nowMs);
+    return { kind: "granted", amount, slot, remaining: remaining - amount };
+  }
+
+  refund(definition: LimitDefinition, slot: number, amount: number, nowMs: number): void {
+    this.#entry(definition)?.window.refund(slot, amount, nowMs);
+  }
+
+  /** Counts what was used without a reservation, or beyond it. */
+  charge(definition: LimitDefinition, amount: number, nowMs: number): void {
+    this.#entry(definition)?.window.add(amount, nowMs);
+  }
+
+  used(definition: LimitDefinition, nowMs: number): number {
+    return this.#entry(definition)?.window.used(nowMs) ?? 0;
+  }
+
+  #entry(definition: LimitDefinition): Entry | undefined {
+    const found = this.#entries.get(definition.id);
+    if (found !== undefined && found.definition.period === definition.period) {
+      found.definition = definition;
+      return found;
+    }
+    if (this.#entries.size >= LIMITS_MAX) return undefined;
+    const window = definition.period === undefined ? new SlidingWindow() : new CalendarWindow(definition.period);
+    const entry = { definition, window };
+    this.#entries.set(definition.id, entry);
+    return entry;
+  }
+}

@@ -1,0 +1,67 @@
+/** Which paths the gateway serves, and what kind of work each is. */
+import type { Dialect } from "./api-error.ts";
+
+/** Names of OpenTelemetry's `gen_ai.operation.name` where it has one. */
+export type Operation =
+  | "chat"
+  | "text_completion"
+  | "embeddings"
+  | "responses"
+  | "messages"
+  | "infer"
+  | "rerank"
+  | "score";
+
+export interface Endpoint {
+  readonly operation: Operation;
+  readonly dialect: Dialect;
+  /** The path at the upstream; for `infer` the path that came. */
+  readonly path: string;
+  /** Whether an answer has output tokens that a limit should reserve. */
+  readonly isGenerating: boolean;
+}
+
+function endpoint(operation: Operation, path: string, dialect: Dialect = "openai"): Endpoint {
+  return {
+    operation,
+    dialect,
+    path,
+    isGenerating:
+      operation === "chat" || operation === "text_completion" || operation === "responses" || operation === "messages",
+  };
+}
+
+const byPath: ReadonlyMap<string, Endpoint> = new Map(
+  [
+    endpoint("chat", "/v1/chat/completions"),
+    endpoint("text_completion", "/v1/completions"),
+    endpoint("embeddings", "/v1/embeddings"),
+    endpoint("responses", "/v1/responses"),
+    endpoint("rerank", "/v1/rerank"),
+    endpoint("score", "/v1/score"),
+    endpoint("messages", "/v1/messages", "anthropic"),
+  ].map((each) => [each.path, each]),
+);
+
+export function endpointAt(path: string): Endpoint | undefined {
+  return byPath.get(path);
+}
+
+const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/[^/]{1,64})?\/infer$/;
+
+/** KServe v2: the model is in the path. */
+export function inferModelAt(path: string): string | undefined {
+  const name = inferPattern.exec(path)?.[1];
+  if (name === undefined) return undefined;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The protocol whose error shape a path's client expects. */
+export function dialectOf(path: string): Dialect {
+  if (path.startsWith("/v1/messages")) return "anthropic";
+  return path === "/v2" || path.startsWith("/v2/") ? "kserve" : "openai";
+}

@@ -1,0 +1,56 @@
+/** Circuit breaker of one replica: opens after failures in a row, lets one request through after a while, closes when that succeeds. */
+
+export interface BreakerOptions {
+  readonly failureCount: number;
+  readonly openForMs: number;
+}
+
+/** Every failed trial doubles the wait, up to this factor. */
+const BACKOFF_MAX = 32;
+
+export class Breaker {
+  readonly #options: BreakerOptions;
+  #failures = 0;
+  #openUntilMs = 0;
+  #backoff = 1;
+  #isTrialRunning = false;
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+  }
+
+  get isClosed(): boolean {
+    return this.#openUntilMs === 0;
+  }
+
+  /** Whether a request may go there now; an open breaker whose time is over admits one trial. */
+  admits(nowMs: number): boolean {
+    if (this.#openUntilMs === 0) return true;
+    return nowMs >= this.#openUntilMs && !this.#isTrialRunning;
+  }
+
+  started(): void {
+    if (this.#openUntilMs !== 0) this.#isTrialRunning = true;
+  }
+
+  /** The request ended without a verdict about the replica, as when the client left. */
+  abandoned(): void {
+    this.#isTrialRunning = false;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#openUntilMs = 0;
+    this.#backoff = 1;
+    this.#isTrialRunning = false;
+  }
+
+  failed(nowMs: number): void {
+    const wasTrial = this.#isTrialRunning;
+    this.#isTrialRunning = false;
+    this.#failures++;
+    if (!wasTrial && this.#failures < this.#options.failureCount) return;
+    if (wasTrial) this.#backoff = Math.min(BACKOFF_MAX, this.#backoff * 2);
+    this.#openUntilMs = nowMs + this.#options.openForMs * this.#backoff;
+  }
+}

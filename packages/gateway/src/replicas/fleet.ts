@@ -1,0 +1,114 @@
+/** All pools and models of a configuration, carried over from one configuration to the next: what stays keeps its connections. */
+import { readFileSync } from "node:fs";
+import type { GatewayConfig, PoolConfig } from "../config/schema.ts";
+import { ModelRoute } from "../exchange/model-route.ts";
+import { Pool } from "./pool.ts";
+import { Replica } from "./replica.ts";
+
+export class Fleet {
+  readonly #pools = new Map<string, Pool>();
+  /** Replicas that left the configuration and still have requests. */
+  readonly #leaving = new Set<Replica>();
+  #models = new Map<string, ModelRoute>();
+  #listed: readonly ModelRoute[] = [];
+  readonly #seed: number;
+
+  constructor(config: GatewayConfig, seed: number) {
+    this.#seed = seed;
+    this.apply(config, 0);
+  }
+
+  get pools(): ReadonlyMap<string, Pool> {
+    return this.#pools;
+  }
+
+  get models(): readonly ModelRoute[] {
+    return this.#listed;
+  }
+
+  model(name: string): ModelRoute | undefined {
+    return this.#models.get(name);
+  }
+
+  apply(config: GatewayConfig, nowMs: number): void {
+    const names = new Set(config.pools.map((pool) => pool.name));
+    for (const pool of this.#pools.values()) {
+      const next = config.pools.find((each) => each.name === pool.name);
+      const isKept =
+        names.has(pool.name) && next?.engine === pool.config.engine && next.routing === pool.config.routing;
+      if (isKept) continue;
+      for (const replica of pool.replicas.values()) this.#release(pool, replica, nowMs);
+      this.#pools.delete(pool.name);
+    }
+    for (const each of config.pools) {
+      const pool = this.#pools.get(each.name);
+      if (pool === undefined) this.#pools.set(each.name, new Pool(each, this.#seed));
+      else this.#reconcile(pool, each, nowMs);
+      this.#pools.get(each.name)!.credentialLines = credentialLinesOf(each);
+    }
+    const models = new Map<string, ModelRoute>();
+    this.#listed = config.models.map((each) => {
+      const route = new ModelRoute(each, this.#pools, this.#models.get(each.name));
+      for (const name of [each.name, ...each.aliases]) models.set(name, route);
+      return route;
+    });
+    this.#models = models;
+  }
+
+  /** Lets go of replicas whose last request has ended, or whose time is over. */
+  sweep(nowMs: number): void {
+    for (const replica of this.#leaving) {
+      if (replica.requestCount > 0 && nowMs < replica.drainDeadlineAtMs) continue;
+      replica.connections.close();
+      this.#leaving.delete(replica);
+    }
+  }
+
+  /** Stops new requests to a replica, or lets them in again. Returns false where there is none of that name. */
+  drain(poolName: string, replicaId: string, drain: { readonly isDraining: boolean; readonly nowMs: number }): boolean {
+    const pool = this.#pools.get(poolName);
+    const replica = pool?.replicas.get(replicaId);
+    if (pool === undefined || replica === undefined) return false;
+    replica.isDraining = drain.isDraining;
+    replica.drainDeadlineAtMs = drain.isDraining ? drain.nowMs + pool.config.drainTimeout : Number.POSITIVE_INFINITY;
+    pool.refresh(replica, drain.nowMs);
+    return true;
+  }
+
+  #reconcile(pool: Pool, next: PoolConfig, nowMs: number): void {
+    pool.config = next;
+    const fresh = new Map(next.replicas.map((each) => new Replica(each, next)).map((each) => [each.id, each]));
+    for (const replica of pool.replicas.values()) {
+      const same = fresh.get(replica.id);
+      const isSame = same !== undefined && JSON.stringify(same.config) === JSON.stringify(replica.config);
+      if (isSame) fresh.delete(replica.id);
+      else if (!replica.isDiscovered) this.#release(pool, replica, nowMs);
+    }
+    for (const replica of fresh.values()) pool.add(replica);
+  }
+
+  #release(pool: Pool, replica: Replica, nowMs: number): void {
+    pool.remove(replica);
+    replica.isDraining = true;
+    replica.drainDeadlineAtMs = nowMs + pool.config.drainTimeout;
+    this.#leaving.add(replica);
+  }
+}
+
+function credentialLinesOf(config: PoolConfig): string {
+  let lines = "";
+  for (const [name, value] of Object.entries(config.headers)) lines += `${name.toLowerCase()}: ${value}\r\n`;
+  if (config.key === undefined) return lines;
+  const key = secretOf(config.key);
+  return config.engine === "anthropic" ? `${lines}x-api-key: ${key}\r\n` : `${lines}authorization: Bearer ${key}\r\n`;
+}
+
+/** Reads a secret from where the configuration says it is. */
+function secretOf(source: { readonly env: string } | { readonly file: string }): string {
+  const text = "env" in source ? process.env[source.env] : readFileSync(source.file, "utf8");
+  const name = "env" in source ? `the environment variable ${source.env}` : source.file;
+  const value = text?.trim();
+  if (value === undefined || value === "") throw new Error(`A key is missing: set ${name}.`);
+  if (!/^[\x21-\x7e]+$/.test(value)) throw new Error(`The key in ${name} has characters that a header cannot carry.`);
+  return value;
+}

@@ -1,0 +1,147 @@
+/** Replicas that can stand in for one another, and the router over them. */
+import {
+  createRouter,
+  seededDraw,
+  type BatchLimits,
+  type Chosen,
+  type Router,
+  type RoutingRequest,
+  type Ticket,
+} from "@headroom/routing";
+import type { PoolConfig, PriceConfig } from "../config/schema.ts";
+import { engines, type EngineTraits } from "./engines.ts";
+import { Replica } from "./replica.ts";
+
+export interface Placement {
+  readonly replica: Replica;
+  readonly decision: Chosen;
+}
+
+const REPLICAS_MAX = 8192;
+/** Requests that an outlier's rate must rest on before it is ejected. */
+const OUTLIER_COUNT_MIN = 20;
+const OUTLIER_SHARE = 0.5;
+const EJECTED_FOR_MS = 30_000;
+
+export class Pool {
+  readonly name: string;
+  config: PoolConfig;
+  readonly traits: EngineTraits;
+  readonly router: Router;
+  readonly #replicas = new Map<string, Replica>();
+  /** `authorization` or `x-api-key` line for the upstream, and configured headers. */
+  credentialLines = "";
+  requestCount = 0;
+
+  constructor(config: PoolConfig, seed: number) {
+    this.name = config.name;
+    this.config = config;
+    this.traits = engines[config.engine];
+    this.router = createRouter({ policy: config.routing, draw: seededDraw(seed), maxReplicas: REPLICAS_MAX });
+    for (const each of config.replicas) this.add(new Replica(each, config));
+  }
+
+  get replicas(): ReadonlyMap<string, Replica> {
+    return this.#replicas;
+  }
+
+  get price(): PriceConfig | undefined {
+    return this.config.price;
+  }
+
+  get usesPrefixes(): boolean {
+    return this.#replicas.size > 1 && (this.config.routing === "prefix" || this.config.routing === "predicted-latency");
+  }
+
+  add(replica: Replica): void {
+    this.#replicas.set(replica.id, replica);
+    const { config } = replica;
+    this.router.addReplica({
+      id: replica.id,
+      weight: replica.weight,
+      ...(replica.zone === "" ? {} : { zone: replica.zone }),
+      ...("region" in config && config.region !== undefined ? { region: config.region } : {}),
+      ...("latency" in config && config.latency !== undefined ? { latency: config.latency } : {}),
+      ...("limits" in config && config.limits !== undefined ? { limits: config.limits as Partial<BatchLimits> } : {}),
+    });
+    this.refresh(replica, 0);
+  }
+
+  remove(replica: Replica): void {
+    this.#replicas.delete(replica.id);
+    this.router.removeReplica(replica.id);
+    replica.connections.close();
+  }
+
+  /** Tells the router whether the replica takes requests: after each verdict, and from time to time for what time changes. */
+  refresh(replica: Replica, nowMs: number): void {
+    const health = replica.isAvailable(nowMs)
+      ? "ready"
+      : replica.isDraining || replica.health === "draining"
+        ? "draining"
+        : "unhealthy";
+    this.router.setHealth(replica.id, health);
+  }
+
+  /** A refused connection is as good as a failed probe: no request waits for the next one. */
+  unreachable(replica: Replica): void {
+    if (this.config.probe.path !== undefined || this.traits.probePath !== undefined) replica.health = "unhealthy";
+  }
+
+  hasAvailable(nowMs: number): boolean {
+    for (const replica of this.#replicas.values()) if (replica.isAvailable(nowMs)) return true;
+    return false;
+  }
+
+  choose(request: RoutingRequest, nowMs: number): Placement | undefined {
+    const decision = this.router.choose(request, nowMs);
+    if (decision.kind === "unavailable") return undefined;
+    const replica = this.#replicas.get(decision.replicaId);
+    return replica === undefined ? undefined : { replica, decision };
+  }
+
+  start({ replica, decision }: Placement, request: RoutingRequest, nowMs: number): Ticket {
+    replica.requestCount++;
+    this.requestCount++;
+    if (!replica.breaker.isClosed) {
+      replica.breaker.started();
+      this.refresh(replica, nowMs);
+    }
+    return this.router.start(decision, request, nowMs);
+  }
+
+  end(replica: Replica, ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void {
+    replica.requestCount--;
+    this.requestCount--;
+    this.router.end(ticket, outcome, nowMs);
+    if (outcome === "cancelled") {
+      if (!replica.breaker.isClosed) {
+        replica.breaker.abandoned();
+        this.refresh(replica, nowMs);
+      }
+      return;
+    }
+    const wasClosed = replica.breaker.isClosed;
+    if (outcome === "completed") replica.succeeded(nowMs);
+    else replica.failed(nowMs);
+    if (!wasClosed || outcome === "failed") this.refresh(replica, nowMs);
+    if (outcome === "failed") this.#ejectOutlier(replica, nowMs);
+  }
+
+  /** Takes out a replica that fails far more than the others, unless too many are out already. */
+  #ejectOutlier(replica: Replica, nowMs: number): void {
+    const own = replica.failureRate(nowMs);
+    if (own.count < OUTLIER_COUNT_MIN || own.share < OUTLIER_SHARE || this.#replicas.size < 2) return;
+    let ejectedCount = 1;
+    let otherShare = 0;
+    for (const each of this.#replicas.values()) {
+      if (each === replica) continue;
+      if (nowMs < each.ejectedUntilMs) ejectedCount++;
+      otherShare += each.failureRate(nowMs).share / (this.#replicas.size - 1);
+    }
+    const isOutlier = own.share > 2 * otherShare;
+    if (!isOutlier || ejectedCount > this.config.breaker.ejectShareMax * this.#replicas.size) return;
+    replica.ejectedUntilMs = nowMs + EJECTED_FOR_MS;
+    this.refresh(replica, nowMs);
+  }
+}

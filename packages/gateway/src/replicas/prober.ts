@@ -1,0 +1,147 @@
+/** Asks replicas for their health and their load, each on its own connection, never more than one request of a kind at a time. */
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
+import { readLoad } from "./model-server-metrics.ts";
+import type { Pool } from "./pool.ts";
+import type { Replica } from "./replica.ts";
+
+/** A metrics page may be this long. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+}
+
+export class Prober {
+  readonly #pools: () => Iterable<Pool>;
+  readonly #now: () => number;
+  readonly #changed: (pool: Pool) => void;
+  readonly #due = new WeakMap<
+    Replica,
+    { probeAtMs: number; metricsAtMs: number; isProbing: boolean; isReading: boolean }
+  >();
+  readonly #first = new Set<Promise<void>>();
+  #isFirst = true;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pools: () => Iterable<Pool>, now: () => number, changed: (pool: Pool) => void) {
+    this.#pools = pools;
+    this.#now = now;
+    this.#changed = changed;
+  }
+
+  start(): void {
+    this.tick();
+    this.#isFirst = false;
+    this.#timer = setInterval(() => this.tick(), 100);
+  }
+
+  /** Resolves when every replica has been probed once, or after `timeoutMs`. */
+  async firstRound(timeoutMs: number): Promise<void> {
+    const first = Promise.allSettled(this.#first);
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([first, new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))]);
+    clearTimeout(timer);
+    this.#first.clear();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  tick(): void {
+    const nowMs = this.#now();
+    for (const pool of this.#pools()) {
+      for (const replica of pool.replicas.values()) {
+        const due = this.#due.get(replica) ?? { probeAtMs: 0, metricsAtMs: 0, isProbing: false, isReading: false };
+        this.#due.set(replica, due);
+        if (nowMs >= due.probeAtMs && !due.isProbing) {
+          due.probeAtMs = nowMs + pool.config.probe.interval;
+          due.isProbing = true;
+          const probe = this.#probe(pool, replica).finally(() => (due.isProbing = false));
+          if (this.#isFirst) this.#first.add(probe);
+        }
+        if (nowMs >= due.metricsAtMs && !due.isReading && replica.health === "healthy") {
+          due.metricsAtMs = nowMs + pool.config.metrics.interval;
+          due.isReading = true;
+          void this.#readMetrics(pool, replica).finally(() => (due.isReading = false));
+        }
+        // An ejection or an open breaker ends by time alone.
+        pool.refresh(replica, nowMs);
+      }
+    }
+  }
+
+  /** Probes one replica now, as after a wake. */
+  async #probe(pool: Pool, replica: Replica): Promise<void> {
+    const path = pool.config.probe.path ?? pool.traits.probePath;
+    if (path === undefined) return;
+    const page = await fetchPage(replica, path, pool.config.probe.timeout);
+    const before = replica.health;
+    // Engines answer 503 while they start and while they drain: both mean no new requests.
+    if (page === undefined) replica.health = "unhealthy";
+    else if (page.status === 503) replica.health = "draining";
+    else replica.health = page.status < 400 ? "healthy" : "unhealthy";
+    if (replica.health === "healthy" && before !== "healthy") {
+      replica.breaker.succeeded();
+      if (before === "unhealthy") pool.router.forgetCache(replica.id);
+    }
+    pool.refresh(replica, this.#now());
+    if (replica.health !== before) this.#changed(pool);
+  }
+
+  async #readMetrics(pool: Pool, replica: Replica): Promise<void> {
+    const path = pool.config.metrics.path ?? pool.traits.metricsPath;
+    if (path === undefined) return;
+    const page = await fetchPage(replica, path, pool.config.probe.timeout);
+    if (page?.status !== 200) return;
+    replica.load = readLoad(page.text, pool.traits);
+    const { queued, running, kvUsage, loraAdapters } = replica.load;
+    pool.router.observe(
+      replica.id,
+      {
+        waitingRequests: queued,
+        runningRequests: running,
+        kvUsage,
+        adapters: pool.traits.loraInfo === undefined ? undefined : loraAdapters,
+      },
+      this.#now(),
+    );
+  }
+}
+
+function fetchPage(replica: Replica, path: string, timeoutMs: number): Promise<Page | undefined> {
+  const { isTls, host, port, basePath } = replica.url;
+  return new Promise((resolve) => {
+    const options = {
+      host,
+      port,
+      path: `${basePath}${path}`,
+      timeout: timeoutMs,
+      agent: false,
+      headers: { connection: "close" },
+    };
+    const request = (isTls ? getHttps : getHttp)(
+      options,
+      (response) => void readPage(response).then(resolve, () => resolve(undefined)),
+    );
+    const timer = setTimeout(() => request.destroy(), timeoutMs);
+    request.once("error", () => resolve(undefined));
+    request.once("close", () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    });
+  });
+}
+
+async function readPage(response: IncomingMessage): Promise<Page> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > PAGE_BYTES_MAX) break;
+  }
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") };
+}

@@ -1,0 +1,102 @@
+/** One upstream server: its address, connections, health and what it last said about its load. */
+import type { PoolConfig, ReplicaConfig } from "../config/schema.ts";
+import type { UpstreamUrl } from "../config/quantities.ts";
+import { UpstreamPool } from "../http/upstream-pool.ts";
+import { Breaker } from "./breaker.ts";
+import { engines } from "./engines.ts";
+
+/** `unknown` until the first probe: requests may go there, so that a start needs no probe to come first. */
+export type ReplicaHealth = "unknown" | "healthy" | "unhealthy" | "draining";
+
+/** Load as the replica's own metrics report it; undefined where it does not report. */
+export interface ReportedLoad {
+  readonly queued: number | undefined;
+  readonly running: number | undefined;
+  /** Share of the KV cache in use, 0 to 1. */
+  readonly kvUsage: number | undefined;
+  readonly loraAdapters: readonly string[];
+}
+
+const IDLE_CONNECTIONS_MAX = 1024;
+/** Successes and failures lately, for outlier ejection: halved every ten seconds. */
+const FADE_MS = 10_000;
+
+export class Replica {
+  readonly id: string;
+  readonly url: UpstreamUrl;
+  readonly zone: string;
+  readonly weight: number;
+  readonly config: ReplicaConfig;
+  readonly connections: UpstreamPool;
+  readonly breaker: Breaker;
+  /** `Host` header line. */
+  readonly hostLine: string;
+  health: ReplicaHealth = "unknown";
+  /** Set by configuration, the admin address, or the replica's disappearance from the configuration. */
+  isDraining = false;
+  /** Added at run time, by a wake command: no configuration takes it away. */
+  isDiscovered = false;
+  drainDeadlineAtMs = Number.POSITIVE_INFINITY;
+  ejectedUntilMs = 0;
+  requestCount = 0;
+  tokenCount = 0;
+  load: ReportedLoad = { queued: undefined, running: undefined, kvUsage: undefined, loraAdapters: [] };
+  #successes = 0;
+  #failures = 0;
+  #fadedAtMs = 0;
+
+  constructor(config: ReplicaConfig, pool: PoolConfig) {
+    this.config = config;
+    this.url = config.url;
+    this.id = ("id" in config ? config.id : undefined) ?? `${config.url.host}:${config.url.port}${config.url.basePath}`;
+    this.zone = ("zone" in config ? config.zone : undefined) ?? "";
+    this.weight = ("weight" in config ? config.weight : undefined) ?? 1;
+    this.isDraining = "isDraining" in config && config.isDraining === true;
+    this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);
+    this.breaker = new Breaker({ failureCount: pool.breaker.failures, openForMs: pool.breaker.openFor });
+    if (engines[pool.engine].probePath === undefined && pool.probe.path === undefined) this.health = "healthy";
+    // A pool that can be woken is taken to sleep until a probe says otherwise.
+    else if (pool.wake !== undefined) this.health = "unhealthy";
+    const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);
+    const host = this.url.host.includes(":") ? `[${this.url.host}]` : this.url.host;
+    this.hostLine = `host: ${isDefaultPort ? host : `${host}:${this.url.port}`}\r\n`;
+  }
+
+  /** Whether new requests may go there. */
+  isAvailable(nowMs: number): boolean {
+    return (
+      !this.isDraining &&
+      (this.health === "healthy" || this.health === "unknown") &&
+      nowMs >= this.ejectedUntilMs &&
+      this.breaker.admits(nowMs)
+    );
+  }
+
+  succeeded(nowMs: number): void {
+    this.#fade(nowMs);
+    this.#successes++;
+    this.breaker.succeeded();
+  }
+
+  failed(nowMs: number): void {
+    this.#fade(nowMs);
+    this.#failures++;
+    this.breaker.failed(nowMs);
+  }
+
+  /** Requests that ended lately and the share of them that failed. */
+  failureRate(nowMs: number): { readonly count: number; readonly share: number } {
+    this.#fade(nowMs);
+    const count = this.#successes + this.#failures;
+    return { count, share: count === 0 ? 0 : this.#failures / count };
+  }
+
+  #fade(nowMs: number): void {
+    const halvings = Math.floor((nowMs - this.#fadedAtMs) / FADE_MS);
+    if (halvings <= 0) return;
+    const factor = halvings > 30 ? 0 : 2 ** -halvings;
+    this.#successes *= factor;
+    this.#failures *= factor;
+    this.#fadedAtMs = nowMs;
+  }
+}

@@ -1,0 +1,146 @@
+/** Pools at zero: requests wait in a bounded queue while one command brings a replica up. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { upstreamUrl } from "../config/quantities.ts";
+import type { ApiError } from "../protocols/api-error.ts";
+import type { Pool } from "./pool.ts";
+import { Replica } from "./replica.ts";
+
+export type Ready = (error: ApiError | undefined) => void;
+
+interface Waking {
+  readonly held: Map<Ready, number>;
+  heldBytes: number;
+  child: ChildProcess | undefined;
+  deadlineAtMs: number;
+}
+
+/** Held requests go out in portions: a server that has just started has a short accept queue. */
+const RELEASED_AT_ONCE = 32;
+const RELEASE_EVERY_MS = 5;
+const OUTPUT_BYTES_MAX = 65_536;
+
+export class Waker {
+  readonly #now: () => number;
+  readonly #log: (line: string) => void;
+  readonly #waking = new Map<Pool, Waking>();
+
+  constructor(now: () => number, log: (line: string) => void) {
+    this.#now = now;
+    this.#log = log;
+  }
+
+  get heldCount(): number {
+    let count = 0;
+    for (const { held } of this.#waking.values()) count += held.size;
+    return count;
+  }
+
+  isWaking(pool: Pool): boolean {
+    return this.#waking.has(pool);
+  }
+
+  /** See `Runtime.wake`. */
+  wake(pool: Pool, bytes: number | undefined, ready: Ready): (() => void) | undefined {
+    const { wake } = pool.config;
+    if (wake === undefined) return undefined;
+    const waking = this.#waking.get(pool) ?? this.#begin(pool, wake);
+    if (bytes === undefined) return undefined;
+    if (waking.held.size >= wake.holdRequestsMax || waking.heldBytes + bytes > wake.holdBytesMax) return undefined;
+    waking.held.set(ready, bytes);
+    waking.heldBytes += bytes;
+    return () => {
+      if (waking.held.delete(ready)) waking.heldBytes -= bytes;
+    };
+  }
+
+  /** Called when a replica's health changed, and about once a second. */
+  check(pool: Pool): void {
+    const waking = this.#waking.get(pool);
+    if (waking === undefined) return;
+    if (pool.hasAvailable(this.#now())) this.#release(pool, waking);
+    else if (this.#now() > waking.deadlineAtMs) this.#fail(pool, waking, "no replica became ready in time");
+  }
+
+  sweep(): void {
+    for (const pool of this.#waking.keys()) this.check(pool);
+  }
+
+  close(): void {
+    for (const [pool, waking] of this.#waking) this.#fail(pool, waking, "the gateway is stopping");
+  }
+
+  #begin(pool: Pool, wake: NonNullable<Pool["config"]["wake"]>): Waking {
+    const waking: Waking = {
+      held: new Map(),
+      heldBytes: 0,
+      child: undefined,
+      deadlineAtMs: this.#now() + wake.timeout,
+    };
+    this.#waking.set(pool, waking);
+    const [program, ...args] = wake.command;
+    const child = spawn(program!, args, {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, HEADROOM_POOL: pool.name },
+    });
+    waking.child = child;
+    let output = "";
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (text: string) => {
+      output = (output + text).slice(-OUTPUT_BYTES_MAX);
+      const lines = output.split("\n");
+      output = lines.pop() ?? "";
+      for (const line of lines) this.#discover(pool, line.trim());
+    });
+    child.once("error", (error) => this.#ended(pool, waking, error.message));
+    child.once("exit", (code, signal) => {
+      if (code !== 0) this.#ended(pool, waking, `the wake command ended with ${signal ?? `code ${code}`}`);
+    });
+    return waking;
+  }
+
+  /** A URL on a line of its own is a replica. */
+  #discover(pool: Pool, line: string): void {
+    if (!/^https?:\/\//.test(line)) return;
+    const url = upstreamUrl.safeParse(line);
+    if (!url.success) {
+      this.#log(`pool ${pool.name}: the wake command printed a URL that cannot be used: ${line}`);
+      return;
+    }
+    const replica = new Replica({ url: url.data }, pool.config);
+    if (pool.replicas.has(replica.id)) return;
+    replica.isDiscovered = true;
+    pool.add(replica);
+  }
+
+  #ended(pool: Pool, waking: Waking, detail: string): void {
+    if (this.#waking.get(pool) !== waking) return;
+    this.#log(`pool ${pool.name}: ${detail}`);
+    this.#fail(pool, waking, detail);
+  }
+
+  #fail(pool: Pool, waking: Waking, detail: string): void {
+    this.#waking.delete(pool);
+    const error: ApiError = {
+      kind: "overloaded",
+      message: `The model could not be started: ${detail}.`,
+      retryAfterMs: 5000,
+    };
+    for (const ready of waking.held.keys()) ready(error);
+    waking.held.clear();
+  }
+
+  #release(pool: Pool, waking: Waking): void {
+    this.#waking.delete(pool);
+    const portion = (): void => {
+      let count = 0;
+      for (const ready of waking.held.keys()) {
+        if (count === RELEASED_AT_ONCE) break;
+        count++;
+        waking.held.delete(ready);
+        ready(undefined);
+      }
+      if (waking.held.size > 0) setTimeout(portion, RELEASE_EVERY_MS);
+    };
+    portion();
+  }
+}

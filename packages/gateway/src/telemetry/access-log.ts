@@ -1,0 +1,69 @@
+/** One JSON line per request. Prompts are left out unless the configuration asks for them. */
+import { createWriteStream, type WriteStream } from "node:fs";
+import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
+
+/** Lines waiting for a slow disk; beyond it they are counted and dropped. */
+const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
+const PROMPT_BYTES_MAX = 65_536;
+
+export class AccessLog {
+  readonly #stream: WriteStream | NodeJS.WriteStream;
+  readonly #hasPrompts: boolean;
+  #pending = "";
+  #isScheduled = false;
+  droppedCount = 0;
+
+  /** `file`: a path, or `-` for standard output. */
+  constructor(file: string, hasPrompts: boolean) {
+    this.#stream = file === "-" ? process.stdout : createWriteStream(file, { flags: "a", mode: 0o600 });
+    this.#stream.on("error", () => this.droppedCount++);
+    this.#hasPrompts = hasPrompts;
+  }
+
+  write(request: ExchangeRequest, summary: ExchangeSummary): void {
+    if (this.#stream.writableLength + this.#pending.length > BUFFER_BYTES_MAX) {
+      this.droppedCount++;
+      return;
+    }
+    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream } = summary;
+    const line = {
+      at: new Date(startedAtMs).toISOString(),
+      id: record.id,
+      clientId: request.head.requestId === "" ? undefined : request.head.requestId.slice(0, 128),
+      trace: request.traceparent === "" ? undefined : request.traceparent,
+      team: record.team,
+      key: record.key,
+      model: record.model,
+      pool: record.pool,
+      replica: replicaId,
+      operation: record.operation,
+      isStream,
+      outcome: record.outcome,
+      status: record.status,
+      durationMs: Math.round((endedAtMs - startedAtMs) * 100) / 100,
+      firstByteMs: firstByteAtMs === 0 ? undefined : Math.round((firstByteAtMs - startedAtMs) * 100) / 100,
+      requestBytes: request.bodyBytes,
+      promptTokens: record.promptTokens,
+      completionTokens: record.completionTokens,
+      cachedTokens: record.cachedTokens,
+      nanoUsd: record.nanoUsd,
+      prompt: this.#hasPrompts ? request.body.subarray(0, PROMPT_BYTES_MAX).toString("utf8") : undefined,
+    };
+    this.#pending += `${JSON.stringify(line)}\n`;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  close(): void {
+    this.#flush();
+    if (this.#stream !== process.stdout) this.#stream.end();
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    if (this.#pending === "") return;
+    this.#stream.write(this.#pending);
+    this.#pending = "";
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A model server for tests: deterministic tokens, OpenAI's protocol, streaming, and misbehaviour on request (`x-mock` in the prompt).
+ * The n-th token of an answer is `t<n> `, so that a continued answer can be compared token for token.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+export interface MockOptions {
+  /** Milliseconds between events. */
+  readonly everyMs?: number;
+  readonly tokens?: number;
+  /** Breaks the connection after so many tokens of a stream, once. */
+  readonly breakAfter?: number;
+  readonly status?: number;
+  /** Milliseconds before the answer begins. */
+  readonly delayMs?: number;
+}
+
+interface ChatBody {
+  readonly model: string;
+  readonly stream?: boolean;
+  readonly max_tokens?: number;
+  readonly messages?: readonly { readonly role: string; readonly content: string }[];
+  readonly prompt?: string;
+  readonly stream_options?: { readonly include_usage?: boolean };
+  readonly continue_final_message?: boolean;
+}
+
+export class MockUpstream {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  options: MockOptions;
+  requestCount = 0;
+  /** Requests whose connection closed before the answer was complete. */
+  cancelledCount = 0;
+  sentTokens = 0;
+  lastBody: ChatBody | undefined;
+  lastHeaders: IncomingMessage["headers"] = {};
+  isHealthy = true;
+  onCancelled: () => void = () => undefined;
+
+  constructor(options: MockOptions = {}) {
+    this.options = options;
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      socket.on("error", () => undefined);
+    });
+  }
+
+  async start(port = 0): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", 4096, resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Ends at once, as a killed process does. */
+  async kill(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? "";
+    if (path === "/health") {
+      response.writeHead(this.isHealthy ? 200 : 503).end();
+      return;
+    }
+    if (path === "/metrics") {
+      response.end(
+        'vllm:num_requests_waiting{model_name="m"} 3\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.25\n',
+      );
+      return;
+    }
+    this.requestCount++;
+    let isComplete = false;
+    response.on("close", () => {
+      if (isComplete) return;
+      this.cancelledCount++;
+      this.onCancelled();
+    });
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    this.lastHeaders = request.headers;
+    const { delayMs, status } = this.options;
+    if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    if (response.destroyed) return;
+    if (status !== undefined) {
+      isComplete = true;
+      response
+        .writeHead(status, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message: "mock", type: "mock" } }));
+      return;
+    }
+    const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as ChatBody;
+    this.lastBody = body;
+    if (body.stream === true) await this.#stream(path, body, response);
+    else this.#answer(path, body, response);
+    isComplete = response.writableFinished || response.writableEnded;
+  }
+
+  #answer(path: string, body: ChatBody, response: ServerResponse): void {
+    const count = Math.min(body.max_tokens ?? 1e9, this.options.tokens ?? 5);
+    const text = Array.from({ length: count }, (_, at) => token(at)).join("");
+    const usage = {
+      prompt_tokens: promptTokens(body),
+      completion_tokens: count,
+      total_tokens: promptTokens(body) + count,
+    };
+    const choice = path.includes("chat")
+      ? { index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }
+      : { index: 0, text, finish_reason: "stop" };
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(
+      JSON.stringify({
+        id: "mock-1",
+        object: "chat.completion",
+        created: 1,
+        model: body.model,
+        choices: [choice],
+        usage,
+      }),
+    );
+    this.sentTokens += count;
+  }
+
+  async #stream(path: string, body: ChatBody, response: ServerResponse): Promise<void> {
+    const isChat = path.includes("chat");
+    const first = tokensBefore(body);
+    const total = first + Math.min(body.max_tokens ?? 1e9, (this.options.tokens ?? 5) - first);
+    const id = `mock-${this.requestCount}`;
+    const send = (chunk: object): boolean =>
+      response.write(
+        `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: this.requestCount, model: body.model, ...chunk })}\n\n`,
+      );
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (isChat) send({ choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] });
+    for (let at = first; at < total; at++) {
+      const { everyMs, breakAfter } = this.options;
+      if (everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, everyMs));
+      if (response.destroyed) return;
+      if (breakAfter !== undefined && at - first >= breakAfter) {
+        const { breakAfter: _, ...rest } = this.options;
+        this.options = rest;
+        // What was written reaches the gateway before the connection breaks.
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        response.destroy();
+        return;
+      }
+      send({
+        choices: [
+          isChat
+            ? { index: 0, delta: { content: token(at) }, finish_reason: null }
+            : { index: 0, text: token(at), finish_reason: null },
+        ],
+      });
+      this.sentTokens++;
+    }
+    send({
+      choices: [
+        isChat ? { index: 0, delta: {}, finish_reason: "stop" } : { index: 0, text: "", finish_reason: "stop" },
+      ],
+    });
+    if (body.stream_options?.include_usage === true) {
+      send({
+        choices: [],
+        usage: { prompt_tokens: promptTokens(body), completion_tokens: total - first, total_tokens: 0 },
+      });
+    }
+    response.end("data: [DONE]\n\n");
+  }
+}
+
+function token(at: number): string {
+  return `t${at} `;
+}
+
+/** One token a word. */
+function promptTokens(body: ChatBody): number {
+  const text = body.prompt ?? (body.messages ?? []).map(({ content }) => content).join(" ");
+  return text.split(" ").filter((word) => word !== "").length;
+}
+
+/** Tokens that the request brings along as the beginning of the answer. */
+function tokensBefore(body: ChatBody): number {
+  const last = body.continue_final_message === true ? body.messages?.at(-1)?.content : body.prompt;
+  return (last?.match(/t\d+ /g) ?? []).length;
+}

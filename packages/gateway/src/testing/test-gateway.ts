@@ -1,0 +1,48 @@
+/** A gateway in the test's own process, with its state in a temporary folder. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { loadConfig } from "../config/load.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { startGateway, type RunningGateway } from "../gateway/start.ts";
+
+export interface TestGateway extends RunningGateway {
+  readonly state: string;
+  readonly logged: readonly string[];
+  reload(yaml: string): void;
+  stop(): Promise<void>;
+}
+
+/** `yaml`: the configuration without addresses and state. */
+export async function testGateway(yaml: string): Promise<TestGateway> {
+  const state = mkdtempSync(path.join(tmpdir(), "headroom-gateway-"));
+  const logged: string[] = [];
+  const gateway = await startGateway(configOf(yaml, state), { log: (line) => logged.push(line) });
+  return {
+    ...gateway,
+    state,
+    logged,
+    reload: (next) => gateway.apply(configOf(next, state)),
+    async stop() {
+      await gateway.close();
+      rmSync(state, { recursive: true });
+    },
+  };
+}
+
+function configOf(yaml: string, state: string): GatewayConfig {
+  const loaded = loadConfig(
+    `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${state}\nbounds: { shutdownTimeout: 2s }\n${yaml}`,
+  );
+  if ("config" in loaded) return loaded.config;
+  throw new Error(loaded.problems.map(({ line, column, message }) => `${line}:${column} ${message}`).join("\n"));
+}
+
+export function chat(url: string, body: object, key = "", signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "one two three" }], ...body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}

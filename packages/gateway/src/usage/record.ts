@@ -1,0 +1,40 @@
+/** One line of a usage file: what a request used. The files are the source for billing; docs/gateway.md lists the fields. */
+
+export type UsageOutcome = "completed" | "aborted" | "failed" | "open";
+
+export interface UsageRecord {
+  /** Position in this gateway's sequence: consecutive over all its lives. */
+  readonly seq: number;
+  /** Request id, unique over gateways; a later record of the same id replaces an earlier one (`open`). */
+  readonly id: string;
+  readonly atMs: number;
+  readonly team: string;
+  readonly key: string;
+  readonly model: string;
+  readonly pool: string;
+  readonly operation: string;
+  readonly outcome: UsageOutcome;
+  readonly status: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+  /** True where the replica did not report the prompt and it was estimated from its bytes. */
+  readonly isPromptEstimated: boolean;
+  readonly nanoUsd: number;
+}
+
+export function recordLine(record: UsageRecord): string {
+  // Written by hand: the fields are numbers and names without anything to escape, except where `JSON.stringify` is used.
+  return (
+    `{"seq":${record.seq},"id":"${record.id}","atMs":${record.atMs},"team":${quoted(record.team)},"key":${quoted(record.key)},` +
+    `"model":${quoted(record.model)},"pool":${quoted(record.pool)},"operation":"${record.operation}","outcome":"${record.outcome}",` +
+    `"status":${record.status},"promptTokens":${record.promptTokens},"completionTokens":${record.completionTokens},` +
+    `"cachedTokens":${record.cachedTokens},"isPromptEstimated":${record.isPromptEstimated},"nanoUsd":${record.nanoUsd}}\n`
+  );
+}
+
+const plain = /^[\w./:@ -]*$/;
+
+function quoted(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
+}
