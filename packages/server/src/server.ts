@@ -46,6 +46,8 @@ export interface ControlPlaneOptions {
   readonly policy?: string;
   /** For how long what ended attempts leave (logs, exit codes) is kept; default: the newest 2,000, 30 days. */
   readonly retention?: Partial<RetentionRules>;
+  /** Start although the journal lost its end, or its recorded inputs are damaged; default: refuse. */
+  readonly acceptsJournalLoss?: boolean;
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
@@ -89,6 +91,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   try {
     driver = await openDriver({
       ...options.driver,
+      journal: { acceptsLoss: options.acceptsJournalLoss ?? false, ...options.driver?.journal },
       directory: journalDirectory(home),
       executors,
       log,

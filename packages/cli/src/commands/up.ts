@@ -26,6 +26,10 @@ export const upCommand = defineCommand<UpOptions>({
       description:
         "declare this machine as so many nodes, each with --slots accelerators and a core for each, to try a fleet on",
     },
+    {
+      flags: "--accept-journal-loss",
+      description: "start although the journal lost its newest events, or its recorded inputs are damaged",
+    },
   ],
   async run(context, { options }) {
     const { runUp } = await import("../up/run-up.ts");

@@ -20,6 +20,7 @@ export interface UpOptions {
   readonly hostName?: readonly string[];
   readonly slots?: string;
   readonly nodes?: string;
+  readonly acceptJournalLoss?: boolean;
 }
 
 /** The highest TCP port. */
@@ -51,6 +52,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       ...(port === undefined ? {} : { port }),
       ...(options.host === undefined ? {} : { host: options.host }),
       hostNames: options.hostName ?? [],
+      acceptsJournalLoss: options.acceptJournalLoss === true,
       local: {
         ...(slotCount === undefined ? {} : { slotCount }),
         ...(nodeCount === undefined ? {} : { nodeCount }),

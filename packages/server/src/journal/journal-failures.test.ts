@@ -289,6 +289,148 @@ describe("a journal that has lost its end", () => {
   });
 });
 
+describe("a journal that does not hold what is known of it", () => {
+  const count = 12;
+  const filled = async (): Promise<void> => {
+    const { driver, close } = await openHome(home);
+    for (let index = 0; index < count; index++) await driver.command(submit(testSpec(`w${index}`)));
+    await close();
+  };
+  const refusal = async (where = home): Promise<{ code: string; message: string }> => {
+    try {
+      await (await openHome(where)).close();
+    } catch (error) {
+      return error as { code: string; message: string };
+    }
+    return { code: "", message: "it started" };
+  };
+
+  it.each([
+    ["removed", (file: string) => rmSync(file)],
+    ["empty", (file: string) => truncateSync(file)],
+  ])("an %s database beside a snapshot is refused, again and again, and makes no new journal", async (_, remove) => {
+    await filled();
+    remove(database());
+    rmSync(`${database()}-wal`, { force: true });
+    for (const _again of [1, 2]) {
+      const { code, message } = await refusal();
+      expect(code).toBe("journal-missing");
+      expect(message).toMatch(new RegExp(`knows event ${count}.*backup.*move .* away`));
+    }
+    rmSync(path.join(journalDirectory(home), "head.witness"));
+    expect((await refusal()).message).toMatch(new RegExp(`snapshot .*${count}.snapshot knows event ${count}`));
+    // The way out that the message names.
+    rmSync(journalDirectory(home), { recursive: true });
+    expect((await opened()).driver.status().sequence).toBe(0);
+  });
+
+  it("another, empty journal in its place is refused", async () => {
+    await filled();
+    const other = temporaryDirectory();
+    await (await openHome(other)).close();
+    copyFileSync(database(other), database());
+    rmSync(other, { recursive: true });
+    expect(await refusal()).toMatchObject({ code: "journal-missing" });
+  });
+
+  it("another journal with events in its place is refused", async () => {
+    await filled();
+    const other = temporaryDirectory();
+    const made = await openHome(other);
+    for (let index = 0; index < count + 5; index++) await made.driver.command(submit(testSpec(`x${index}`)));
+    await made.close();
+    copyFileSync(database(other), database());
+    rmSync(other, { recursive: true });
+    expect(await refusal()).toMatchObject({
+      code: "journal-foreign",
+      message: expect.stringContaining("--accept-journal-loss"),
+    });
+  });
+
+  it("a truncated log without attempts and snapshots is refused at any length; accepted, it goes on from what is left", async () => {
+    const live = await opened();
+    for (let index = 0; index < count; index++) await live.driver.command(submit(testSpec(`w${index}`)));
+    const size = statSync(`${database()}-wal`).size;
+    let began = 0;
+    for (let step = 0; step < 8; step++) {
+      const copy = copyOfLive();
+      copyFileSync(
+        path.join(journalDirectory(home), "head.witness"),
+        path.join(journalDirectory(copy), "head.witness"),
+      );
+      truncateSync(`${database(copy)}-wal`, Math.floor((size * step) / 8));
+      const { code, message } = await refusal(copy);
+      expect(["journal-older", "journal-missing"]).toContain(code);
+      expect(message).toMatch(new RegExp(`knows event ${count}`));
+      if (code === "journal-missing") continue;
+      const { driver, close, logged } = await openHome(copy, { journal: { acceptsLoss: true } });
+      const { sequence } = driver.status();
+      expect(sequence).toBeLessThan(count);
+      expect(logged.join("\n")).toContain(`goes on from event ${sequence}`);
+      await driver.command(submit(testSpec("after")));
+      await close();
+      const again = await openHome(copy);
+      expect(again.driver.status().sequence).toBe(sequence + 1);
+      await again.close();
+      began++;
+    }
+    expect(began).toBeGreaterThan(2);
+  });
+
+  it("a whole chain that is not the one that was synced is refused", async () => {
+    await filled();
+    rmSync(path.join(journalDirectory(home), "snapshots"), { recursive: true });
+    const connection = new DatabaseSync(database());
+    const at = (sequence: number): { text: string; chain: string } =>
+      connection.prepare("SELECT text, chain FROM groups WHERE first_sequence = ?").get(sequence) as {
+        text: string;
+        chain: string;
+      };
+    const text = at(count).text.replace(`w${count - 1}`, "forged");
+    connection
+      .prepare("UPDATE groups SET text = ?, chain = ? WHERE first_sequence = ?")
+      .run(text, chainAfter(at(count - 1).chain, text), count);
+    connection.prepare("DELETE FROM digests").run();
+    connection.close();
+    expect(await refusal()).toMatchObject({
+      code: "journal-damaged",
+      message: expect.stringContaining(`event ${count} is not the one that was synced`),
+    });
+  });
+
+  it.each([
+    ["flipped bytes", "UPDATE rounds SET inputs = replace(inputs, 'w4', 'w5') WHERE round = 5"],
+    ["a missing round", "DELETE FROM rounds WHERE round = 5"],
+    ["another time", "UPDATE rounds SET at_ms = at_ms + 1 WHERE round = 5"],
+    ["another number", "UPDATE rounds SET first_sequence = 1 WHERE round = 5"],
+  ])("%s in the recorded inputs are refused; accepted, the inputs are dropped", async (_, sql) => {
+    await filled();
+    edit(sql);
+    const { code, message } = await refusal();
+    expect([code, message]).toEqual([
+      "journal-rounds-damaged",
+      expect.stringMatching(/round 5 is .*backup.*--accept-journal-loss/),
+    ]);
+    const { driver, close, logged } = await openHome(home, { journal: { acceptsLoss: true } });
+    expect(driver.status().sequence).toBe(count);
+    expect(logged.join("\n")).toContain("rounds of recorded inputs were dropped");
+    await driver.command(submit(testSpec("after")));
+    await close();
+    await (await openHome(home)).close();
+    expect(verifyJournal(journalDirectory(home)).sequence).toBe(count + 1);
+  });
+
+  it("rounds of before there were hashes are read, and what follows has one", async () => {
+    await filled();
+    edit("ALTER TABLE rounds DROP COLUMN hash");
+    const { driver, close } = await openHome(home);
+    await driver.command(submit(testSpec("after")));
+    await close();
+    edit("UPDATE rounds SET inputs = replace(inputs, 'after', 'other') WHERE inputs LIKE '%after%'");
+    expect((await refusal()).code).toBe("journal-rounds-damaged");
+  });
+});
+
 describe("snapshots are only a shortcut", () => {
   it.each(["its bytes", "its header", "nothing but its name"])(
     "a snapshot with damage to %s is passed over",

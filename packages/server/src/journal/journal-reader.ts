@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JournalHead, RecordedDigest, RecordedGroup, RecordedRound } from "./journal.ts";
 import { damaged } from "./journal-error.ts";
+import { hasRoundHashes } from "./schema.ts";
 
 type Row = Record<string, unknown>;
 
@@ -34,6 +35,12 @@ function roundOf(row: Row): RecordedRound {
     firstSequence: row["first_sequence"] === null ? null : numberOf(row, "first_sequence"),
     inputs: textOf(row, "inputs"),
   };
+}
+
+export interface CheckableRound extends RecordedRound {
+  readonly bytesBefore: number;
+  /** `null`: written before there were hashes. */
+  readonly hash: string | null;
 }
 
 const GROUP_COLUMNS = "first_sequence, count, at_ms, chain, text";
@@ -113,7 +120,7 @@ export class JournalReader {
     const statement = this.#database.prepare(
       "SELECT round, at_ms, first_sequence, inputs FROM rounds WHERE round >= ? ORDER BY round",
     );
-    for (const row of statement.iterate(this.#firstRoundAt(atMs))) yield roundOf(row);
+    for (const row of statement.iterate(this.#firstRoundWhere("at_ms", atMs))) yield roundOf(row);
   }
 
   /** Whether no round before this instant is kept. */
@@ -122,19 +129,40 @@ export class JournalReader {
     return row === undefined || numberOf(row, "at_ms") >= atMs;
   }
 
-  /** Rounds never go back in time, so that halving finds it; their inputs are not touched. */
-  #firstRoundAt(atMs: number): number {
+  /** The first round with at least this value. Both columns never fall from round to round, so halving finds it; inputs are not touched. */
+  #firstRoundWhere(column: "at_ms" | "bytes_before", least: number): number {
     const bounds = this.#database.prepare("SELECT min(round) AS first, max(round) AS last FROM rounds").get();
     if (bounds === undefined || bounds["first"] === null) return 0;
-    const at = this.#database.prepare("SELECT at_ms FROM rounds WHERE round >= ? ORDER BY round LIMIT 1");
+    const at = this.#database.prepare(`SELECT ${column} FROM rounds WHERE round >= ? ORDER BY round LIMIT 1`);
     let low = numberOf(bounds, "first");
     let high = numberOf(bounds, "last") + 1;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      if (numberOf(at.get(middle) ?? {}, "at_ms") < atMs) low = middle + 1;
+      if (numberOf(at.get(middle) ?? {}, column) < least) low = middle + 1;
       else high = middle;
     }
     return low;
+  }
+
+  /** The newest rounds, with not much more than so many bytes of inputs. */
+  *roundsOfLast(bytesMax: number): Generator<CheckableRound> {
+    const last = this.#database
+      .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")
+      .get();
+    if (last === undefined) return;
+    const from = numberOf(last, "bytes") - bytesMax;
+    const hash = hasRoundHashes(this.#database) ? "hash" : "NULL AS hash";
+    const statement = this.#database.prepare(
+      `SELECT round, at_ms, first_sequence, bytes_before, inputs, ${hash} FROM rounds WHERE round >= ? ORDER BY round`,
+    );
+    for (const row of statement.iterate(from <= 0 ? 0 : this.#firstRoundWhere("bytes_before", from))) {
+      const written = row["hash"];
+      yield {
+        ...roundOf(row),
+        bytesBefore: numberOf(row, "bytes_before"),
+        hash: typeof written === "string" ? written : null,
+      };
+    }
   }
 
   *rounds(): Generator<RecordedRound> {

@@ -12,6 +12,7 @@ const APPLICATION_ID = 0x4864526d;
 
 /**
  * `rounds.bytes_before` is the running total of the inputs' length, so that the size of the stream is one subtraction.
+ * `rounds.hash` covers the whole row (`check-rounds.ts`); it is NULL in rows that were written before there was one.
  * Keys are the rowids: appends go to the right-hand edge of the tree and a group is found without an index.
  */
 const TABLES = `
@@ -28,7 +29,8 @@ const TABLES = `
     at_ms INTEGER NOT NULL,
     first_sequence INTEGER,
     bytes_before INTEGER NOT NULL,
-    inputs TEXT NOT NULL
+    inputs TEXT NOT NULL,
+    hash TEXT
   ) STRICT;
   CREATE TABLE digests (sequence INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;
 `;
@@ -39,12 +41,27 @@ function pragmaNumber(database: DatabaseSync, name: string): number {
   return typeof value === "number" ? value : 0;
 }
 
+/** Whether nothing was ever written to it. */
+export function isEmptyDatabase(database: DatabaseSync): boolean {
+  return pragmaNumber(database, "user_version") === 0 && tableCountOf(database) === 0;
+}
+
+const tableCountOf = (database: DatabaseSync): number =>
+  Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
+
+/** Older versions read and write the table with this column, and without it. */
+export const hasRoundHashes = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM pragma_table_info('rounds') WHERE name = 'hash'").get() !== undefined;
+
+export function addRoundHashes(database: DatabaseSync): void {
+  if (!hasRoundHashes(database)) database.exec("ALTER TABLE rounds ADD COLUMN hash TEXT");
+}
+
 /** Makes an empty database a journal, or checks that it is one of a format that this version reads. Returns its id. */
 export function prepareSchema(database: DatabaseSync, path: string, createdAtMs: number): string {
   const format = pragmaNumber(database, "user_version");
   const application = pragmaNumber(database, "application_id");
-  const tableCount = Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
-  if (format === 0 && tableCount === 0) {
+  if (isEmptyDatabase(database)) {
     createTables(database, createdAtMs);
   } else if (application !== APPLICATION_ID) {
     throw new OperationalError("journal-foreign", `${path} is a SQLite database, but not a journal of Headroom.`);

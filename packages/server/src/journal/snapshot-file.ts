@@ -96,6 +96,12 @@ export function snapshotSequences(directory: string): number[] {
   return sequencesIn(snapshotDirectory(directory)).toSorted((a, b) => b - a);
 }
 
+/** Of a journal that goes on from an earlier event, after a loss that somebody accepted. */
+export function dropSnapshotsAfter(directory: string, sequence: number): void {
+  for (const each of snapshotSequences(directory))
+    if (each > sequence) rmSync(path.join(snapshotDirectory(directory), `${each}.snapshot`), { force: true });
+}
+
 function dropOld(folder: string): void {
   const kept = new Set(
     sequencesIn(folder)

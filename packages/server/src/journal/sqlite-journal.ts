@@ -8,6 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { makeDurableDirectory, syncPath } from "@headroom/executors";
 import { OperationalError } from "../operational-error.ts";
 import { checkHistory } from "./check-history.ts";
+import { checkRounds, dropRounds } from "./check-rounds.ts";
 import { framePage } from "./event-page.ts";
 import type { EventFormat, EventPage } from "./event-page.ts";
 import { openForWriting, databasePath } from "./database.ts";
@@ -25,10 +26,11 @@ import type {
 import { fromErrorMessage, journalError } from "./journal-error.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.ts";
+import { checkEnd, checkSyncedEvent, refuseEmptyJournal } from "./lost-end.ts";
 import { restoreFromJournal } from "./restore.ts";
-import type { Restored } from "./restore.ts";
-import { prepareSchema } from "./schema.ts";
-import { writeSnapshotFile } from "./snapshot-file.ts";
+import type { Restored, RestoreSource } from "./restore.ts";
+import { addRoundHashes, isEmptyDatabase, prepareSchema } from "./schema.ts";
+import { dropSnapshotsAfter, writeSnapshotFile } from "./snapshot-file.ts";
 import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
 import { ThreadCalls } from "../threads/thread-calls.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
@@ -43,30 +45,64 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
   prepareDirectory(directory);
   const lock = lockDirectory(directory, nowMs);
   let database: DatabaseSync | undefined;
-  let writer: WriterCalls | undefined;
+  let writer: ReturnType<typeof startWriter> | undefined;
   try {
     if (options.synchronous === "full") syncWhatIsThere(directory);
     database = openForWriting(directory, options.synchronous);
+    if (isEmptyDatabase(database)) refuseEmptyJournal(directory);
     const journalId = prepareSchema(database, databasePath(directory), nowMs);
+    addRoundHashes(database);
     const reader = new JournalReader(database);
     const head = reader.head();
+    const lost = checkEnd(directory, { journalId, head }, options.acceptsLoss);
+    if (lost.length > 0) dropSnapshotsAfter(directory, head.sequence);
+    const data: WriterData = { options: { ...options, directory }, journalId, head };
     // The thread starts while this one folds the journal.
-    const data: WriterData = { options: { ...options, directory }, head };
-    writer = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
-    const ready = writer.first();
-    // A journal that is refused below ends the thread, and then nobody asks whether it was ready.
-    ready.catch(() => undefined);
+    writer = startWriter(data);
     const restored = restoreFromJournal({ directory, journalId, reader, head });
     checkHistory({ directory, reader }, restored.snapshotSequence);
-    const answer = await ready;
+    if (lost.length === 0) checkSyncedEvent(directory, reader);
+    if (!hasSoundInputs({ directory, reader }, options.acceptsLoss)) {
+      await writer.calls.terminate();
+      lost.push(`${dropRounds(database)} rounds of recorded inputs were dropped, because some of them are damaged`);
+      writer = startWriter(data);
+    }
+    const answer = await writer.ready;
     if (answer.kind === "failed") throw fromErrorMessage(answer.error);
     database.close();
-    return { ...restored, journal: new SqliteJournal({ directory, journalId, lock, writer, head }) };
+    const warnings = [...lost, ...restored.warnings];
+    return {
+      ...restored,
+      warnings,
+      journal: new SqliteJournal({ directory, journalId, lock, writer: writer.calls, head }),
+    };
   } catch (error) {
-    await writer?.terminate();
+    await writer?.calls.terminate();
     if (database?.isOpen === true) database.close();
     lock.release();
     throw journalError(error, "opening the journal", directory);
+  }
+}
+
+function startWriter(data: WriterData): { readonly calls: WriterCalls; readonly ready: Promise<WriterAnswer> } {
+  const calls = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
+  const ready = calls.first();
+  // A journal that is refused meanwhile ends the thread, and then nobody asks whether it was ready.
+  ready.catch(() => undefined);
+  return { calls, ready };
+}
+
+/** False where the recorded inputs are damaged and that loss is accepted; throws where it is not. */
+function hasSoundInputs(
+  { directory, reader }: Pick<RestoreSource, "directory" | "reader">,
+  acceptsLoss: boolean,
+): boolean {
+  try {
+    checkRounds(directory, reader);
+    return true;
+  } catch (error) {
+    if (acceptsLoss && error instanceof OperationalError && error.code === "journal-rounds-damaged") return false;
+    throw error;
   }
 }
 

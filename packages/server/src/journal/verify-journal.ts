@@ -4,6 +4,7 @@
  */
 import { createEngine } from "@headroom/engine";
 import type { Engine, Input } from "@headroom/engine";
+import { checkRounds } from "./check-rounds.ts";
 import { openForReading, databasePath } from "./database.ts";
 import type { RecordedGroup } from "./journal.ts";
 import { JournalReader } from "./journal-reader.ts";
@@ -26,6 +27,7 @@ export function verifyJournal(directory: string): Verified {
   try {
     const journalId = prepareSchema(database, databasePath(directory), 0);
     const reader = new JournalReader(database);
+    checkRounds(directory, reader, Number.POSITIVE_INFINITY);
     const source = { directory, journalId, reader, head: reader.head() };
     const engine = createEngine();
     let digestCount = 0;

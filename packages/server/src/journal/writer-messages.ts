@@ -4,6 +4,7 @@ import type { ErrorMessage } from "./journal-error.ts";
 
 export interface WriterData {
   readonly options: JournalOptions;
+  readonly journalId: string;
   /** The head as the opener read it; the writer checks that it sees the same. */
   readonly head: JournalHead;
 }

@@ -5,7 +5,9 @@
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { roundHash } from "./check-rounds.ts";
 import { databasePath, openForWriting } from "./database.ts";
+import { WitnessWriter } from "./head-witness.ts";
 import type { Append } from "./journal.ts";
 import { toErrorMessage } from "./journal-error.ts";
 import { OperationalError } from "../operational-error.ts";
@@ -31,7 +33,7 @@ function prepareStatements(database: DatabaseSync): Statements {
     rollback: database.prepare("ROLLBACK"),
     group: database.prepare("INSERT INTO groups (first_sequence, count, at_ms, chain, text) VALUES (?, ?, ?, ?, ?)"),
     round: database.prepare(
-      "INSERT INTO rounds (round, at_ms, first_sequence, bytes_before, inputs) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO rounds (round, at_ms, first_sequence, bytes_before, inputs, hash) VALUES (?, ?, ?, ?, ?, ?)",
     ),
     digest: database.prepare("INSERT OR REPLACE INTO digests (sequence, digest) VALUES (?, ?)"),
   };
@@ -41,6 +43,7 @@ class Writer {
   readonly #data: WriterData;
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
+  readonly #witness: WitnessWriter;
   #sequence: number;
   #lastRound = 0;
   #roundsBytesTotal = 0;
@@ -58,6 +61,8 @@ class Writer {
       );
     }
     this.#sequence = head.sequence;
+    this.#witness = new WitnessWriter(data.options.directory, data.journalId);
+    this.#witness.write(head);
     const last = this.#database
       .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")
       .get();
@@ -73,6 +78,7 @@ class Writer {
     try {
       this.#insert(append);
       commit.run();
+      if (append.group !== null) this.#witness.write({ sequence: this.#sequence, chain: append.group.chain });
     } catch (error) {
       if (this.#database.isTransaction) rollback.run();
       throw error;
@@ -82,7 +88,8 @@ class Writer {
   #insert({ rounds, group, digest }: Append): void {
     for (const { atMs, firstSequence, inputs } of rounds) {
       this.#lastRound++;
-      this.#statements.round.run(this.#lastRound, atMs, firstSequence, this.#roundsBytesTotal, inputs);
+      const hash = roundHash(this.#lastRound, atMs, firstSequence, inputs);
+      this.#statements.round.run(this.#lastRound, atMs, firstSequence, this.#roundsBytesTotal, inputs, hash);
       const bytes = Buffer.byteLength(inputs);
       this.#roundsBytesTotal += bytes;
       this.#bytesSinceCheckpoint += bytes;
@@ -132,6 +139,7 @@ class Writer {
   close(): void {
     this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#database.close();
+    this.#witness.close();
   }
 }
 

@@ -1,0 +1,93 @@
+/**
+ * Whether the journal still has what it is known to have had. Asked before an empty database becomes a journal: afterwards it would
+ * look like one that never held anything.
+ */
+import path from "node:path";
+import { OperationalError } from "../operational-error.ts";
+import { databasePath } from "./database.ts";
+import { readWitness, witnessPath } from "./head-witness.ts";
+import { damaged } from "./journal-error.ts";
+import type { JournalHead } from "./journal.ts";
+import type { JournalReader } from "./journal-reader.ts";
+import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
+
+export interface Known {
+  readonly what: string;
+  readonly sequence: number;
+}
+
+/** Throws where the journal holds no event and something beside it knows one. */
+export function refuseEmptyJournal(directory: string): void {
+  const known = newestKnown(directory);
+  if (known === null) return;
+  throw new OperationalError(
+    "journal-missing",
+    `${databasePath(directory)} is missing or empty, but ${known.what} knows event ${known.sequence}: the journal was removed, replaced or ` +
+      `truncated. Nothing was started. Put back journal.db and journal.db-wal from a backup. ` +
+      `To begin with an empty journal instead, move ${directory} away and start again.`,
+  );
+}
+
+/** One sentence for each loss that was accepted. Throws for one that was not. */
+export function checkEnd(
+  directory: string,
+  journal: { readonly journalId: string; readonly head: JournalHead },
+  acceptsLoss: boolean,
+): string[] {
+  const { journalId, head } = journal;
+  if (head.sequence === 0) refuseEmptyJournal(directory);
+  const witness = readWitness(directory);
+  if (witness === null) return [];
+  const known = { what: witnessPath(directory), sequence: witness.sequence };
+  if (witness.journalId !== journalId) {
+    if (acceptsLoss) return [`${known.what} belongs to another journal; going on with the one in journal.db`];
+    throw new OperationalError(
+      "journal-foreign",
+      `${databasePath(directory)} is not the journal that was last used in ${directory}: ${known.what} names another one, which ended ` +
+        `at event ${known.sequence}. Nothing was started. Put back the journal.db that belongs here${override}`,
+    );
+  }
+  if (witness.sequence > head.sequence) {
+    if (acceptsLoss) return [accepted(head.sequence, known)];
+    throw lostEnd(directory, head.sequence, known);
+  }
+  return [];
+}
+
+/** After the chain itself was checked: a whole chain that is not the one that was synced. */
+export function checkSyncedEvent(directory: string, reader: JournalReader): void {
+  const witness = readWitness(directory);
+  if (witness === null) return;
+  const chain = reader.chainAt(witness.sequence);
+  if (chain !== null && chain !== witness.chain)
+    throw damaged(`event ${witness.sequence} is not the one that was synced, as ${witnessPath(directory)} knows it`);
+}
+
+const override = ". To go on without what is lost, start with --accept-journal-loss.";
+
+function lostEnd(directory: string, sequence: number, known: Known): OperationalError {
+  return new OperationalError(
+    "journal-older",
+    `The journal in ${directory} ends at event ${sequence}, but ${known.what} knows event ${known.sequence}: the journal has lost its ` +
+      `end (journal.db-wal truncated or removed?), or an old copy was put in its place. Nothing was started. ` +
+      `Put back the newest journal.db together with its journal.db-wal${override}`,
+  );
+}
+
+const accepted = (sequence: number, known: Known): string =>
+  `the journal goes on from event ${sequence}; events up to ${known.sequence}, which ${known.what} knows, are given up`;
+
+/** The newest event that anything beside the database knows. */
+function newestKnown(directory: string): Known | null {
+  const witness = readWitness(directory);
+  let newest: Known | null = witness === null ? null : { what: witnessPath(directory), sequence: witness.sequence };
+  for (const sequence of snapshotSequences(directory)) {
+    const snapshot = readSnapshotFile(directory, sequence);
+    if (sequence > (newest?.sequence ?? 0))
+      newest = {
+        what: `the snapshot ${typeof snapshot === "string" ? path.join(directory, "snapshots", `${sequence}.snapshot`) : snapshot.path}`,
+        sequence,
+      };
+  }
+  return newest;
+}
