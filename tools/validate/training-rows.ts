@@ -238,7 +238,7 @@ function statedChoices(fields: Fields, row: Written): StatedPlan {
   const has = (name: string): boolean => (fields[name]?.trim() ?? "") !== "";
   const isLaidOut = has("tp") && has("pp");
   const isDense = job.model.experts === undefined;
-  const isMicroBatchStated = has("micro_batch") || has("grad_accum");
+  const isMicroBatchStated = has("micro_batch") || (has("grad_accum") && isLaidOut);
   const isShardingStated = has("zero_stage") && (isLaidOut || written.zeroStage === 3);
   const { tensor, pipeline, context, data, expert, virtualStages, schedule, microBatch } = written;
   // A micro-batch per accelerator that makes up the batch leaves no accelerators for other ranks.

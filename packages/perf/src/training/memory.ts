@@ -192,7 +192,7 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
     job.software.attention === "unfused" && plan.recomputation !== "selective"
       ? (scoreBytes * model.attention.headCount * job.sequenceLength) / tensor
       : 0;
-  const isPlain = job.software.stack === "eager" && model.isFfnGated;
+  const isPlain = job.software.stack === "eager" && model.isFfnGated && !isLean;
   const plain = isPlain ? plainModuleBytes(model, plan) : 0;
   const expertShare = expertLayerCount(model) / model.layerCount;
   const wide = { hidden: (model.isFfnGated ? 4 : 2) + (isLean ? 0 : inputBytes), input: inputBytes };
