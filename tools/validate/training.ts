@@ -1,7 +1,8 @@
 /**
  * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]`: the training model against measurements.
  * Rows with `score` 1 are scored for time (all rows where the file has no such column). `--leave-out` fits the constants
- * again without each source group and scores the group with them; `--refit` prints the constants fitted to all rows.
+ * again without each source group, then each architecture, and scores what was left out with them; `--refit` prints the
+ * constants fitted to all rows and the kinds of run among them.
  * A row with a measured peak is compared with the first pipeline stage, whose rank writes the logs.
  */
 import {
@@ -33,6 +34,7 @@ import {
   sectionText,
   type MemoryScore,
   type Scored,
+  type Section,
 } from "./training-report.ts";
 import { writeRows } from "./training-rows-file.ts";
 import { readTrainingRow, type Reading, type TrainingRow } from "./training-rows.ts";
@@ -87,17 +89,35 @@ function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
   );
 }
 
-/** Every source group predicted with constants that were fitted without it, and with the other groups as evidence. */
-function leftOut(rows: readonly TrainingRow[]): readonly Scored[] {
-  const groups = [...new Set(rows.map((row) => row.group))];
-  return groups.flatMap((group) => {
-    const others = rows.filter((row) => row.group !== group);
+/** Every row predicted with constants that were fitted without its part, and with the other parts as evidence. */
+function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => string): readonly Scored[] {
+  return [...new Set(rows.map(partOf))].flatMap((part) => {
+    const others = rows.filter((row) => partOf(row) !== part);
     return scoredWith(
-      rows.filter((row) => row.group === group),
+      rows.filter((row) => partOf(row) === part),
       fitConstants(others),
       evidenceAmong(others),
     );
   });
+}
+
+const architectureOf = ({ job, plan, system }: TrainingRow): string => runKindOf(job, plan, system).architecture;
+
+/** Sources left out, GPUs and TPUs apart, and whole architectures, as for the next one of which only a datasheet is known. */
+function leftOutSections(timed: readonly TrainingRow[]): readonly Section[] {
+  const scored = leftOut(timed, ({ group }) => group);
+  const parts: readonly (readonly [string, readonly Scored[]])[] = [
+    ["Left out: constants fitted without the group, all rows", scored],
+    ["Left out, GPU rows", scored.filter(({ row }) => !row.isTpu)],
+    ["Left out, TPU rows", scored.filter(({ row }) => row.isTpu)],
+  ];
+  const architectures = leftOut(timed, architectureOf).map((one) => ({
+    ...one,
+    row: { ...one.row, group: architectureOf(one.row) },
+  }));
+  return [...parts, ["Left out: whole architectures", architectures] as const]
+    .filter(([, rows]) => rows.length > 0)
+    .map(([title, rows]) => sectionOf(title, rows));
 }
 
 function judgedPlan({ memoryJudgement, plan }: TrainingRow): ParallelPlan {
@@ -146,23 +166,10 @@ function main(): void {
   const rows = readings.flatMap((reading) => (reading.kind === "row" ? [reading.row] : []));
   const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
   const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
-  const onGpus = timed.filter((row) => !row.isTpu);
   const sections = [
     sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues(), measuredRuns)),
   ];
-  if (flags.has("leave-out")) {
-    const scored = leftOut(timed);
-    const isTpu = ({ row }: Scored): boolean => row.isTpu;
-    sections.push(sectionOf("Left out: constants fitted without the group, all rows", scored));
-    if (onGpus.length > 0)
-      sections.push(
-        sectionOf(
-          "Left out, GPU rows",
-          scored.filter((one) => !isTpu(one)),
-        ),
-      );
-    if (onGpus.length < timed.length) sections.push(sectionOf("Left out, TPU rows", scored.filter(isTpu)));
-  }
+  if (flags.has("leave-out")) sections.push(...leftOutSections(timed));
   const memory = memoryScore(rows);
   const measured = rows.filter((row) => row.memoryGib !== undefined && row.job.software.stack === "eager");
   const constants = flags.has("refit") ? { ...fitConstants(timed), ...fitMemory(measured) } : undefined;

@@ -1,0 +1,53 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const shared = process.env["HEADROOM_SHARED"] ?? path.resolve(root, "../shared");
+const files = ["measurements.csv", "measurements_unseen_1.csv"].map((file) =>
+  path.join(shared, "data", "training", file),
+);
+const isHere = files.every((file) => existsSync(file));
+if (!isHere) process.stderr.write(`skipped: no training measurements beside ${files[0]}; set HEADROOM_SHARED\n`);
+
+interface Score {
+  readonly rows: number;
+  readonly mape_pct: number;
+  readonly interval_coverage_pct: number;
+  readonly interval_ratio: number;
+}
+
+interface Section {
+  readonly title: string;
+  readonly macro_mape_pct: number;
+  readonly overall: Score;
+  readonly groups: readonly Score[];
+}
+
+function leftOutSections(): ReadonlyMap<string, Section> {
+  const script = path.join(root, "tools", "validate", "training.ts");
+  const options = { encoding: "utf8", maxBuffer: 1 << 26 } as const;
+  const run = spawnSync(process.execPath, [script, ...files, "--leave-out", "--json"], options);
+  expect(run.stderr).toBe("");
+  const { sections } = JSON.parse(run.stdout) as { readonly sections: readonly Section[] };
+  return new Map(sections.map((section) => [section.title, section]));
+}
+
+describe.skipIf(!isHere)("against published measurements that were neither fitted nor evidence", () => {
+  it("keeps errors and intervals where they are promised, over sources and over architectures", () => {
+    const sections = leftOutSections();
+    const all = sections.get("Left out: constants fitted without the group, all rows");
+    const macroOf = (title: string): number => sections.get(title)?.macro_mape_pct ?? 100;
+    expect(all?.overall.rows).toBe(437);
+    expect(macroOf("Left out, GPU rows")).toBeLessThan(9);
+    expect(macroOf("Left out, TPU rows")).toBeLessThan(15);
+    expect(macroOf("Left out: whole architectures")).toBeLessThan(12);
+    expect(all?.groups.filter(({ rows, mape_pct }) => rows >= 6 && mape_pct > 20)).toEqual([]);
+    expect(all?.overall.interval_coverage_pct ?? 0).toBeGreaterThan(75);
+    expect(all?.overall.interval_coverage_pct ?? 100).toBeLessThan(85);
+    expect(all?.overall.interval_ratio ?? 9).toBeLessThan(1.5);
+    const narrow = all?.groups.filter(({ rows, interval_coverage_pct }) => rows >= 10 && interval_coverage_pct < 60);
+    expect(narrow).toEqual([]);
+  });
+});
