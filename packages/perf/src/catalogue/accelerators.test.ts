@@ -57,10 +57,12 @@ describe("entries of a user", () => {
       ],
       source: "our network plan",
     };
-    const reading = readCatalogueEntries({ accelerators: [entry], fabrics: [fabric] });
+    const chip = { architecture: "X", computeUnits: 144, powerWatts: 900 };
+    const reading = readCatalogueEntries({ accelerators: [{ ...entry, ...chip }], fabrics: [fabric] });
     expect(reading.kind).toBe("entries");
     if (reading.kind !== "entries") return;
     expect(findAccelerator("x1", reading.accelerators)?.denseTflops).toEqual({ bf16: 500, fp8: 1000 });
+    expect(findAccelerator("x1", reading.accelerators)).toMatchObject(chip);
     const [pods] = reading.fabrics;
     if (pods === undefined) throw new Error("no fabric");
     expect([8, 32, 33, 4096].map((nodes) => oversubscriptionAcross(pods, nodes))).toEqual([1, 1, 7, 7]);
@@ -72,7 +74,7 @@ describe("entries of a user", () => {
     expect(reading).toEqual({
       kind: "refused",
       problems: [
-        "accelerators[0].speed is unknown; there are name, vendor, year, denseTflops, bestMatmulTflops, memoryGib, memoryGbPerS, scaleUp, scaleOutGbPerS, powerWatts, source",
+        "accelerators[0].speed is unknown; there are name, vendor, year, denseTflops, bestMatmulTflops, memoryGib, memoryGbPerS, scaleUp, scaleOutGbPerS, powerWatts, architecture, computeUnits, matrixUnitWidth, source",
         "accelerators[0].denseTflops.fp8 must be a positive number, not -1",
         "accelerators[0].denseTflops.bf16 must be given",
         "accelerators[0].memoryGib must be a positive number, not 0",

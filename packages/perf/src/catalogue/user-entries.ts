@@ -70,7 +70,8 @@ export function readCatalogueEntries(value: unknown): EntriesReading {
 
 function readAccelerator(fields: Fields, where: string, reader: FieldReader): Accelerator {
   const allowed = ["name", "vendor", "year", "denseTflops", "bestMatmulTflops", "memoryGib", "memoryGbPerS"];
-  reader.only(fields, [...allowed, "scaleUp", "scaleOutGbPerS", "powerWatts", "source"], where);
+  const optional = ["powerWatts", "architecture", "computeUnits", "matrixUnitWidth"];
+  reader.only(fields, [...allowed, "scaleUp", "scaleOutGbPerS", ...optional, "source"], where);
   const source = reader.text(fields, "source", where);
   const denseTflops = readRates(fields["denseTflops"], `${where}.denseTflops`, reader);
   if (denseTflops.bf16 === undefined) reader.problems.push(`${where}.denseTflops.bf16 must be given`);
@@ -85,6 +86,11 @@ function readAccelerator(fields: Fields, where: string, reader: FieldReader): Ac
     memoryGbPerS: reader.positive(fields, "memoryGbPerS", where),
     scaleUp: readScaleUp(fields["scaleUp"], `${where}.scaleUp`, reader),
     scaleOutGbPerS: reader.positive(fields, "scaleOutGbPerS", where),
+    ...(fields["architecture"] === undefined ? {} : { architecture: reader.text(fields, "architecture", where) }),
+    ...(fields["computeUnits"] === undefined ? {} : { computeUnits: reader.count(fields, "computeUnits", where) }),
+    ...(fields["matrixUnitWidth"] === undefined
+      ? {}
+      : { matrixUnitWidth: reader.count(fields, "matrixUnitWidth", where) }),
     ...(fields["powerWatts"] === undefined ? {} : { powerWatts: reader.positive(fields, "powerWatts", where) }),
     ...(best === undefined ? {} : { bestMatmulTflops: readRates(best, `${where}.bestMatmulTflops`, reader) }),
     sources: { matrix: source, memory: source, scaleUp: source, scaleOut: source },

@@ -97,6 +97,26 @@ describe("a training run", () => {
     expect(bytes({ method: { kind: "lora", rank: 16 } })).toBeLessThan(bytes({}) / 100);
   });
 
+  it("says what it chose, how likely it runs out of memory and how far the evidence is", () => {
+    const open = trained({});
+    expect(open.chosen).toEqual(expect.arrayContaining(["tensor", "microBatch", "recomputation", "precision"]));
+    expect(open.memory.outOfMemoryProbability).toBeLessThan(0.2);
+    expect(open.evidence).toMatchObject({ isNear: true, nearest: expect.stringMatching(/^Hopper, fused/) });
+    const stated = trained({ plan: { tensor: 8, pipeline: 4 } });
+    expect(stated.plan).toMatchObject({ tensor: 8, pipeline: 4 });
+    expect(stated.chosen).not.toContain("tensor");
+    const far = trained({ accelerator: "Gaudi3" });
+    expect(far.evidence.isNear).toBe(false);
+    expect(far.warnings.join()).toMatch(/no measured run is like this one; the nearest are/);
+    const width = ({ step }: TrainingReport): number => step.interval.highSeconds / step.interval.lowSeconds;
+    expect(width(far)).toBeGreaterThan(width(open));
+  });
+
+  it("steps down in the precision of gradients and moments where nothing else fits", () => {
+    const tight = trained({ acceleratorCount: 16, globalBatch: 16, sequenceLength: 2048 });
+    expect(tight.precision.gradientBytes + tight.precision.optimizerBytes).toBeLessThan(16);
+  });
+
   it("warns when a tier starves it", () => {
     const tiers = [{ name: "slow", writeGbPerS: 1, source: "test" }];
     expect(trained({ tiers }).warnings).toContain("slow starves the job: write breaks first");

@@ -188,6 +188,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
           <Facts
             facts={[
               { name: "Plan", value: describePlan(report.plan) },
+              { name: "Chosen for you", value: report.chosen.join(", ") || "nothing: the plan was given" },
               {
                 name: "Step",
                 value: `${secondsText(step.seconds)} (80%: ${secondsText(step.interval.lowSeconds)} to ${secondsText(step.interval.highSeconds)})`,
@@ -198,7 +199,9 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
               },
               {
                 name: "Memory",
-                value: `${gibText(memory.peakBytes)} of ${gibText(memory.availableBytes)}: ${memory.verdict}`,
+                value:
+                  `${gibText(memory.peakBytes)} of ${gibText(memory.availableBytes)}: ${memory.verdict}, ` +
+                  `${percentText(memory.outOfMemoryProbability)} risk of running out`,
               },
               ...(run === undefined
                 ? []
