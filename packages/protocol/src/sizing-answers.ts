@@ -179,6 +179,9 @@ export const trainingAnswer = z
     evidence: z
       .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
       .meta({ description: "How far measured runs are from this one; the interval widens with the distance." }),
+    correction: numbers("factor", "runCount", "typeRunCount").meta({
+      description: "What all times are multiplied by, as the fleet's own runs have shown; 1 without such runs.",
+    }),
     tokensPerS: z.number(),
     tokensPerSPerAccelerator: z.number(),
     modelFlopsShare: z.number(),

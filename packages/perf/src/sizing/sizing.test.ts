@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { modelNames } from "../catalogue/models.ts";
+import { fitCorrection } from "../correction/fleet-correction.ts";
 import { fabricRequest } from "../network/fabric-counts.ts";
 import { answerSizing } from "./answer.ts";
 import { sizeServing, type ServingReport, type ServingSizing } from "./serving.ts";
@@ -110,6 +111,23 @@ describe("a training run", () => {
     expect(far.warnings.join()).toMatch(/no measured run is like this one; the nearest are/);
     const width = ({ step }: TrainingReport): number => step.interval.highSeconds / step.interval.lowSeconds;
     expect(width(far)).toBeGreaterThan(width(open));
+  });
+
+  it("is corrected by what the fleet's own runs have shown", () => {
+    const slow = {
+      acceleratorType: "H100-SXM-80GB",
+      family: "dense" as const,
+      predictedSeconds: 1,
+      measuredSeconds: 1.2,
+    };
+    const correction = fitCorrection(Array.from({ length: 20 }, () => slow));
+    const [before, after] = [trained({}), trained({ correction })];
+    expect(after.correction.runCount).toBe(20);
+    expect(after.correction.factor).toBeGreaterThan(1.15);
+    expect(after.step.seconds / before.step.seconds).toBeCloseTo(after.correction.factor, 9);
+    expect(before.tokensPerS / after.tokensPerS).toBeCloseTo(after.correction.factor, 9);
+    expect(after.scaling.points[0]?.stepSeconds).toBeGreaterThan(before.scaling.points[0]?.stepSeconds ?? 0);
+    expect(trained({ accelerator: "A100", correction }).correction.factor).toBe(1);
   });
 
   it("steps down in the precision of gradients and moments where nothing else fits", () => {

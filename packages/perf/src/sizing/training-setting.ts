@@ -7,6 +7,7 @@ import type { ModelArchitecture } from "../catalogue/model.ts";
 import type { NodeShape } from "../catalogue/node.ts";
 import { usualCluster } from "../catalogue/nodes.ts";
 import type { NumberFormat } from "../catalogue/number-format.ts";
+import type { FleetCorrection } from "../correction/fleet-correction.ts";
 import { fabricCounts, fabricOf, fabricRequest } from "../network/fabric-counts.ts";
 import type { FabricRequest } from "../network/fabric-request.ts";
 import type { StorageTier } from "../storage/axes.ts";
@@ -47,6 +48,8 @@ export interface TrainingSizing {
   readonly stack: "fused" | "eager" | "compiled";
   readonly plan?: Given<ParallelPlan> | undefined;
   readonly profile?: unknown;
+  /** What runs of the fleet have shown; its accelerator types are names of the catalogue. */
+  readonly correction?: FleetCorrection | undefined;
   readonly pricePerAcceleratorHour: number;
   readonly perThousandNodeDays?: number | undefined;
   readonly restartSeconds: number;

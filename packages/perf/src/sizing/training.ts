@@ -1,4 +1,5 @@
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
+import { correctionFactor, modelFamilyOf, type CorrectionFactor } from "../correction/fleet-correction.ts";
 import { networkWait, type NetworkWait } from "../network/network-wait.ts";
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
@@ -15,7 +16,7 @@ import {
 import { executedClass } from "../training/rates.ts";
 import type { PlanChoiceName } from "../training/search/ordinary.ts";
 import { searchPareto } from "../training/search/pareto.ts";
-import { estimateStep, type StepBreakdown } from "../training/step.ts";
+import { estimateStep, type StepBreakdown, type StepEstimate } from "../training/step.ts";
 import type { FailureReport } from "./failures.ts";
 import { chosenPlan } from "./plan-choice.ts";
 import { isImpossible, type Impossible } from "./resolve.ts";
@@ -42,6 +43,8 @@ export interface TrainingReport {
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
   /** How far the nearest measured runs are; the interval widens with it. */
   readonly evidence: EvidenceReport;
+  /** What all times are multiplied by, as the fleet's own runs have shown, and how many runs that rests on. */
+  readonly correction: CorrectionFactor;
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
   /** Model FLOPs (6 per active parameter that multiplies, and causal attention) against the 16-bit peak. */
@@ -94,7 +97,8 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
   const setting = { ...asked, job };
   const { system, model } = setting;
   const { node } = system.cluster;
-  const step = estimateStep(job, plan, system);
+  const correction = correctionFor(setting);
+  const step = correctedStep(estimateStep(job, plan, system), correction.factor);
   const memory = estimateMemory(job, plan);
   const fullest = memory.first.bytes >= memory.last.bytes ? memory.first : memory.last;
   const verdict = fitVerdict(memory, node.accelerator);
@@ -120,6 +124,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     isCalibrated: system.calibration !== undefined,
     step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step, evidence) },
     evidence: evidenceReport(evidence),
+    correction,
     tokensPerS,
     tokensPerSPerAccelerator: tokensPerS / question.acceleratorCount,
     modelFlopsShare: flopsShare(setting, tokensPerS),
@@ -134,10 +139,36 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     storage,
     network,
     run: runOf(question, tokensPerS, failures.goodputShare),
-    scaling: scalingOf(setting),
-    alternatives: question.alternatives === true ? alternativesOf(setting) : [],
+    scaling: correctedScaling(scalingOf(setting), correction.factor),
+    alternatives: question.alternatives === true ? alternativesOf(setting, correction.factor) : [],
     warnings: warningsOf(setting, { verdict, storage, failures, network, evidence }),
   };
+}
+
+const uncorrected: CorrectionFactor = { factor: 1, runCount: 0, typeRunCount: 0 };
+
+function correctionFor({ question, job, system }: TrainingSetting): CorrectionFactor {
+  const { correction } = question;
+  if (correction === undefined) return uncorrected;
+  return correctionFactor(correction, system.cluster.node.accelerator.name, modelFamilyOf(job));
+}
+
+function correctedStep(step: StepEstimate, factor: number): StepEstimate {
+  const parts = Object.entries(step.breakdown).map(([part, seconds]) => [part, seconds * factor] as const);
+  return {
+    seconds: step.seconds * factor,
+    tokensPerSecondPerAccelerator: step.tokensPerSecondPerAccelerator / factor,
+    breakdown: Object.fromEntries(parts) as Record<keyof StepBreakdown, number>,
+  };
+}
+
+function correctedScaling(scaling: ScalingReport, factor: number): ScalingReport {
+  const points = scaling.points.map((point) => ({
+    ...point,
+    stepSeconds: point.stepSeconds * factor,
+    tokensPerS: point.tokensPerS / factor,
+  }));
+  return { ...scaling, points };
 }
 
 export interface EvidenceReport {
@@ -179,7 +210,7 @@ function runOf(question: TrainingSizing, tokensPerS: number, goodputShare: numbe
 /** Parts of the size that was asked for that compete in cost: fewer accelerators take longer and wait less. */
 const alternativeParts = [1, 1 / 2, 1 / 4];
 
-function alternativesOf({ question, job, system }: TrainingSetting): AlternativePlan[] {
+function alternativesOf({ question, job, system }: TrainingSetting, factor: number): AlternativePlan[] {
   const acceleratorCounts = alternativeParts.map((part) => question.acceleratorCount * part).filter(Number.isInteger);
   // Cost orders plans the same way at any price, so that one is taken where none is stated.
   const pricePerAcceleratorHour = question.pricePerAcceleratorHour > 0 ? question.pricePerAcceleratorHour : 1;
@@ -188,9 +219,9 @@ function alternativesOf({ question, job, system }: TrainingSetting): Alternative
   return result.points.map(({ plan, acceleratorCount, step, memory, cost }) => ({
     plan,
     acceleratorCount,
-    stepSeconds: step.seconds,
+    stepSeconds: step.seconds * factor,
     peakBytes: memory.peakBytes,
-    cost: question.pricePerAcceleratorHour > 0 ? cost : 0,
+    cost: question.pricePerAcceleratorHour > 0 ? cost * factor : 0,
   }));
 }
 
