@@ -2,4 +2,6 @@
 export { loadConfig, type ConfigProblem } from "./config/load.ts";
 export type { GatewayConfig } from "./config/schema.ts";
 export { startGateway, type RunningGateway } from "./gateway/start.ts";
+export { presets, startCommand } from "./presets/index.ts";
+export type { EnginePreset } from "./presets/preset.ts";
 export { newKey } from "./access/teams.ts";

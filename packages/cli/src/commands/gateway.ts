@@ -1,4 +1,4 @@
-import { defineCommand } from "../command.ts";
+import { defineCommand, jsonOption } from "../command.ts";
 import type { GatewayOptions } from "../gateway/run-gateway.ts";
 
 export const gatewayCommand = defineCommand<GatewayOptions>({
@@ -8,6 +8,7 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway --config gateway.yaml --check
   headroom gateway --config gateway.yaml
   headroom gateway --new-key
+  headroom gateway --engines
 Runs until Ctrl-C or SIGTERM, then lets streams end. Changes of the file apply at once.
 docs/gateway.md explains the file.`,
   options: [
@@ -16,6 +17,8 @@ docs/gateway.md explains the file.`,
     { flags: "--id <name>", description: "name of this process, where several use one configuration" },
     { flags: "--listen <address>", description: "listen there instead of the configured address" },
     { flags: "--admin <address>", description: "metrics and drain there instead of the configured address" },
+    { flags: "--engines", description: "print how each inference engine is started, probed, drained and read" },
+    jsonOption,
     { flags: "--new-key", description: "print a new API key and its hash for the configuration" },
   ],
   async run(context, { options }) {

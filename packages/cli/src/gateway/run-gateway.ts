@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { unwatchFile, watchFile } from "node:fs";
 import path from "node:path";
 import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
+import { engineLines } from "./engine-lines.ts";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -14,13 +15,19 @@ export interface GatewayOptions {
   readonly listen?: string;
   readonly admin?: string;
   readonly newKey?: boolean;
+  readonly engines?: boolean;
+  readonly json?: boolean;
 }
 
 /** How soon a change of the file is noticed. */
 const WATCH_MS = 500;
 
 export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
-  const { loadConfig, newKey, startGateway } = await import("@headroom/gateway");
+  const { loadConfig, newKey, presets, startGateway } = await import("@headroom/gateway");
+  if (options.engines === true) {
+    context.print(...(options.json === true ? [JSON.stringify(presets, undefined, 2)] : engineLines(presets)));
+    return exitCode.ok;
+  }
   if (options.newKey === true) {
     const { key, sha256 } = newKey();
     context.print(`key:    ${key}`, `sha256: ${sha256}`);

@@ -1,21 +1,26 @@
-/**
- * How each engine is probed, read and drained. Metric names: vLLM's and SGLang's documentation, llama.cpp's server README, NVIDIA's
- * Triton metrics, and the table of the Gateway API inference extension's model-server protocol.
- */
-export const engineNames = ["openai", "anthropic", "vllm", "sglang", "llamacpp", "triton", "headroom"] as const;
-export type EngineName = (typeof engineNames)[number];
+/** What the gateway needs to know of each engine, from its preset; providers have none. */
+import { presets, type PresetName } from "../presets/index.ts";
+import type { EnginePreset, MetricSelector } from "../presets/preset.ts";
 
-/** One gauge: a metric's name and the labels that select it. */
-export interface MetricSelector {
-  readonly metric: string;
-  readonly label?: string;
-  readonly value?: string;
-}
+export type { MetricSelector } from "../presets/preset.ts";
+export const engineNames = [
+  "openai",
+  "anthropic",
+  "vllm",
+  "sglang",
+  "llamacpp",
+  "trtllm",
+  "triton",
+  "headroom",
+] as const;
+export type EngineName = (typeof engineNames)[number];
 
 export interface EngineTraits {
   /** Undefined: not probed, as for providers; passive health alone counts. */
   readonly probePath: string | undefined;
   readonly metricsPath: string | undefined;
+  /** Where it is not the port of the API. */
+  readonly metricsPort: number | undefined;
   readonly queued: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
   readonly kvUsage: readonly MetricSelector[];
@@ -29,22 +34,24 @@ export interface EngineTraits {
   readonly speaksResponses: boolean;
 }
 
-const vllm: EngineTraits = {
-  probePath: "/health",
-  metricsPath: "/metrics",
-  queued: [{ metric: "vllm:num_requests_waiting" }],
-  running: [{ metric: "vllm:num_requests_running" }],
-  kvUsage: [{ metric: "vllm:kv_cache_usage_perc" }, { metric: "vllm:gpu_cache_usage_perc" }],
-  loraInfo: "vllm:lora_requests_info",
-  canResume: true,
-  isProvider: false,
-  speaksMessages: true,
-  speaksResponses: true,
-};
+function traitsOf({ probe, protocol, metrics }: EnginePreset): EngineTraits {
+  return {
+    probePath: probe.path,
+    metricsPath: metrics.path,
+    metricsPort: metrics.port,
+    queued: metrics.waiting,
+    running: metrics.running,
+    kvUsage: metrics.kvUsage,
+    loraInfo: metrics.loraInfo,
+    ...protocol,
+    isProvider: false,
+  };
+}
 
 const provider: EngineTraits = {
   probePath: undefined,
   metricsPath: undefined,
+  metricsPort: undefined,
   queued: [],
   running: [],
   kvUsage: [],
@@ -55,40 +62,12 @@ const provider: EngineTraits = {
   speaksResponses: true,
 };
 
+const traits = Object.fromEntries(
+  Object.entries(presets).map(([name, preset]) => [name, traitsOf(preset)]),
+) as Readonly<Record<PresetName, EngineTraits>>;
+
 export const engines: Readonly<Record<EngineName, EngineTraits>> = {
   openai: provider,
   anthropic: { ...provider, speaksMessages: true, speaksResponses: false },
-  vllm,
-  headroom: { ...vllm, speaksMessages: false, speaksResponses: false },
-  sglang: {
-    ...vllm,
-    queued: [{ metric: "sglang:num_queue_reqs" }],
-    running: [{ metric: "sglang:num_running_reqs" }],
-    kvUsage: [{ metric: "sglang:token_usage" }],
-    loraInfo: undefined,
-    canResume: false,
-    speaksMessages: false,
-    speaksResponses: true,
-  },
-  llamacpp: {
-    ...vllm,
-    queued: [{ metric: "llamacpp:requests_deferred" }],
-    running: [{ metric: "llamacpp:requests_processing" }],
-    kvUsage: [{ metric: "llamacpp:kv_cache_usage_ratio" }],
-    loraInfo: undefined,
-    canResume: false,
-    speaksMessages: true,
-    speaksResponses: false,
-  },
-  triton: {
-    ...vllm,
-    probePath: "/v2/health/ready",
-    queued: [{ metric: "nv_trt_llm_request_metrics", label: "request_type", value: "waiting" }],
-    running: [{ metric: "nv_trt_llm_request_metrics", label: "request_type", value: "active" }],
-    kvUsage: [{ metric: "nv_trt_llm_kv_cache_block_metrics", label: "kv_cache_block_type", value: "fraction" }],
-    loraInfo: undefined,
-    canResume: false,
-    speaksMessages: false,
-    speaksResponses: false,
-  },
+  ...traits,
 };

@@ -94,7 +94,7 @@ export class Prober {
   async #readMetrics(pool: Pool, replica: Replica): Promise<void> {
     const path = pool.config.metrics.path ?? pool.traits.metricsPath;
     if (path === undefined) return;
-    const page = await fetchPage(replica, path, pool.config.probe.timeout);
+    const page = await fetchPage(replica, path, pool.config.probe.timeout, pool.traits.metricsPort);
     if (page?.status !== 200) return;
     replica.load = readLoad(page.text, pool.traits);
     const { queued, running, kvUsage, loraAdapters } = replica.load;
@@ -111,8 +111,13 @@ export class Prober {
   }
 }
 
-function fetchPage(replica: Replica, path: string, timeoutMs: number): Promise<Page | undefined> {
-  const { isTls, host, port, basePath } = replica.url;
+function fetchPage(
+  replica: Replica,
+  path: string,
+  timeoutMs: number,
+  port = replica.url.port,
+): Promise<Page | undefined> {
+  const { isTls, host, basePath } = replica.url;
   return new Promise((resolve) => {
     const options = {
       host,

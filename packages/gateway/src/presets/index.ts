@@ -1,0 +1,35 @@
+/** Every engine's preset by the name that gateway.yaml gives it. A new engine is one file and one line. */
+import { headroom } from "./headroom.ts";
+import { llamacpp } from "./llamacpp.ts";
+import type { EnginePreset } from "./preset.ts";
+import { sglang } from "./sglang.ts";
+import { triton } from "./triton.ts";
+import { trtllm } from "./trtllm.ts";
+import { vllm } from "./vllm.ts";
+
+export const presets = { vllm, sglang, llamacpp, trtllm, triton, headroom } as const satisfies Readonly<
+  Record<string, EnginePreset>
+>;
+export type PresetName = keyof typeof presets;
+
+/** Values of one replica for its start command. */
+export interface ReplicaValues {
+  /** A path or a name that the engine resolves. */
+  readonly model: string;
+  /** The model's name in requests. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly accelerators: number;
+  readonly drainSeconds: number;
+}
+
+/** The command that starts a replica, one argument an element: nothing passes through a shell. */
+export function startCommand({ start }: EnginePreset, values: ReplicaValues): readonly string[] {
+  return start.command.split(" ").map((part) =>
+    part.replace(/\{(\w+)\}/g, (_whole, key: string) => {
+      if (!Object.hasOwn(values, key)) throw new Error(`the preset names an unknown value: ${key}`);
+      return String(values[key as keyof ReplicaValues]);
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * How an inference engine is started, probed, drained and read: one file an engine, data only. The gateway uses `probe`, `protocol`
+ * and `metrics`; whatever starts and stops replicas uses `start` and `drain`.
+ */
+
+/** One gauge: a metric's name and the label that selects it. */
+export interface MetricSelector {
+  readonly metric: string;
+  readonly label?: string;
+  readonly value?: string;
+}
+
+export interface EnginePreset {
+  readonly start: {
+    /** Arguments between spaces; `{model}`, `{name}`, `{host}`, `{port}`, `{accelerators}` and `{drainSeconds}` stand for a replica's values. */
+    readonly command: string;
+    /** The port that the engine takes by default. */
+    readonly port: number;
+  };
+  readonly probe: {
+    /** 200 once the model is loaded. Before that the engine refuses connections or answers 503. */
+    readonly path: string;
+  };
+  readonly drain: {
+    /**
+     * On SIGTERM: `finishesStreams` ends running streams first; `dropsStreams` cuts them or never exits, so that a replica must be
+     * taken out of routing, and be idle, before the signal.
+     */
+    readonly onSigterm: "finishesStreams" | "dropsStreams";
+    readonly source: string;
+  };
+  readonly protocol: {
+    /** Continues a chat from a partial assistant message (`continue_final_message`). */
+    readonly canResume: boolean;
+    /** Speaks Anthropic's `/v1/messages` and OpenAI's `/v1/responses`; others are translated to chat completions. */
+    readonly speaksMessages: boolean;
+    readonly speaksResponses: boolean;
+  };
+  readonly metrics: EngineMetrics;
+}
+
+/** Names in the engine's Prometheus text. Where several are listed, the first one present counts (names of older releases follow). */
+export interface EngineMetrics {
+  readonly path: string;
+  /** Where it is not the port of the API. */
+  readonly port?: number;
+  readonly waiting: readonly MetricSelector[];
+  readonly running: readonly MetricSelector[];
+  /** Share of the KV cache in use, 0 to 1. */
+  readonly kvUsage: readonly MetricSelector[];
+  /** An info metric whose labels list the LoRA adapters that are loaded. */
+  readonly loraInfo?: string;
+  /** Histograms in seconds. */
+  readonly timeToFirstToken?: readonly string[];
+  readonly timePerOutputToken?: readonly string[];
+  readonly requestLatency?: readonly string[];
+  readonly queueTime?: readonly string[];
+  /** Counters in tokens. */
+  readonly promptTokens?: readonly string[];
+  readonly generationTokens?: readonly string[];
+}
+
+/** A metric without labels to select it by. */
+export const metric = (name: string): MetricSelector => ({ metric: name });

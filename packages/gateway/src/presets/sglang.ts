@@ -1,0 +1,25 @@
+/** SGLang: `sglang.launch_server`. Metrics: SGLang's page "Production Metrics"; they are off without --enable-metrics. */
+import { metric, type EnginePreset } from "./preset.ts";
+
+export const sglang: EnginePreset = {
+  start: {
+    command:
+      "python -m sglang.launch_server --model-path {model} --served-model-name {name} --host {host} --port {port} --tp {accelerators} --enable-metrics",
+    port: 30_000,
+  },
+  probe: { path: "/health" },
+  // It waits without a deadline of its own: SIGKILL after the replica's grace period ends it.
+  drain: { onSigterm: "finishesStreams", source: "sgl-project/sglang#1838" },
+  protocol: { canResume: false, speaksMessages: false, speaksResponses: true },
+  metrics: {
+    path: "/metrics",
+    waiting: [metric("sglang:num_queue_reqs")],
+    running: [metric("sglang:num_running_reqs")],
+    kvUsage: [metric("sglang:token_usage")],
+    timeToFirstToken: ["sglang:time_to_first_token_seconds"],
+    timePerOutputToken: ["sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"],
+    requestLatency: ["sglang:e2e_request_latency_seconds"],
+    promptTokens: ["sglang:prompt_tokens_total"],
+    generationTokens: ["sglang:generation_tokens_total"],
+  },
+};
