@@ -4,7 +4,7 @@ import net from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 const { MASTER_ADDR: host, MASTER_PORT: port, HEADROOM_ATTEMPT_ID: attempt, QUICKSTART_PATIENCE_MS } = process.env;
 export const [rank, world] = [Number(process.env.RANK ?? 0), Number(process.env.WORLD_SIZE ?? 1)];
-const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // A gang incomplete for so long is better started anew.
+const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // A gang that stays incomplete gives up, and the control plane restarts it.
 const RETRY_MS = 100; // A killed rank 0 leaves its port busy for a moment, and a peer may start before rank 0 does.
 const SILENCE_MS = 60_000; // A peer that hangs (machine lost, process stopped) is as gone as one that died.
 const bytesOf = (vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
@@ -59,7 +59,7 @@ async function join() {
   }
 }
 
-/** Brings the gang together. Whenever a member is missing the others give up: the control plane starts all anew. */
+/** Connects the gang. If a member is missing the others give up, and the control plane restarts all of them. */
 export async function assemble(giveUp) {
   const patience = setTimeout(giveUp, PATIENCE_MS, new Error("the gang is incomplete"));
   const peers = world === 1 ? [] : await (rank === 0 ? gather() : join());

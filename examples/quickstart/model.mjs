@@ -15,7 +15,7 @@ import {
 } from "./elementwise.mjs";
 import { VOCABULARY } from "./tokens.mjs";
 export const HEAD = 16;
-const BLOCK = 32; // rows of attention computed together: what lies after a block is never computed
+const BLOCK = 32; // rows of attention computed together; columns after a block are never computed
 
 /** A number in [0, 1) that depends on its arguments alone: a resumed run draws what an uninterrupted one would have. */
 export function draw(seed, a, b) {
@@ -124,7 +124,7 @@ export class Model {
     this.arena.product(matrix(y, m), matrix(x, n), matrix(transpose, m), this.rows, m, n, keep);
   }
 
-  /** What Y = X·Wᵀ passes back: dX = dY·W (+ dX), and dW += dYᵀ·X, in pieces that stay in the cache. */
+  /** The backward pass of Y = X·Wᵀ: dX = dY·W (+ dX), and dW += dYᵀ·X, in pieces that stay in the cache. */
   #linearBack(dx, dy, x, { value, gradient, rows: m, columns: n }, keep = 0) {
     this.arena.product(matrix(dx, n), matrix(dy, m), matrix(value, n), this.rows, n, m, keep);
     for (let row = 0; row < this.rows; row += 128) {

@@ -30,7 +30,7 @@ function texts(folder) {
   });
 }
 
-/** What to learn, at most 1 MiB. The first attempt freezes it: edits must not change what a resumed run computes. */
+/** The training text, at most 1 MiB. The first attempt stores it, so that later edits do not change a resumed run. */
 function corpus() {
   const frozen = join(directory, "corpus.txt");
   const root = process.env.QUICKSTART_CORPUS ?? join(import.meta.dirname, "../..");
@@ -39,13 +39,13 @@ function corpus() {
   return readFileSync(frozen);
 }
 
-/** The control plane reads one line of JSON a report. */
+/** Reports to the control plane: one line of JSON each. */
 function report(line) {
   console.log(JSON.stringify(line));
   if (progressFile) appendFileSync(progressFile, `${JSON.stringify(line)}\n`);
 }
 
-/** This rank's part of a step, its examples drawn by the step's number; its loss and its wish to stop travel along. */
+/** This rank's gradient of a step, followed by its loss and its stop flag. The step's number decides the examples. */
 function gradientOf(model, codes, step) {
   const [tokens, targets] = [new Uint16Array(model.rows), new Uint16Array(model.rows)];
   for (let i = 0; i < model.sequences; i++) {
@@ -91,16 +91,16 @@ function sample(weights, start, length) {
         chances.findIndex((chance) => (left -= chance) < 0),
         0,
       ),
-    ); // rounding may leave a crumb
+    ); // rounding may leave a remainder
   }
   return decode(tokens);
 }
 
-/** The trained model, for whatever serves it, and a few lines that it writes. */
+/** Writes the trained model as GGUF, and a few lines by it. */
 function publish({ weights }, codes) {
   const path = resolve(directory, "model.gguf");
   writeAtomically(path, ggufBytes("quickstart", recipe, weights));
-  report({ kind: "artifact", name: "model", path }); // what waits for it may start
+  report({ kind: "artifact", name: "model", path }); // workloads that wait for it can start
   const text = sample(weights, codes.subarray(0, context / 2), SAMPLE_LENGTH);
   writeAtomically(join(directory, "sample.txt"), text);
   console.log(`the model writes:\n${text}`);
@@ -112,15 +112,15 @@ async function main() {
   const { model, state, progress } = restore(await gang.share(rank === 0 ? newest(directory) : null));
   if (codes.length <= context) throw new Error("there is no text to learn from");
   console.log(`rank ${rank} of ${world} starts after step ${progress.step}`);
-  process.on("SIGTERM", () => (stopWanted = true)); // until here there was nothing to save
+  process.on("SIGTERM", () => (stopWanted = true)); // before this line there is nothing to save
   for (let [stopping, since] = [false, performance.now()]; progress.step < steps && !stopping;) {
     const total = await gang.sum(gradientOf(model, codes, progress.step));
     adam(state, total, progress.step + 1, rate * warmAndCool(progress.step, steps));
     model.weights.set(state.subarray(0, model.size));
     progress.step += 1;
     progress.losses += total.at(-2);
-    stopping = total.at(-1) > 0; // one rank's wish, heard by all in the same step
-    await turn(); // a worker alone waits for no socket, and signals arrive only between two turns of the event loop
+    stopping = total.at(-1) > 0; // a stop flag of any rank reaches all in the same step
+    await turn(); // signals arrive between two turns of the event loop, and a single worker waits for no socket
     if (rank > 0) continue;
     if (progress.step % reportEvery === 0) {
       const tokensPerSecond = Math.round((1000 * reportEvery * batch * context) / (performance.now() - since));
@@ -134,9 +134,9 @@ async function main() {
       report({ kind: "checkpoint", step: progress.step, path: save(directory, progress, state) });
   }
   if (rank === 0 && progress.step === steps) publish(model, codes);
-  await gang.share(Buffer.alloc(0)); // the others stay until rank 0 has everything on disk
+  await gang.share(Buffer.alloc(0)); // the others wait until rank 0 has written everything
   gang.leave();
-  process.exitCode = progress.step < steps ? 143 : 0; // 128 + SIGTERM, as a shell says it: stopped, not done
+  process.exitCode = progress.step < steps ? 143 : 0; // 128 + SIGTERM, the shell's convention: stopped, not finished
 }
 
 main().catch(giveUp);

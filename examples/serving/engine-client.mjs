@@ -3,9 +3,11 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 const RESTART_MS = [0, 500, 1_000, 5_000, 30_000]; // the delay before each start that follows a failed one
 
+const STARTS_MAX = 4; // of an engine that was never ready: its model does not load
+
 export class EngineClient {
   isReady = false;
-  /** What the engine said of itself: `{ name, context, vocabulary }`. */
+  /** The engine's description of itself: `{ name, context, vocabulary, pid }`. */
   about;
   #listeners = new Map(); // request id → listener
   #process;
@@ -51,6 +53,7 @@ export class EngineClient {
     }
     if (this.#isClosed) return;
     this.onState(message);
+    if (this.about === undefined && this.#failures + 1 >= STARTS_MAX) return this.onState("failed");
     const delay = RESTART_MS[Math.min(this.#failures++, RESTART_MS.length - 1)];
     setTimeout(() => this.#isClosed || this.#start(), delay).unref();
   }

@@ -14,7 +14,7 @@ const engine = await createEngine();
 /** Text of one turn of the event loop travels together. */
 const outbox = [];
 const post = (message) => {
-  if (outbox.length === 0) setImmediate(() => process.send(outbox.splice(0)));
+  if (outbox.length === 0) setImmediate(() => process.connected && process.send(outbox.splice(0), () => {}));
   outbox.push(message);
 };
 const scheduler = new Scheduler(engine, (id, event) => post({ id, ...event }));

@@ -108,7 +108,10 @@ describe("reading a file", () => {
     "llama.attention.layer_norm_rms_epsilon",
     "tokenizer.ggml.model",
     "tokenizer.ggml.tokens",
+    "tokenizer.ggml.merges",
     "tokenizer.ggml.eos_token_id",
+    "blk.1.ffn_down.weight",
+    "output_norm.weight",
   ])("names the missing key %s", (key) => {
     const path = join(folder, "missing.gguf");
     const bytes = readFileSync(file);

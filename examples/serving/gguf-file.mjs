@@ -85,6 +85,29 @@ function whole(keys, name) {
   return value;
 }
 
+/** Throws where a layer's tensor is missing or has other dimensions than the keys say. */
+function checkLayers(tensors, { layers, hidden, heads, keyHeads, inner }) {
+  const keyWidth = (keyHeads * hidden) / heads;
+  const wanted = {
+    attn_norm: [hidden],
+    attn_q: [hidden, hidden],
+    attn_k: [hidden, keyWidth],
+    attn_v: [hidden, keyWidth],
+    attn_output: [hidden, hidden],
+    ffn_norm: [hidden],
+    ffn_gate: [hidden, inner],
+    ffn_up: [hidden, inner],
+    ffn_down: [inner, hidden],
+  };
+  const check = (name, dimensions) => {
+    const found = tensors.get(name)?.dimensions.join(" × ") ?? "missing";
+    if (found !== dimensions.join(" × ")) throw new Error(`tensor ${name} is ${found}, not ${dimensions.join(" × ")}`);
+  };
+  for (let i = 0; i < layers; i++)
+    for (const [name, dimensions] of Object.entries(wanted)) check(`blk.${i}.${name}.weight`, dimensions);
+  check("output_norm.weight", [hidden]);
+}
+
 /** The architecture's sizes, and the tokenizer's keys, each checked as llama.cpp needs them. */
 function shapeOf({ keys, tensors }) {
   const architecture = keys.get("general.architecture");
@@ -107,7 +130,11 @@ function shapeOf({ keys, tensors }) {
   const embeddings = tensors.get("token_embd.weight")?.dimensions ?? [];
   if (embeddings[0] !== hidden || embeddings[1] !== tokens.length)
     throw new Error(`token_embd.weight is not ${tokens.length} rows of ${hidden}`);
-  return { architecture, layers, hidden, heads, keyHeads, context, inner, vocabulary: tokens.length };
+  if (keys.get("tokenizer.ggml.model") === "gpt2" && !Array.isArray(keys.get("tokenizer.ggml.merges")))
+    throw new Error("the key tokenizer.ggml.merges is missing; it may be empty");
+  const shape = { architecture, layers, hidden, heads, keyHeads, context, inner, vocabulary: tokens.length };
+  if (architecture === "llama") checkLayers(tensors, shape);
+  return shape;
 }
 
 /** Keys, tensors (with absolute offsets and sizes in bytes) and sizes of the model in a file. Throws with the reason otherwise. */

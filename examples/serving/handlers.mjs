@@ -1,4 +1,4 @@
-// What each endpoint does with the engine: submits, follows the events, and answers whole or as a stream.
+// The endpoints: each submits to the engine, follows the events, and answers whole or as a stream.
 import { ProtocolError, answerShapes, readEmbeddings, readGeneration, usageOf } from "./openai.mjs";
 const UNSENT_MAX = 2 ** 20; // bytes a slow reader may leave unread before its request is cancelled
 const now = () => performance.now() / 1000;
@@ -53,6 +53,7 @@ function follow(requests, response, { engine, metrics }, onEvent) {
       };
       cancels.push(engine.submit(request, listener));
     }
+    if (response.destroyed) cancelAll(); // the client left before
   });
 }
 

@@ -1,4 +1,4 @@
-// OpenAI's protocol: requests in, what the engine needs out, and the shapes of answers.
+// OpenAI's protocol: validates requests, translates them for the engine, and shapes the answers.
 import { randomUUID } from "node:crypto";
 const CHOICES_MAX = 16; // prompts times n of one request
 const STOPS_MAX = 4;
@@ -90,7 +90,7 @@ function textOf({ content, role }, i) {
   return content.map((part) => part.text).join("");
 }
 
-/** What a chat or completion request asks for: one engine request for each choice. */
+/** Validates a chat or completion request; returns one engine request for each choice. */
 export function readGeneration(body, kind) {
   const isChat = kind === "chat";
   if (

@@ -146,7 +146,7 @@ export class Scheduler {
     });
   }
 
-  /** What the slot has cached is unknown after an error: the next request begins from nothing. */
+  /** The slot's cache is unknown after an error: the next request computes its whole prompt. */
   #fail({ id }, slot, error) {
     slot.tokens.length = 0;
     this.#requests.delete(id);

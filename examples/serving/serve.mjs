@@ -10,6 +10,7 @@ import { Metrics } from "./metrics.mjs";
 import { ProtocolError } from "./openai.mjs";
 const BODY_MAX = 4 * 2 ** 20;
 const QUEUE_MAX = 256; // requests in the engine, waiting ones included
+const CONNECTIONS_MAX = 1_024;
 const REQUEST_MS = 30_000; // for a request to arrive completely
 
 const { values: options } = parseArgs({
@@ -54,7 +55,10 @@ function start() {
     modelPath: resolve(options.model),
     slots: Math.max(1, Number(options.slots)),
     onStats: (stats) => (metrics.engine = stats),
-    onState: (state) => console.log(state === "ready" ? readyLine(engine.about) : state),
+    onState: (state) => {
+      console.log(state === "ready" ? readyLine(engine.about) : state);
+      if (state === "failed") process.exit(1); // its last words say why
+    },
   });
   const unavailable = (message, code) => new ProtocolError(503, message, { type: "service_unavailable", code });
 
@@ -89,6 +93,7 @@ function start() {
     response.on("error", () => {}); // the client is gone
     handle(routes, request, response).catch((error) => refuse(response, error));
   });
+  server.maxConnections = CONNECTIONS_MAX;
   server.listen(Number(options.port), options.host, () => {
     console.log(`serving ${options.name} on http://${options.host}:${server.address().port}/v1`);
   });

@@ -1,7 +1,7 @@
 /** The server as a process: protocol, streams, batching, prefix reuse, cancellation, drain, and the death of its engine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,10 +106,13 @@ async function metric(server: Server, name: string): Promise<number> {
   );
 }
 
-describe("the server", () => {
+const hasLlama = existsSync(join(import.meta.dirname, "node_modules", "node-llama-cpp"));
+if (!hasLlama) console.warn("SKIPPED: llama.cpp is not installed; run node examples/serving/install-llama.mjs");
+
+describe.each(hasLlama ? ["builtin", "llama.cpp"] : ["builtin"])("the server on %s", (engine) => {
   let server: Server;
   beforeAll(async () => {
-    server = await serve(["--slots", "4"]);
+    server = await serve(["--slots", "4", "--engine", engine]);
   });
 
   it("lists its model and is healthy", async () => {
@@ -331,6 +334,16 @@ describe("starting", () => {
     expect(await outcome(["--model", join(import.meta.dirname, "serve.mjs")])).toContain("is not a usable GGUF file");
     expect(await outcome(["--model", file, "--host", "0.0.0.0"])).toContain("set SERVING_API_KEY");
     expect(await outcome(["--model", file, "--slots", "x"])).toContain("--slots must be a whole number");
+  });
+
+  it("ends when its engine cannot load the model, and says why", async () => {
+    const other = join(folder, "other.gguf");
+    const bytes = readFileSync(file);
+    for (let at = bytes.indexOf("llama"); at >= 0; at = bytes.indexOf("llama", at)) bytes.write("llamb", at);
+    writeFileSync(other, bytes);
+    const said = await outcome(["--model", other]);
+    expect(said).toMatch(/^1: /);
+    expect(said).toContain('runs "llama" models, and this is "llamb"');
   });
 
   it("asks for the key where there is one", async () => {

@@ -1,4 +1,4 @@
-/** What becomes of tokens: text in whole characters, stop strings, and draws that repeat. */
+/** From scores to tokens to text: repeatable draws, whole characters, stop strings. */
 import { describe, expect, it } from "vitest";
 import { draw } from "../quickstart/model.mjs";
 import { logProbabilities, pick } from "./sampler.mjs";

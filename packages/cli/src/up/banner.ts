@@ -18,6 +18,8 @@ export interface BannerParts {
   readonly quickstart: string | null;
   /** How this program is called here. */
   readonly program: string;
+  /** The path of examples/serving/chat.mjs, as it can be typed here. */
+  readonly chatProgram: string;
   readonly paint: Paint;
 }
 
@@ -29,6 +31,7 @@ export async function bannerLines({
   submittedCount,
   quickstart,
   program,
+  chatProgram,
   paint,
 }: BannerParts): Promise<string[]> {
   const [status, nodes] = await Promise.all([client.status(), client.listNodes({ limit: 3 })]);
@@ -55,7 +58,7 @@ export async function bannerLines({
     pairs.push(["quickstart", what]);
   }
   const next: [string, string][] = [
-    ...(quickstart === null ? [] : [[`${program} logs -f quickstart`, "watch the loss fall"] as [string, string]]),
+    ...(quickstart === null ? [] : quickstartCommands(program, chatProgram)),
     [`${program} list`, "what there is"],
     [`${program} run --workers 2 --follow -- 'echo I am $RANK of $WORLD_SIZE'`, "run something of your own"],
     [`${program} --help`, "everything else"],
@@ -69,5 +72,12 @@ export async function bannerLines({
     ...next.map(([command, what]) => `  ${paint("cyan", command.padEnd(width))}  ${what}`),
     "",
     "Ctrl-C stops the control plane; the work goes on.",
+  ];
+}
+
+function quickstartCommands(program: string, chatProgram: string): [string, string][] {
+  return [
+    [`${program} logs -f quickstart`, "watch the loss fall"],
+    [`node ${chatProgram} 'import {'`, "the trained model continues this, through a gateway"],
   ];
 }

@@ -6,6 +6,14 @@ import path from "node:path";
 const root = path.resolve(import.meta.dirname, "..", "..", "..", "..");
 export const quickstartFile = path.join(root, "examples", "quickstart", "train.yaml");
 
+const chatFile = path.join(root, "examples", "serving", "chat.mjs");
+
+/** The path of the program that talks to the quickstart's model, as it can be typed in a folder. */
+export function chatProgramFrom(workingDirectory: string): string {
+  const relative = path.relative(workingDirectory, chatFile);
+  return relative.startsWith("..") ? chatFile : relative;
+}
+
 export interface ConsoleBuild {
   /** `null`: there is none to serve. */
   readonly directory: string | null;

@@ -9,7 +9,7 @@ import { clientOf } from "../connection.ts";
 import { plural } from "../output/amounts.ts";
 import { withProgress } from "../output/progress.ts";
 import { bannerLines } from "./banner.ts";
-import { buildConsole, programName, quickstartFile } from "./checkout.ts";
+import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./checkout.ts";
 
 export interface UpOptions {
   readonly quickstart?: boolean;
@@ -72,6 +72,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
         submittedCount: before.workloads.submitted,
         quickstart,
         program: programName(terminal.workingDirectory, terminal.env["PATH"]),
+        chatProgram: chatProgramFrom(terminal.workingDirectory),
         paint: context.paint,
       })),
     );

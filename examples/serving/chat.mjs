@@ -1,0 +1,83 @@
+// Asks the quickstart's model something: `node examples/serving/chat.mjs 'import { '`. Applies serve.yaml, starts the gateway
+// where none answers, waits until the model is trained and served, and prints the answer as it comes. README.md says more.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
+const headroom = join(import.meta.dirname, "..", "..", "node_modules", ".bin", "headroom");
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    serve: { type: "string", default: join(import.meta.dirname, "serve.yaml") },
+    gateway: { type: "string", default: join(import.meta.dirname, "gateway.yaml") },
+    url: { type: "string", default: "http://127.0.0.1:8080" }, // where that gateway listens
+    tokens: { type: "string", default: "200" },
+    "wait-seconds": { type: "string", default: "600" },
+  },
+});
+const prompt = positionals.join(" ") || "import { ";
+const note = (line) => process.stderr.write(`${line}\n`);
+
+async function run(...args) {
+  const child = spawn(headroom, args, { stdio: ["ignore", 2, 2] });
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  if (code !== 0)
+    throw new Error(`headroom ${args.join(" ")} failed. Does the control plane run? npm start starts it.`);
+}
+
+/** The gateway's process, or nothing where one answers already. */
+async function startGateway() {
+  if (
+    await fetch(`${options.url}/v1/models`).then(
+      () => true,
+      () => false,
+    )
+  )
+    return undefined;
+  const child = spawn(headroom, ["gateway", "--config", options.gateway], { stdio: ["ignore", 2, 2] });
+  child.on("exit", (code) => code && process.exit(code));
+  return child;
+}
+
+/** Asks until the model is there: 502 and 503 mean that it is not served yet. */
+async function ask() {
+  const deadline = performance.now() + 1000 * Number(options["wait-seconds"]);
+  const body = { model: "quickstart", prompt, max_tokens: Number(options.tokens), temperature: 0.5, stream: true };
+  const request = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  for (let isNoted = false; performance.now() < deadline; await delay(500)) {
+    const answer = await fetch(`${options.url}/v1/completions`, request).catch(() => undefined);
+    if (answer?.ok) return answer;
+    if (answer === undefined) continue; // the gateway starts
+    if (answer.status !== 502 && answer.status !== 503) throw new Error(`${answer.status}: ${await answer.text()}`);
+    await answer.body?.cancel();
+    if (!isNoted) note("waiting until the model is trained and served; headroom logs -f quickstart shows the training");
+    isNoted = true;
+  }
+  throw new Error("the model was not served in time: headroom list and headroom logs chat say why");
+}
+
+/** Prints the text of each event. Events may be cut anywhere between two reads. */
+async function print(answer) {
+  process.stdout.write(prompt);
+  let rest = "";
+  for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
+    const events = (rest + part).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.replace(/^data: /, "");
+      if (data !== "[DONE]") process.stdout.write(JSON.parse(data).choices[0]?.text ?? "");
+    }
+  }
+  process.stdout.write("\n");
+}
+
+await run("apply", "--yes", "-f", options.serve);
+const gateway = await startGateway();
+try {
+  await print(await ask());
+} catch (error) {
+  note(error.message);
+  process.exitCode = 1;
+} finally {
+  gateway?.kill();
+}
