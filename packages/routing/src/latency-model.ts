@@ -76,13 +76,3 @@ function slotWaitMs(replica: ReplicaState, demand: Demand, step: number): number
   const tokenShare = Math.max(missingTokens, 0) / Math.max(replica.residentTokens, 1);
   return meanRemainingMs * Math.max(slotShare, tokenShare);
 }
-
-/** Milliseconds of the replica's time that its requests still need: prefill ahead, and decode shared by the batch. */
-export function workMs(replica: ReplicaState): number {
-  const { calibration } = replica;
-  const batch = Math.max(1, Math.min(replica.sequences + replica.waiting, replica.maxSequences));
-  const step = stepMs(replica, batch, replica.residentTokens);
-  return (
-    replica.pendingPrefillTokens * calibration.prefillMsPerToken + (replica.outstandingOutputTokens / batch) * step
-  );
-}

@@ -19,8 +19,11 @@ export const defaultLimits: BatchLimits = {
   maxAdapters: 8,
 };
 
+/** Batch at which decoding is priced: the fixed cost of a step is shared by this many sequences. */
+const REFERENCE_BATCH = 16;
+
 /** Window of the rates of prefill and of assigned work. */
-const WINDOW_MS = 30_000;
+const WINDOW_MS = 60_000;
 
 /** Mean lengths of requests, for those that other routers sent. */
 export interface MeanLengths {
@@ -41,6 +44,9 @@ export class ReplicaState {
   maxBatchedTokens = 0;
   kvCapacityTokens = 0;
   maxAdapters = 0;
+  /** Accelerator time of a prefill token and of an output token at the reference batch, by the coefficients as given. */
+  prefillWorkMs = 0;
+  outputWorkMs = 0;
   /** Negative: not known. */
   roundTripMs = -1;
   readonly calibration: Calibration;
@@ -73,6 +79,7 @@ export class ReplicaState {
 
   // Sliding windows: the current and the one before, weighted by their overlap with the last WINDOW_MS.
   #windowStartMs = 0;
+  #readySinceMs = Infinity;
   #prefillNow = 0;
   #prefillBefore = 0;
   #workNow = 0;
@@ -100,14 +107,34 @@ export class ReplicaState {
     this.kvCapacityTokens = limits.kvCapacityTokens ?? defaultLimits.kvCapacityTokens;
     this.maxAdapters = limits.maxAdapters ?? defaultLimits.maxAdapters;
     this.roundTripMs = spec.roundTripMs ?? -1;
+    const { stepMs, stepMsPerSequence, prefillMsPerToken } = spec.latency ?? defaultCoefficients;
+    // Without coefficients replicas differ by their weight alone.
+    const scale = spec.latency === undefined ? 1 / this.weight : 1;
+    this.prefillWorkMs = scale * prefillMsPerToken;
+    this.outputWorkMs = scale * (stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence);
   }
 
   get requests(): number {
     return this.sequences + this.waiting;
   }
 
+  /** Accelerator time of one request. */
+  requestWorkMs(uncachedTokens: number, outputTokens: number): number {
+    return uncachedTokens * this.prefillWorkMs + outputTokens * this.outputWorkMs;
+  }
+
+  /**
+   * Accelerator time that the requests here still need: linear in their tokens, so that it says how much there is to do, not
+   * when it ends. (The time to drain hardly grows with the batch and would attract requests to full batches. Coefficients as
+   * given, not as measured: small errors of measurement would shift load between equal replicas.)
+   */
+  get workMs(): number {
+    return this.requestWorkMs(this.pendingPrefillTokens, this.outstandingOutputTokens);
+  }
+
   /** Brings sums and windows up to `nowMs`. Time that runs backwards counts as standing still. */
   advance(nowMs: number): void {
+    if (this.#readySinceMs === Infinity) this.#readySinceMs = nowMs;
     const elapsedMs = nowMs - this.#atMs;
     if (elapsedMs > 0) {
       this.sequenceTimeMs += elapsedMs * this.sequences;
@@ -128,6 +155,16 @@ export class ReplicaState {
     this.#prefillNow = 0;
     this.#workNow = 0;
     this.#windowStartMs = isNext ? this.#windowStartMs + WINDOW_MS : nowMs;
+  }
+
+  /** Whether it has been here, and ready, for a whole window. */
+  isSettled(nowMs: number): boolean {
+    return nowMs - this.#readySinceMs >= WINDOW_MS;
+  }
+
+  /** Starts its window over: it was not ready for a time. */
+  unsettle(): void {
+    this.#readySinceMs = Infinity;
   }
 
   assign(workMs: number): void {

@@ -13,7 +13,7 @@ import type {
   RoutingRequest,
   Ticket,
 } from "./contract.ts";
-import { predict, workMs, type Prediction } from "./latency-model.ts";
+import { predict, type Prediction } from "./latency-model.ts";
 import { InFlight, ReplicaState, type MeanLengths } from "./replica-state.ts";
 import { Selection } from "./selection.ts";
 import { PrefixIndex } from "./prefix-index.ts";
@@ -69,6 +69,7 @@ class PolicyRouter implements Router {
     const replica = this.#replicas.get(id);
     if (replica === undefined || replica.health === health) return;
     replica.health = health;
+    replica.unsettle();
     this.#replicas.changed();
   }
 
@@ -111,7 +112,7 @@ class PolicyRouter implements Router {
         waitingRequests: replica.waiting,
         pendingPrefillTokens: replica.pendingPrefillTokens,
         residentTokens: replica.residentTokens,
-        workMs: workMs(replica),
+        workMs: replica.workMs,
         cachedTokens: this.#selection.cachedTokens(replica),
         roundTripMs: this.#selection.roundTripMs(replica),
         hasAdapter: request.adapter === undefined || replica.adapters.has(request.adapter),
@@ -138,7 +139,7 @@ class PolicyRouter implements Router {
     replica.pendingPrefillTokens += uncachedTokens;
     replica.waitingPromptTokens += request.promptTokens;
     replica.outstandingOutputTokens += expectedOutputTokens;
-    replica.assign(this.#selection.requestWorkMs(replica, uncachedTokens, expectedOutputTokens));
+    replica.assign(replica.requestWorkMs(uncachedTokens, expectedOutputTokens));
     if (adapter !== undefined) replica.touchAdapter(adapter);
     if (request.prefix !== undefined && known !== undefined) this.#prefixes.touch(replica.slot, request.prefix);
     return flight;

@@ -1,6 +1,6 @@
 import type { ReplicaTable } from "./candidates.ts";
 import type { Chosen, DecisionGround, RoutingRequest } from "./contract.ts";
-import { predict, workMs, type Demand, type Prediction } from "./latency-model.ts";
+import { predict, type Demand, type Prediction } from "./latency-model.ts";
 import type { PrefixIndex } from "./prefix-index.ts";
 import { rendezvousDistance } from "./rendezvous.ts";
 import type { MeanLengths, ReplicaState } from "./replica-state.ts";
@@ -12,11 +12,15 @@ type LoadOf = (replica: ReplicaState) => number;
 
 /** Below this many requests a replica counts as within every load bound: a mean near zero bounds nothing useful. */
 const FREE_REQUESTS = 4;
+/** Weight of a cache miss against waiting, of recent against outstanding work: chosen on Mooncake's conversation trace. */
+const MISS_FACTOR = 16;
+const RECENT_SHARE = 0.03;
+const OVER_BOUND_MS = 1e12;
 /** Bound for adapters where the load bound is infinite. */
 const DEFAULT_BOUND = 1.25;
 
 const requestLoad: LoadOf = (replica) => replica.requests / replica.weight;
-const workLoad: LoadOf = (replica) => workMs(replica) / (replica.spec.latency === undefined ? replica.weight : 1);
+const workLoad: LoadOf = (replica) => replica.workMs;
 
 /** Selects among candidates by the policy of the settings. Reuses its scratch: one decision at a time. */
 export class Selection {
@@ -115,14 +119,6 @@ export class Selection {
     return demand;
   }
 
-  /** Accelerator time that one request takes: its prefill, and its share of the steps that decode it. */
-  requestWorkMs(replica: ReplicaState, uncachedTokens: number, outputTokens: number): number {
-    const { calibration } = replica;
-    const batch = Math.max(1, Math.min(replica.requests, replica.maxSequences));
-    const step = calibration.stepMs + calibration.stepMsPerSequence * batch;
-    return uncachedTokens * calibration.prefillMsPerToken + (outputTokens / batch) * step;
-  }
-
   #select(pool: Pool, nowMs: number): ReplicaState {
     switch (this.#settings.policy) {
       case "round-robin":
@@ -218,41 +214,56 @@ export class Selection {
     return Math.ceil((bound * requests) / weight);
   }
 
-  /** The least outstanding work plus the prefill that this request adds there, among replicas within the load bound. */
+  /**
+   * The least of: work that the request adds there (a miss costs all requests that wait for the replica, hence the factor),
+   * outstanding work above the least, and a share of recent work, which spreads new conversations. Replicas whose recent work
+   * is above the load bound are passed over; their conversations move.
+   */
   #byPrefix(pool: Pool, nowMs: number): ReplicaState {
-    let recent = 0;
-    for (const replica of pool) {
-      replica.advance(nowMs);
-      recent += replica.recentWorkMs;
-    }
-    const { loadBound } = this.#settings;
+    const boundMs = this.#recentWorkBoundMs(pool, nowMs);
+    const outputTokens = this.#request.expectedOutputTokens ?? this.#mean.outputTokens;
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
     let bestCost = Infinity;
     let bestCached = 0;
-    let most = 0;
     let total = 0;
-    this.#overBoundCount = 0;
     for (let step = 0; step < pool.length; step += 1) {
       const replica = pool[(from + step) % pool.length] as ReplicaState;
       const cached = this.cachedTokens(replica);
-      const load = workLoad(replica);
-      total += load;
-      const added = (this.#request.promptTokens - cached) * replica.calibration.prefillMsPerToken;
-      const bound = (loadBound * (recent + added)) / pool.length;
-      const isOver = cached > 0 && replica.recentWorkMs + added > bound && replica.requests >= FREE_REQUESTS;
-      if (isOver) this.#overBoundCount += 1;
-      const cost = load + added + (isOver ? replica.recentWorkMs : 0);
-      most = Math.max(most, cached);
-      if (cost > bestCost || (cost === bestCost && cached <= bestCached)) continue;
+      const addedMs = replica.requestWorkMs(this.#request.promptTokens - cached, outputTokens);
+      const isOver = replica.recentWorkMs + addedMs > boundMs;
+      if (isOver && cached > 0) this.#overBoundCount += 1;
+      total += replica.workMs;
+      let cost = MISS_FACTOR * addedMs + replica.workMs + RECENT_SHARE * replica.recentWorkMs;
+      // Above every cost of a replica within the bound, and still in order where all are above it.
+      if (isOver) cost += OVER_BOUND_MS;
+      if (cost >= bestCost) continue;
       best = replica;
       bestCost = cost;
       bestCached = cached;
     }
     this.#ground = bestCached > 0 ? "prefix" : "least load";
-    this.#load = workLoad(best);
+    this.#load = best.workMs;
     this.#meanLoad = total / pool.length;
     return best;
+  }
+
+  /** Recent work that the load bound allows. Replicas that joined within the window have too little to be part of the mean. */
+  #recentWorkBoundMs(pool: Pool, nowMs: number): number {
+    let settledCount = 0;
+    let settledMs = 0;
+    let allMs = 0;
+    let requestMs = 0;
+    for (const replica of pool) {
+      replica.advance(nowMs);
+      allMs += replica.recentWorkMs;
+      requestMs += replica.requestWorkMs(this.#mean.promptTokens, this.#mean.outputTokens);
+      if (!replica.isSettled(nowMs)) continue;
+      settledCount += 1;
+      settledMs += replica.recentWorkMs;
+    }
+    const meanMs = settledCount > 0 ? settledMs / settledCount : allMs / pool.length;
+    return this.#settings.loadBound * meanMs + (FREE_REQUESTS * requestMs) / pool.length;
   }
 
   /** With an SLO: the largest margin in the tighter of its times. Without: the shortest time to the last token. */
