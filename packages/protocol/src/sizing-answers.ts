@@ -162,6 +162,7 @@ export const trainingAnswer = z
     model: z.object({ name: z.string(), parameterCount: z.number(), activeParameterCount: z.number() }),
     accelerator: z.string(),
     nodeCount: count,
+    stack: z.enum(["fused", "eager", "compiled"]),
     plan,
     isPlanGiven: z.boolean(),
     chosen: z.array(z.string()).readonly().meta({

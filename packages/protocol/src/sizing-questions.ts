@@ -199,8 +199,13 @@ export const trainingQuestion = z
         ])
         .default({ kind: "full" }),
       format: numberFormat.default("bf16"),
-      stack: z.enum(["fused", "eager", "compiled"]).default("fused"),
-      plan: parallelPlan.optional().meta({ description: "Left out: the best plan is looked for." }),
+      stack: z
+        .enum(["fused", "eager", "compiled"])
+        .optional()
+        .meta({ description: "Left out: compiled on TPUs, fused elsewhere." }),
+      plan: parallelPlan
+        .optional()
+        .meta({ description: "What is left out is chosen as users of the stack would, within memory." }),
       profile,
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),

@@ -116,7 +116,8 @@ function methodOf({ full, loraRank }: TrainingOptions, kind: TrainingKind): Trai
   return { kind: "lora", rank };
 }
 
-function stackOf(text = "fused"): TrainingSizing["stack"] {
+function stackOf(text: string | undefined): TrainingSizing["stack"] {
+  if (text === undefined) return undefined;
   if (text === "fused" || text === "eager" || text === "compiled") return text;
   throw new CliError("--stack: expected fused, eager or compiled", exitCode.usage);
 }

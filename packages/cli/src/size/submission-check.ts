@@ -92,7 +92,7 @@ async function trainingOf(context: CommandContext, model: ModelWish): Promise<Su
     tokens: model.tokens ?? undefined,
     method: model.loraRank === null ? { kind: "full" } : { kind: "lora", rank: model.loraRank },
     format: model.precision,
-    stack: model.stack,
+    stack: model.stack ?? undefined,
     plan: model.plan === undefined ? undefined : withoutNulls(plan),
     profile: model.profile === null ? undefined : await jsonFile(context, model.profile),
     pricePerAcceleratorHour: 0,

@@ -15,7 +15,7 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
       ["model", modelText(report)],
       [
         "on",
-        `${plural(report.nodeCount, "node")} of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}`,
+        `${plural(report.nodeCount, "node")} of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}, ${report.stack} stack`,
       ],
       ["plan", describePlan(report.plan)],
       ["chosen for you", chosenText(report)],
@@ -32,7 +32,7 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
       [
         "memory",
         `${significant(memory.peakBytes / gib)} of ${significant(memory.availableBytes / gib)} GiB: ${memory.verdict}, ` +
-          `${percentText(memory.outOfMemoryProbability)} risk of running out`,
+          `${riskText(memory.outOfMemoryProbability)} risk of running out`,
       ],
       [
         "failures",
@@ -55,14 +55,28 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
   ];
 }
 
+const choiceNames: Readonly<Record<string, string>> = {
+  virtualStages: "chunks",
+  microBatch: "micro-batch",
+  zeroStage: "ZeRO stage",
+};
+
 /** Choices that the question left open, in the words of the plan. */
 function chosenText({ chosen, precision }: TrainingReport): string {
   const { gradientBytes, optimizerBytes } = precision;
-  const words = chosen.map((name) => {
-    if (name === "precision") return `${gradientBytes}-byte gradients, ${optimizerBytes}-byte optimizer`;
-    return name === "microBatch" ? "micro-batch" : name === "virtualStages" ? "chunks" : name;
-  });
+  const words = chosen.map((name) =>
+    name === "precision"
+      ? `${gradientBytes}-byte gradients, ${optimizerBytes}-byte optimizer`
+      : (choiceNames[name] ?? name),
+  );
   return words.length === 0 ? "nothing: the plan was given" : words.join(", ");
+}
+
+/** Probabilities below this are told as such: the model does not know its tails that well. */
+const leastRisk = 0.001;
+
+function riskText(probability: number): string {
+  return probability < leastRisk ? "under 0.1%" : percentText(probability);
 }
 
 function modelText({ model }: TrainingReport): string {

@@ -11,7 +11,13 @@ import type { FleetCorrection } from "../correction/fleet-correction.ts";
 import { fabricCounts, fabricOf, fabricRequest } from "../network/fabric-counts.ts";
 import type { FabricRequest } from "../network/fabric-request.ts";
 import type { StorageTier } from "../storage/axes.ts";
-import { mixedPrecision, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../training/job.ts";
+import {
+  mixedPrecision,
+  type ParallelPlan,
+  type SoftwareStack,
+  type TrainingJob,
+  type TrainingSystem,
+} from "../training/job.ts";
 import {
   impossible,
   isImpossible,
@@ -45,7 +51,8 @@ export interface TrainingSizing {
   readonly tokens?: number | undefined;
   readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
   readonly format: NumberFormat;
-  readonly stack: "fused" | "eager" | "compiled";
+  /** Left out: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
+  readonly stack?: SoftwareStack | undefined;
   readonly plan?: Given<ParallelPlan> | undefined;
   readonly profile?: unknown;
   /** What runs of the fleet have shown; its accelerator types are names of the catalogue. */
@@ -93,10 +100,15 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
     globalBatch: question.globalBatch,
     method: question.method,
     precision: mixedPrecision(question.format),
-    software: { stack: question.stack, attention: "flash" },
+    software: { stack: question.stack ?? usualStack(accelerator), attention: "flash" },
   };
   const cluster = { node, nodeCount, fabric };
   return { question, model, job, system: calibration === undefined ? { cluster } : { cluster, calibration } };
+}
+
+/** Software that most users of an accelerator train with. */
+function usualStack(accelerator: Accelerator): SoftwareStack {
+  return accelerator.scaleUp.kind === "torus" ? "compiled" : "fused";
 }
 
 function fabricFor(question: TrainingSizing, nodeCount: number): Fabric | Impossible {

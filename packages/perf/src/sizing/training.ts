@@ -5,7 +5,7 @@ import { matrixClassOf } from "../catalogue/number-format.ts";
 import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
 import { measuredRuns } from "../training/measured-runs.ts";
 import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
-import type { ParallelPlan, TrainingPrecision } from "../training/job.ts";
+import type { ParallelPlan, SoftwareStack, TrainingPrecision } from "../training/job.ts";
 import {
   estimateMemory,
   fitVerdict,
@@ -32,6 +32,8 @@ export interface TrainingReport {
   readonly model: { readonly name: string; readonly parameterCount: number; readonly activeParameterCount: number };
   readonly accelerator: string;
   readonly nodeCount: number;
+  /** As stated, or the usual one of the accelerator. */
+  readonly stack: SoftwareStack;
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
   /** Choices of the plan that the question did not state. */
@@ -117,6 +119,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     model: { name: model.name, parameterCount: total, activeParameterCount: active },
     accelerator: node.accelerator.name,
     nodeCount: system.cluster.nodeCount,
+    stack: job.software.stack,
     plan,
     isPlanGiven: question.plan !== undefined,
     chosen,

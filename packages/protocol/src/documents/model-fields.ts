@@ -145,11 +145,11 @@ const modelFields = {
   ),
   stack: optionalLeaf(
     {
-      description: "fused (Megatron and its like), eager (PyTorch FSDP) or compiled (JAX).",
+      description:
+        "fused (Megatron and its like), eager (PyTorch FSDP) or compiled (JAX); left out, compiled on TPUs, fused elsewhere.",
       enum: [...stacks],
-      default: "fused",
     },
-    "fused",
+    null,
     (value) => readChoice(value, stacks),
   ),
   loraRank: optionalLeaf(

@@ -23,7 +23,7 @@ interface Wish {
   readonly globalBatch: number;
   readonly tokens: number;
   readonly format: (typeof formats)[number];
-  readonly stack: TrainingSizing["stack"];
+  readonly stack: NonNullable<TrainingSizing["stack"]> | "usual";
   readonly method: "full" | "lora";
   readonly price: number;
   readonly oversubscription: number;
@@ -38,7 +38,7 @@ const start: Wish = {
   globalBatch: 1024,
   tokens: 1e12,
   format: "bf16",
-  stack: "fused",
+  stack: "usual",
   method: "full",
   price: 2,
   oversubscription: 1,
@@ -46,9 +46,10 @@ const start: Wish = {
 };
 
 function sizingOf(wish: Wish): TrainingSizing {
-  const { method, price, oversubscription, plans, ...rest } = wish;
+  const { method, price, oversubscription, plans, stack, ...rest } = wish;
   return {
     ...rest,
+    stack: stack === "usual" ? undefined : stack,
     method: method === "full" ? { kind: "full" } : { kind: "lora", rank: 16 },
     fabric: { leafOversubscription: oversubscription },
     pricePerAcceleratorHour: price,
@@ -81,6 +82,7 @@ const modelOptions = namesAsOptions(modelNames);
 const acceleratorOptions = namesAsOptions(accelerators.map(({ name }) => name));
 const formatOptions = namesAsOptions(formats);
 const stackOptions = [
+  { value: "usual", label: "Usual for the accelerator" },
   { value: "fused", label: "Megatron and its like" },
   { value: "eager", label: "PyTorch, FSDP" },
   { value: "compiled", label: "JAX, XLA" },
