@@ -47,6 +47,8 @@ export class ReplicaState {
   /** Accelerator time of a prefill token and of an output token at the reference batch, by the coefficients as given. */
   prefillWorkMs = 0;
   outputWorkMs = 0;
+  /** Measured against given cost of a request; 1: as given. */
+  slowness = 1;
   /** Negative: not known. */
   roundTripMs = -1;
   readonly calibration: Calibration;
@@ -130,6 +132,15 @@ export class ReplicaState {
    */
   get workMs(): number {
     return this.requestWorkMs(this.pendingPrefillTokens, this.outstandingOutputTokens);
+  }
+
+  /** Compares the coefficients as measured with those given, for a request of mean lengths. */
+  rate(mean: MeanLengths): void {
+    const { stepMs, stepMsPerSequence, prefillMsPerToken } = this.calibration;
+    const outputMs = stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence;
+    const measuredMs = mean.promptTokens * prefillMsPerToken + mean.outputTokens * outputMs;
+    const givenMs = this.requestWorkMs(mean.promptTokens, mean.outputTokens);
+    this.slowness = givenMs > 0 ? measuredMs / givenMs : 1;
   }
 
   /** Brings sums and windows up to `nowMs`. Time that runs backwards counts as standing still. */

@@ -205,6 +205,7 @@ class PolicyRouter implements Router {
     if (steps < 1) return;
     ticket.exposure(nowMs, steps, this.#exposure);
     ticket.replica.calibration.measure(nowMs - ticket.phaseStartMs, this.#exposure);
+    ticket.replica.rate(this.#mean);
   }
 
   #learnLengths(ticket: InFlight): void {

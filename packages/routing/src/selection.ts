@@ -12,10 +12,15 @@ type LoadOf = (replica: ReplicaState) => number;
 
 /** Below this many requests a replica counts as within every load bound: a mean near zero bounds nothing useful. */
 const FREE_REQUESTS = 4;
-/** Weight of a cache miss against waiting, of recent against outstanding work: chosen on Mooncake's conversation trace. */
-const MISS_FACTOR = 16;
+/** Weight of a cache miss, of recent against outstanding work: chosen on Mooncake's conversation trace. */
+const MISS_FACTOR = 15;
 const RECENT_SHARE = 0.03;
-const OVER_BOUND_MS = 1e12;
+/** Share of the TPOT's bound that a prediction may use: the rest is for requests that come later and share the steps. */
+const TPOT_MARGIN = 0.8;
+/** A replica whose measured slowness is below this share of the mean, or above its inverse, is unlike the coefficients given. */
+const MIN_UNLIKE = 0.75;
+/** Added to the cost of a replica that is a last resort. */
+const PASSED_OVER = 1e12;
 /** Bound for adapters where the load bound is infinite. */
 const DEFAULT_BOUND = 1.25;
 
@@ -215,12 +220,12 @@ export class Selection {
   }
 
   /**
-   * The least of: work that the request adds there (a miss costs all requests that wait for the replica, hence the factor),
-   * outstanding work above the least, and a share of recent work, which spreads new conversations. Replicas whose recent work
-   * is above the load bound are passed over; their conversations move.
+   * The least of `#costMs` and a share of recent work, which spreads new conversations. Replicas whose recent work is above the
+   * load bound are passed over; their conversations move.
    */
   #byPrefix(pool: Pool, nowMs: number): ReplicaState {
     const boundMs = this.#recentWorkBoundMs(pool, nowMs);
+    const mostCached = this.#mostCached(pool);
     const outputTokens = this.#request.expectedOutputTokens ?? this.#mean.outputTokens;
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
@@ -234,9 +239,9 @@ export class Selection {
       const isOver = replica.recentWorkMs + addedMs > boundMs;
       if (isOver && cached > 0) this.#overBoundCount += 1;
       total += replica.workMs;
-      let cost = MISS_FACTOR * addedMs + replica.workMs + RECENT_SHARE * replica.recentWorkMs;
+      let cost = this.#costMs(replica, addedMs, mostCached - cached) + RECENT_SHARE * replica.recentWorkMs;
       // Above every cost of a replica within the bound, and still in order where all are above it.
-      if (isOver) cost += OVER_BOUND_MS;
+      if (isOver) cost += PASSED_OVER;
       if (cost >= bestCost) continue;
       best = replica;
       bestCost = cost;
@@ -246,6 +251,20 @@ export class Selection {
     this.#load = best.workMs;
     this.#meanLoad = total / pool.length;
     return best;
+  }
+
+  /**
+   * What it costs everyone to put the request here: the work that it adds, the work that waits, and what it must compute again
+   * although another replica holds it, which costs all later requests and so counts several times.
+   */
+  #costMs(replica: ReplicaState, addedMs: number, missedTokens: number): number {
+    return addedMs + replica.workMs + MISS_FACTOR * missedTokens * replica.prefillWorkMs;
+  }
+
+  #mostCached(pool: Pool): number {
+    let most = 0;
+    if (this.#hasMatches) for (const replica of pool) most = Math.max(most, this.cachedTokens(replica));
+    return most;
   }
 
   /** Recent work that the load bound allows. Replicas that joined within the window have too little to be part of the mean. */
@@ -266,11 +285,18 @@ export class Selection {
     return this.#settings.loadBound * meanMs + (FREE_REQUESTS * requestMs) / pool.length;
   }
 
-  /** With an SLO: the largest margin in the tighter of its times. Without: the shortest time to the last token. */
+  /**
+   * With an SLO: the least cost among replicas that meet it with a margin, else among those that meet it, else among all. A
+   * cost counts the more, the less of the time to the first token is left. (To prefer the largest margin alone would fill fast
+   * replicas until they are as slow as the others.) Without an SLO: cost and time to the first token.
+   */
   #byPrediction(pool: Pool, nowMs: number): ReplicaState {
     const { ttftMs = Infinity, tpotMs = Infinity } = this.#request.slo ?? {};
     const hasSlo = ttftMs !== Infinity || tpotMs !== Infinity;
     const prediction = this.#prediction;
+    const mostCached = this.#mostCached(pool);
+    let meanSlowness = 0;
+    for (const replica of pool) meanSlowness += replica.slowness / pool.length;
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
     let bestScore = Infinity;
@@ -281,18 +307,29 @@ export class Selection {
       replica.advance(nowMs);
       const demand = this.demandOn(replica);
       predict(replica, demand, prediction);
-      const latency = prediction.ttftMs + demand.outputTokens * prediction.tpotMs;
-      total += latency;
-      const ratio = Math.max(prediction.ttftMs / ttftMs, prediction.tpotMs / tpotMs);
-      if (hasSlo && ratio <= 1) meeting += 1;
-      const score = hasSlo ? ratio : latency;
+      const latencyMs = prediction.ttftMs + demand.outputTokens * prediction.tpotMs;
+      total += latencyMs;
+      const addedMs = replica.requestWorkMs(demand.uncachedTokens, demand.outputTokens);
+      let score = this.#costMs(replica, addedMs, mostCached - this.cachedTokens(replica));
+      const slowness = replica.slowness / meanSlowness;
+      // Errors of measurement must not shift load between equal replicas: small differences count as none.
+      if (slowness < MIN_UNLIKE || slowness > 1 / MIN_UNLIKE) score *= slowness;
+      if (hasSlo) {
+        const usedTtft = prediction.ttftMs / ttftMs;
+        const usedTpot = prediction.tpotMs / tpotMs;
+        if (usedTtft <= 1 && usedTpot <= 1) {
+          meeting += 1;
+          score /= 1.02 - usedTtft;
+          if (usedTpot > TPOT_MARGIN) score += PASSED_OVER;
+        } else score += 2 * PASSED_OVER;
+      } else score += prediction.ttftMs;
       if (score >= bestScore) continue;
       best = replica;
       bestScore = score;
-      this.#load = latency;
+      this.#load = latencyMs;
     }
     this.#sloCandidateCount = hasSlo ? meeting : undefined;
-    this.#ground = hasSlo && bestScore <= 1 ? "meets SLO" : "least latency";
+    this.#ground = hasSlo && bestScore < 2 * PASSED_OVER ? "meets SLO" : "least latency";
     this.#meanLoad = total / pool.length;
     return best;
   }
