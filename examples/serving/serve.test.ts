@@ -7,16 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { adam } from "../quickstart/adam.mjs";
-import { ggufBytes } from "../quickstart/gguf.mjs";
-import { Model } from "../quickstart/model.mjs";
+import { writeTinyModel } from "./testing/tiny-model.ts";
 
 interface Server {
   readonly child: ChildProcess;
   readonly lines: string[];
   readonly url: string;
 }
-const recipe = { context: 512, hidden: 32, layers: 1, seed: 2 };
+const CONTEXT = 512;
 let folder: string;
 let file: string;
 const started: ChildProcess[] = [];
@@ -24,27 +22,12 @@ const started: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "headroom-serving-"));
   file = join(folder, "model.gguf");
-  writeFileSync(file, ggufBytes("test", recipe, trainedWeights()));
+  writeTinyModel(file, CONTEXT);
 });
 afterAll(() => {
   for (const child of started) child.kill("SIGKILL");
   rmSync(folder, { recursive: true });
 });
-
-/** Trained just enough to write letters: bytes that are no characters would not survive as text. */
-function trainedWeights(): Float32Array {
-  const model = new Model({ ...recipe, context: 64, sequences: 1 });
-  const state = new Float32Array(3 * model.size);
-  state.set(model.weights);
-  const text = Buffer.from("the quick brown fox jumps over the lazy dog, and imports it. ".repeat(9));
-  for (let step = 1; step <= 60; step++) {
-    const start = (step * 17) % 400;
-    model.backward(text.subarray(start, start + 64), text.subarray(start + 1, start + 65), 1);
-    adam(state, model.gradient, step, 0.02);
-    model.weights.set(state.subarray(0, model.size));
-  }
-  return model.weights;
-}
 
 function launch(args: readonly string[], env: Record<string, string> = {}) {
   const all = ["--port", "0", "--engine", "builtin", ...args];
@@ -117,7 +100,7 @@ describe.each(hasLlama ? ["builtin", "llama.cpp"] : ["builtin"])("the server on 
 
   it("lists its model and is healthy", async () => {
     const models = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
-    expect(models.data).toMatchObject([{ id: "quickstart", object: "model", max_model_len: recipe.context }]);
+    expect(models.data).toMatchObject([{ id: "quickstart", object: "model", max_model_len: CONTEXT }]);
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
   });
 
