@@ -1,15 +1,18 @@
 // The layers between the matrix products, forwards and backwards, as plain loops over rows of numbers.
 export const [EPSILON, ROPE_BASE] = [1e-5, 10_000];
 
-/** Cosine and sine of each pair of a head's numbers at each position. */
+/**
+ * Cosine and sine of each pair of a head's numbers at each position. The angles are multiplied up in float32, as llama.cpp does:
+ * angles that are more exact would give other scores.
+ */
 export function rotations(context, head) {
-  const rows = Array.from({ length: context }, (_, position) =>
-    Array.from({ length: head }, (_, i) => {
-      const angle = position * ROPE_BASE ** (-(i & ~1) / head);
-      return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
-    }),
-  );
-  return rows.map((row) => Float32Array.from(row));
+  const scale = Math.fround(ROPE_BASE ** (-2 / head));
+  return Array.from({ length: context }, (_, position) => {
+    const row = new Float32Array(head);
+    for (let i = 0, angle = position; i < head; i += 2, angle = Math.fround(angle * scale))
+      row.set([Math.cos(angle), Math.sin(angle)], i);
+    return row;
+  });
 }
 
 /**

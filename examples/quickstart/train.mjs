@@ -9,7 +9,7 @@ import { adam, warmAndCool } from "./adam.mjs";
 import { ggufBytes } from "./gguf.mjs";
 import { FILE_SEPARATOR, VOCABULARY, decode, encode } from "./tokens.mjs";
 const setting = (name, fallback) => Number(process.env[`QUICKSTART_${name}`] ?? fallback);
-const [steps, batch, rate, seed] = [setting("STEPS", 800), setting("BATCH", 8), setting("RATE", 0.004), 1];
+const [steps, batch, rate, seed] = [setting("STEPS", 900), setting("BATCH", 8), setting("RATE", 0.006), 1];
 const [context, hidden, layers] = [setting("CONTEXT", 256), setting("HIDDEN", 64), setting("LAYERS", 2)];
 const recipe = { steps, batch, rate, seed, context, hidden, layers };
 const [saveEvery, reportEvery] = [setting("SAVE_EVERY", 50), setting("REPORT_EVERY", 10)];

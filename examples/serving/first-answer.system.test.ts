@@ -83,7 +83,9 @@ it(`answers through the gateway within ${ANSWERED_WITHIN_MS / 1000} s of the sta
 
 it(`has logits within ${TOLERANCE} of the trainer's, on the trained model`, async () => {
   const checkpoints = path.join(home, "checkpoints", readdirSync(path.join(home, "checkpoints"))[0]!);
-  const bytes = readFileSync(path.join(checkpoints, "step-800.ckpt"));
+  const manifest = readFileSync(path.join(checkpoints, "manifest.json"), "utf8");
+  const newest = (JSON.parse(manifest) as { checkpoints: { file: string }[] }).checkpoints.at(-1)!;
+  const bytes = readFileSync(path.join(checkpoints, newest.file));
   const end = bytes.indexOf("\n") + 1;
   const { recipe } = JSON.parse(bytes.subarray(0, end).toString()) as {
     recipe: { context: number; hidden: number; layers: number; seed: number };

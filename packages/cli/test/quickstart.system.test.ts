@@ -16,7 +16,7 @@ import {
 } from "./quickstart-run.ts";
 
 const TRAINED_WITHIN_MS = 120_000;
-const STEPS = 800;
+const STEPS = 900;
 const KILLS = 20;
 /** The longest that anything is left in peace between two kills: long enough for a start and a few checkpoints. */
 const PEACE_MAX_MS = 3_000;
