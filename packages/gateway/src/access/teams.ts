@@ -30,7 +30,7 @@ export class Teams {
 
   constructor(teams: readonly TeamConfig[]) {
     for (const team of teams) {
-      const limits = limitsOf(team);
+      const limits = limitsOfTeam(team);
       const hasLimits = limits.requests !== undefined || limits.tokens !== undefined || limits.money !== undefined;
       const models = team.models === undefined ? undefined : new Set(team.models);
       for (const key of team.keys) {
@@ -53,7 +53,7 @@ export class Teams {
   }
 }
 
-function limitsOf(team: TeamConfig): TeamLimits {
+export function limitsOfTeam(team: TeamConfig): TeamLimits {
   const definition = (kind: LimitDefinition["kind"], limit: number | undefined): LimitDefinition | undefined =>
     limit === undefined ? undefined : { id: `${kind}:${team.name}`, kind, limit };
   return {

@@ -141,7 +141,15 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
       message: "asks for keys and no team has one; add a key (headroom gateway --new-key) or set access: open",
     });
   }
+  found.push(...coordinatorProblems(config));
   return found;
+}
+
+/** Everybody who reaches the coordinator could use up a team's limits: beyond this machine it asks for a secret. */
+function coordinatorProblems({ coordinator, coordinatorSecret }: GatewayConfig): readonly FoundProblem[] {
+  if (coordinator === undefined || coordinatorSecret !== undefined) return [];
+  const isLocal = coordinator.host === "127.0.0.1" || coordinator.host === "::1" || coordinator.host === "localhost";
+  return isLocal ? [] : [{ path: ["coordinator"], message: "is not on this machine: set coordinatorSecret as well" }];
 }
 
 function repeated(entries: readonly (readonly [string, Path])[], message: string, found: FoundProblem[]): void {

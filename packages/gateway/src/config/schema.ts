@@ -154,8 +154,8 @@ export const gatewaySchema = z.strictObject({
   /** Metrics, health and drain: never the address that clients reach. */
   admin: address.optional(),
   state: z.string().min(1).default(".headroom/gateway"),
-  /** Where gateways of one limit meet: host:port, or a path for processes of one machine. */
-  coordinator: z.string().min(1).optional(),
+  /** Where gateways that share limits meet. The first that can bind it holds the limits; the others connect. */
+  coordinator: address.optional(),
   coordinatorSecret: secret.optional(),
   access: z.enum(["keys", "open"]).default("keys"),
   teams: z.array(team).max(100_000).default([]),

@@ -7,8 +7,7 @@ import { createServer as createTlsServer } from "node:tls";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { ClientConnection } from "../http/client-connection.ts";
-import { LocalLimits } from "../limits/account.ts";
-import { LimitLedger } from "../limits/ledger.ts";
+import { limitsOf } from "./shared-limits.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
@@ -47,8 +46,9 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   const now = steadyNow;
   const stateDirectory = path.join(config.state, config.id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
   const fleet = new Fleet(config, Math.floor(now()));
+  const usageDirectory = path.join(stateDirectory, "usage");
   const usage = new UsageLog({
-    directory: path.join(stateDirectory, "usage"),
+    directory: usageDirectory,
     segmentBytes: config.usage.segment,
     sync: config.usage.sync,
   });
@@ -58,7 +58,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   const tracer = tracing === undefined ? undefined : new Tracer({ ...tracing, gatewayId: config.id });
   const accessLog =
     config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
-  const limits = new LocalLimits(new LimitLedger(), now);
+  const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
   const gateway = new Gateway(config, { fleet, limits, usage, metrics, waker, accessLog, tracer, now });
   const prober = new Prober(
     () => fleet.pools.values(),
@@ -100,6 +100,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
       admin.closeAllConnections();
       for (const pool of fleet.pools.values())
         for (const replica of pool.replicas.values()) replica.connections.close();
+      limits.close();
       accessLog?.close();
       await tracer?.close();
       usage.close();

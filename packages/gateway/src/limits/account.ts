@@ -24,6 +24,7 @@ export interface LimitSource {
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
   give(definition: LimitDefinition, slot: number, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
+  close(): void;
 }
 
 export type TakeOutcome =
@@ -123,5 +124,9 @@ export class LocalLimits implements LimitSource {
 
   charge(definition: LimitDefinition, amount: number): void {
     this.#ledger.charge(definition, amount, this.#now());
+  }
+
+  close(): void {
+    // The ledger goes with the process.
   }
 }

@@ -57,6 +57,22 @@ export class LimitLedger {
     this.#entry(definition)?.window.add(amount, nowMs);
   }
 
+  refundNewest(definition: LimitDefinition, amount: number, nowMs: number): void {
+    this.#entry(definition)?.window.refundNewest(amount, nowMs);
+  }
+
+  /** Takes over what another counter counted. */
+  import(definition: LimitDefinition, counted: { readonly age: number; readonly amount: number }, nowMs: number): void {
+    this.#entry(definition)?.window.import(counted, nowMs);
+  }
+
+  /** Everything in use, for another ledger to import. */
+  counted(nowMs: number): readonly { definition: LimitDefinition; ages: readonly (readonly [number, number])[] }[] {
+    return [...this.#entries.values()]
+      .map(({ definition, window }) => ({ definition, ages: window.ages(nowMs) }))
+      .filter(({ ages }) => ages.length > 0);
+  }
+
   used(definition: LimitDefinition, nowMs: number): number {
     return this.#entry(definition)?.window.used(nowMs) ?? 0;
   }

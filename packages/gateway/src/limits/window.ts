@@ -11,6 +11,12 @@ export interface UsageWindow {
   /** Adds to the time slot of `nowMs` and returns the slot's number, by which `refund` finds it. */
   add(amount: number, nowMs: number): number;
   refund(slot: number, amount: number, nowMs: number): void;
+  /** Takes the amount from the newest slots that have any. */
+  refundNewest(amount: number, nowMs: number): void;
+  /** Adds what another counter counted so many slots ago. */
+  import(counted: { readonly age: number; readonly amount: number }, nowMs: number): void;
+  /** Amounts of the slots in use, by their age in slots. */
+  ages(nowMs: number): readonly (readonly [age: number, amount: number])[];
   /** When `amount` may fit under `limit` at the earliest. */
   freeAtMs(amount: number, limit: number, nowMs: number): number;
 }
@@ -52,7 +58,25 @@ export class SlidingWindow implements UsageWindow {
     return nowMs + BUCKET_COUNT * BUCKET_MS;
   }
 
-  /** Amounts of the slots in use, by their age in slots. */
+  refundNewest(amount: number, nowMs: number): void {
+    this.#advance(nowMs);
+    let left = Math.min(amount, this.#sum);
+    for (let age = 0; age < BUCKET_COUNT && left > 0 && age <= this.#newest; age++) {
+      const at = (this.#newest - age) % BUCKET_COUNT;
+      const given = Math.min(left, this.#buckets[at]!);
+      this.#buckets[at]! -= given;
+      this.#sum -= given;
+      left -= given;
+    }
+  }
+
+  import({ age, amount }: { readonly age: number; readonly amount: number }, nowMs: number): void {
+    this.#advance(nowMs);
+    if (!(age >= 0 && age < BUCKET_COUNT && age <= this.#newest && amount > 0)) return;
+    this.#buckets[(this.#newest - age) % BUCKET_COUNT]! += amount;
+    this.#sum += amount;
+  }
+
   ages(nowMs: number): readonly (readonly [age: number, amount: number])[] {
     this.#advance(nowMs);
     const found: [number, number][] = [];
@@ -86,6 +110,13 @@ function periodNumber(period: Period, wallMs: number): number {
   if (period === "day") return Math.floor(wallMs / 86_400_000);
   const date = new Date(wallMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+/** When the period of `wallMs` began. */
+export function periodStartMs(period: Period, wallMs: number): number {
+  if (period === "day") return Math.floor(wallMs / 86_400_000) * 86_400_000;
+  const date = new Date(wallMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
 }
 
 function periodEndMs(period: Period, wallMs: number): number {
@@ -122,6 +153,19 @@ export class CalendarWindow implements UsageWindow {
   refund(slot: number, amount: number, nowMs: number): void {
     this.used(nowMs);
     if (slot === this.#number) this.#sum = Math.max(0, this.#sum - amount);
+  }
+
+  refundNewest(amount: number, nowMs: number): void {
+    this.refund(this.#number, amount, nowMs);
+  }
+
+  import({ amount }: { readonly amount: number }, nowMs: number): void {
+    if (amount > 0) this.add(amount, nowMs);
+  }
+
+  ages(nowMs: number): readonly (readonly [age: number, amount: number])[] {
+    const used = this.used(nowMs);
+    return used > 0 ? [[0, used]] : [];
   }
 
   freeAtMs(amount: number, limit: number, nowMs: number): number {

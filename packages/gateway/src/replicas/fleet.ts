@@ -104,7 +104,7 @@ function credentialLinesOf(config: PoolConfig): string {
 }
 
 /** Reads a secret from where the configuration says it is. */
-function secretOf(source: { readonly env: string } | { readonly file: string }): string {
+export function secretOf(source: { readonly env: string } | { readonly file: string }): string {
   const text = "env" in source ? process.env[source.env] : readFileSync(source.file, "utf8");
   const name = "env" in source ? `the environment variable ${source.env}` : source.file;
   const value = text?.trim();

@@ -2,18 +2,10 @@
  * The durable usage file of one gateway. Records are written to the kernel before the client sees the end of its response, so a
  * killed gateway has a record of every response that was complete. One write serves all requests that end in one turn of the loop.
  */
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import path from "node:path";
 import { recordLine, type UsageRecord } from "./record.ts";
+import { segmentName, segmentsOf } from "./segments.ts";
 
 export interface UsageLogOptions {
   readonly directory: string;
@@ -85,8 +77,7 @@ export class UsageLog {
   }
 
   #open(): number {
-    const name = `usage-${String(this.#nextSeq).padStart(16, "0")}-${this.life}.jsonl`;
-    return openSync(path.join(this.#options.directory, name), "a", 0o600);
+    return openSync(path.join(this.#options.directory, segmentName(this.#nextSeq, this.life)), "a", 0o600);
   }
 
   #rotate(): void {
@@ -104,20 +95,6 @@ export class UsageLog {
       this.#isSyncing = false;
     });
   }
-}
-
-const segmentPattern = /^usage-(\d{16})-(\d+)\.jsonl$/;
-
-/** Segments by their first sequence number and life, in order. */
-function segmentsOf(
-  directory: string,
-): readonly { readonly name: string; readonly firstSeq: number; readonly life: number }[] {
-  return readdirSync(directory)
-    .flatMap((name) => {
-      const match = segmentPattern.exec(name);
-      return match === null ? [] : [{ name, firstSeq: Number(match[1]), life: Number(match[2]) }];
-    })
-    .toSorted((a, b) => a.firstSeq - b.firstSeq || a.life - b.life);
 }
 
 /** Each life writes segments of its own, so a line that a kill tore is never followed by another. */

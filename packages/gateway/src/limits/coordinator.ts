@@ -1,0 +1,164 @@
+/** Holds the limits of a group of gateways: one of them does, the first to bind the address. */
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { createServer, type Server, type Socket } from "node:net";
+import type { ListenAddress } from "../config/quantities.ts";
+import { LimitLedger, type LimitDefinition } from "./ledger.ts";
+import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
+
+interface Member {
+  readonly name: string;
+  readonly life: number;
+  /** Money that the ledger counts for it, by limit: replaced by what its files say when it starts again. */
+  readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
+}
+
+/** Bytes that wait for a member which does not read; beyond it the connection ends and the member asks again. */
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+const MEMBERS_MAX = 1024;
+
+export class Coordinator {
+  readonly ledger = new LimitLedger();
+  readonly id: string = randomUUID();
+  readonly #secret: string;
+  readonly #now: () => number;
+  readonly #server: Server;
+  readonly #members = new Map<string, Member>();
+  readonly #sockets = new Map<Socket, string>();
+
+  constructor(secret: string, now: () => number) {
+    this.#secret = secret;
+    this.#now = now;
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  /** Rejects where another process holds the address. */
+  listen(address: ListenAddress): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host: address.host, port: address.port, exclusive: true }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets.keys()) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#broadcast();
+    });
+    readLines(socket, (message) => this.#receive(socket, message as MemberMessage));
+  }
+
+  #receive(socket: Socket, message: MemberMessage): void {
+    const name = this.#sockets.get(socket);
+    if (name === undefined) {
+      if (message.t === "hello") this.#welcome(socket, message);
+      else socket.destroy();
+      return;
+    }
+    const member = this.#members.get(name);
+    if (member === undefined || !isValid(message)) {
+      socket.destroy();
+      return;
+    }
+    const nowMs = this.#now();
+    switch (message.t) {
+      case "ask": {
+        const request = { need: message.need, want: message.want, sharers: this.#sockets.size };
+        const grant = this.ledger.grant(message.definition, request, nowMs);
+        if (grant.kind === "denied")
+          this.#send(socket, { t: "denied", n: message.n, inMs: Math.max(1, grant.retryAtMs - nowMs) });
+        else {
+          countMoney(member, message.definition, grant.amount);
+          this.#send(socket, { t: "granted", n: message.n, slot: grant.slot, amount: grant.amount });
+        }
+        break;
+      }
+      case "give":
+        this.ledger.refund(message.definition, message.slot, message.amount, nowMs);
+        countMoney(member, message.definition, -message.amount);
+        break;
+      case "charge":
+        this.ledger.charge(message.definition, message.amount, nowMs);
+        countMoney(member, message.definition, message.amount);
+        break;
+      case "hello":
+        socket.destroy();
+        break;
+    }
+  }
+
+  #welcome(socket: Socket, hello: MemberMessage & { t: "hello" }): void {
+    const isTrusted = typeof hello.secret === "string" && sameText(hello.secret, this.#secret);
+    if (
+      !isTrusted ||
+      typeof hello.member !== "string" ||
+      !Array.isArray(hello.used) ||
+      this.#members.size >= MEMBERS_MAX
+    ) {
+      socket.destroy();
+      return;
+    }
+    const before = this.#members.get(hello.member);
+    const isSameLife = before?.life === hello.life && hello.ledger === this.id;
+    if (!isSameLife) {
+      for (const { definition, amount } of before?.money.values() ?? []) {
+        this.ledger.refundNewest(definition, amount, this.#now());
+      }
+      const member: Member = { name: hello.member, life: hello.life, money: new Map() };
+      this.#members.set(hello.member, member);
+      // A gateway that came back to this ledger has its last minute counted here already.
+      const isKnown = before !== undefined && hello.ledger === this.id;
+      for (const use of hello.used) this.#import(member, use, isKnown);
+    }
+    this.#sockets.set(socket, hello.member);
+    this.#send(socket, { t: "welcome", ledger: this.id, members: this.#sockets.size });
+    this.#broadcast();
+  }
+
+  #import(member: Member, { definition, ages }: CountedUse, isKnown: boolean): void {
+    if (isKnown && definition.kind !== "money") return;
+    for (const [age, amount] of ages) this.ledger.import(definition, { age, amount }, this.#now());
+    countMoney(
+      member,
+      definition,
+      ages.reduce((sum, [, amount]) => sum + amount, 0),
+    );
+  }
+
+  #broadcast(): void {
+    for (const socket of this.#sockets.keys()) this.#send(socket, { t: "members", members: this.#sockets.size });
+  }
+
+  #send(socket: Socket, message: LedgerMessage): void {
+    if (socket.destroyed) return;
+    socket.write(`${JSON.stringify(message)}\n`);
+    if (socket.writableLength > OUTPUT_BYTES_MAX) socket.destroy();
+  }
+}
+
+function countMoney(member: Member, definition: LimitDefinition, amount: number): void {
+  if (definition.kind !== "money") return;
+  const counted = member.money.get(definition.id);
+  if (counted === undefined) member.money.set(definition.id, { definition, amount });
+  else counted.amount += amount;
+}
+
+function isValid(message: MemberMessage): boolean {
+  if (message.t === "hello") return true;
+  const { definition } = message;
+  if (typeof definition !== "object" || typeof definition.id !== "string" || !(definition.limit >= 0)) return false;
+  return message.t === "ask" ? message.need >= 0 && message.want >= 0 : message.amount >= 0;
+}
+
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

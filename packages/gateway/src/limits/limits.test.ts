@@ -1,0 +1,159 @@
+import { createServer, type AddressInfo } from "node:net";
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { LeasedLimits } from "./leases.ts";
+import { LimitLedger, type LimitDefinition } from "./ledger.ts";
+import type { TakeOutcome } from "./account.ts";
+import { SlidingWindow } from "./window.ts";
+
+const requests = (limit: number): LimitDefinition => ({ id: "requests:a", kind: "requests", limit });
+
+describe("a sliding window", () => {
+  it("never admits more than its limit in any minute, and at least 98% of it where more is asked", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 50, max: 2000 }),
+        fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 400 }),
+        (limit, gaps) => {
+          const ledger = new LimitLedger();
+          const admitted: number[] = [];
+          let nowMs = 1e12;
+          for (const gapMs of [...gaps, 0, 0, 0]) {
+            nowMs += gapMs;
+            for (let each = 0; each < 10; each++) {
+              if (ledger.grant(requests(limit), { need: 1, want: 1, sharers: 1 }, nowMs).kind === "granted")
+                admitted.push(nowMs);
+            }
+          }
+          for (const [from, startMs] of admitted.entries()) {
+            let to = from;
+            while (to < admitted.length && admitted[to]! < startMs + 60_000) to++;
+            expect(to - from).toBeLessThanOrEqual(limit);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("gives back what was not used, and nothing twice", () => {
+    const window = new SlidingWindow();
+    const slot = window.add(100, 1e12);
+    window.refund(slot, 60, 1e12 + 100);
+    expect(window.used(1e12 + 200)).toBe(40);
+    window.refund(slot, 60, 1e12 + 300);
+    expect(window.used(1e12 + 400)).toBe(0);
+    window.add(10, 1e12 + 61_000);
+    window.refund(slot, 10, 1e12 + 61_000);
+    expect(window.used(1e12 + 61_000)).toBe(10);
+  });
+
+  it("says when there will be room", () => {
+    const window = new SlidingWindow();
+    window.add(5, 1e12);
+    window.add(5, 1e12 + 30_000);
+    const freeAtMs = window.freeAtMs(3, 10, 1e12 + 31_000);
+    expect(window.used(freeAtMs - 1)).toBe(10);
+    expect(window.used(freeAtMs)).toBe(5);
+  });
+});
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function members(count: number, port: number, secrets: readonly string[] = []): Promise<LeasedLimits[]> {
+  const all: LeasedLimits[] = [];
+  for (let at = 0; at < count; at++) {
+    const limits = new LeasedLimits({
+      address: { host: "127.0.0.1", port },
+      secret: secrets[at] ?? "s",
+      member: `g${at}`,
+      life: 1,
+      spent: [],
+      now: () => performance.timeOrigin + performance.now(),
+      log: () => undefined,
+    });
+    closers.push(() => limits.close());
+    await limits.start();
+    all.push(limits);
+  }
+  return all;
+}
+
+const take = (limits: LeasedLimits, definition: LimitDefinition, amount: number): Promise<TakeOutcome> =>
+  new Promise((resolve) => limits.take(definition, amount, resolve));
+
+async function taken(all: readonly LeasedLimits[], definition: LimitDefinition, each: number): Promise<number> {
+  let sum = 0;
+  await Promise.all(
+    all.map(async (limits, at) => {
+      for (let count = 0; count < each; count++) {
+        const outcome = await take(limits, definition, 1);
+        if (outcome.kind === "taken") sum += outcome.amount;
+        if (count % 50 === at) await new Promise((resolve) => setImmediate(resolve));
+      }
+    }),
+  );
+  return sum;
+}
+
+describe("limits over four gateways", () => {
+  it("add up to the limit: not one more, and all of it", async () => {
+    const all = await members(4, await freePort());
+    const definition = requests(1000);
+    expect(await taken(all, definition, 1500)).toBeLessThanOrEqual(1000);
+    // Leases that another gateway did not use come back within half a second.
+    let total = 0;
+    await expect
+      .poll(async () => {
+        total += await taken(all, definition, 50);
+        const probe = await take(all[0]!, definition, 1);
+        total += probe.kind === "taken" ? probe.amount : 0;
+        return probe.kind;
+      })
+      .toBe("denied");
+    expect(total).toBeLessThanOrEqual(1000);
+  });
+
+  it("go on when the gateway that holds them ends, and the new holder knows what was used", async () => {
+    const port = await freePort();
+    const all = await members(4, port);
+    const definition = requests(400);
+    const before = await taken(all.slice(1), definition, 60);
+    expect(before).toBe(180);
+    all[0]!.close();
+    const rest = all.slice(1);
+    await expect.poll(async () => (await take(rest[0]!, definition, 1)).kind).toBe("taken");
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    const after = await taken(rest, definition, 500);
+    expect(before + after).toBeLessThanOrEqual(404);
+  });
+
+  it("refuse a gateway that does not know the secret", async () => {
+    const port = await freePort();
+    const [holder] = await members(1, port);
+    const stranger = new LeasedLimits({
+      address: { host: "127.0.0.1", port },
+      secret: "wrong",
+      member: "stranger",
+      life: 1,
+      spent: [],
+      now: () => performance.timeOrigin + performance.now(),
+      log: () => undefined,
+    });
+    closers.push(() => stranger.close());
+    void stranger.start();
+    expect((await take(holder!, requests(5), 1)).kind).toBe("taken");
+    expect((await take(stranger, requests(5), 1)).kind).toBe("denied");
+  });
+});

@@ -1,0 +1,91 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { settleUsage, spentSince, usageStart } from "./reader.ts";
+import type { UsageRecord } from "./record.ts";
+import { UsageLog } from "./usage-log.ts";
+
+const directories: string[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+function folder(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), "headroom-usage-"));
+  directories.push(directory);
+  return directory;
+}
+
+function record(id: string, outcome: UsageRecord["outcome"] = "completed"): Omit<UsageRecord, "seq"> {
+  return {
+    id,
+    atMs: 1000,
+    team: 'te"am',
+    key: "k",
+    model: "m",
+    pool: "p",
+    operation: "chat",
+    outcome,
+    status: 200,
+    promptTokens: 3,
+    completionTokens: 4,
+    cachedTokens: 0,
+    isPromptEstimated: false,
+    nanoUsd: 7,
+  };
+}
+
+function logIn(directory: string): UsageLog {
+  return new UsageLog({ directory, segmentBytes: 600, sync: "interval" });
+}
+
+const append = (log: UsageLog, id: string, outcome?: UsageRecord["outcome"]): Promise<void> =>
+  new Promise((resolve) => log.append(record(id, outcome), resolve));
+
+describe("usage files", () => {
+  it("give every record once, however often and wherever the reader stops", async () => {
+    const directory = folder();
+    const log = logIn(directory);
+    let cursor = usageStart;
+    const seen: UsageRecord[] = [];
+    for (let at = 0; at < 20; at++) {
+      await append(log, `r${at}`);
+      if (at % 3 !== 0) continue;
+      const { records, cursor: next } = settleUsage(directory, JSON.parse(JSON.stringify(cursor)) as typeof cursor);
+      expect(settleUsage(directory, cursor).records).toEqual(records);
+      seen.push(...records);
+      cursor = next;
+    }
+    seen.push(...settleUsage(directory, cursor).records);
+    log.close();
+    expect(seen.map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
+    expect(readdirSync(directory).length).toBeGreaterThan(3);
+    expect(seen[0]?.team).toBe('te"am');
+  });
+
+  it("settle a stream by its last record when the gateway was killed, and go on with the sequence", async () => {
+    const directory = folder();
+    const first = logIn(directory);
+    await append(first, "a", "open");
+    await append(first, "a", "open");
+    await append(first, "b", "open");
+    await append(first, "b");
+    // A kill tears the line that was being written.
+    const [segment] = readdirSync(directory).slice(-1);
+    appendFileSync(path.join(directory, segment!), '{"seq":5,"id":"c"');
+    const held = settleUsage(directory, usageStart);
+    expect(held.records.map(({ id }) => id)).toEqual(["b"]);
+    const second = logIn(directory);
+    await append(second, "d");
+    const { records, cursor } = settleUsage(directory, held.cursor);
+    expect(records.map(({ id, outcome, seq }) => [id, outcome, seq])).toEqual([
+      ["a", "aborted", 2],
+      ["d", "completed", 5],
+    ]);
+    expect(settleUsage(directory, cursor, true).records).toEqual([]);
+    expect(spentSince(directory, 0).get('te"am')).toBe(21);
+    first.close();
+    second.close();
+  });
+});
