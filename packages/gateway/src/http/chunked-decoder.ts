@@ -2,6 +2,8 @@
 
 const CR = 13;
 const LF = 10;
+const TAB = 9;
+const COLON = 58;
 /** A chunk size of more than eight hex digits is no honest one. */
 const SIZE_DIGITS_MAX = 8;
 const EXTENSION_BYTES_MAX = 1024;
@@ -26,6 +28,7 @@ export class ChunkedDecoder {
   #extensionBytes = 0;
   #trailerBytes = 0;
   #lineBytes = 0;
+  #hasColon = false;
 
   get isDone(): boolean {
     return this.#state === "done";
@@ -82,6 +85,7 @@ export class ChunkedDecoder {
         if (byte !== LF) this.#state = "broken";
         else this.#state = this.#lineBytes === 0 ? "done" : "trailer";
         this.#lineBytes = 0;
+        this.#hasColon = false;
         break;
       case "data":
       case "done":
@@ -112,14 +116,23 @@ export class ChunkedDecoder {
     else this.#state = this.#remaining > 0 ? "data" : "trailer";
   }
 
-  /** Trailer fields are read past and dropped. */
+  /** Trailer fields are checked for their form, read past and dropped. */
   #trailer(byte: number): void {
     this.#trailerBytes++;
-    if (byte === CR) this.#state = "trailerLf";
-    else if (byte === LF || byte === 0 || this.#trailerBytes > TRAILER_BYTES_MAX) this.#state = "broken";
-    else if (this.#lineBytes === 0 && (byte === 32 || byte === 9 || byte === 58)) this.#state = "broken";
-    else this.#lineBytes++;
+    if (byte === CR) this.#state = this.#lineBytes > 0 && !this.#hasColon ? "broken" : "trailerLf";
+    else if ((byte < 32 && byte !== TAB) || byte === 127 || this.#trailerBytes > TRAILER_BYTES_MAX)
+      this.#state = "broken";
+    else {
+      if (!this.#hasColon && byte === COLON) this.#hasColon = this.#lineBytes > 0;
+      if (!this.#hasColon && !isTokenByte(byte)) this.#state = "broken";
+      this.#lineBytes++;
+    }
   }
+}
+
+/** RFC 9110 §5.6.2. */
+function isTokenByte(byte: number): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]$/.test(String.fromCharCode(byte));
 }
 
 function hexDigit(byte: number): number {

@@ -33,9 +33,12 @@ export interface HeadProblem {
 /** A request may carry this many header lines; Node's own limit is 2,000. */
 const HEADER_COUNT_MAX = 128;
 
+/** Without HEAD, whose responses are framed like no others, and CONNECT. */
+const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
 /** One character class per part, none nested in another: the match is linear in the length of the head. */
 const headPattern =
-  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) ([\x21-\x7e]+) HTTP\/1\.([01])\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
+  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) (\/[\x21-\x7e]*) HTTP\/1\.([01])\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
 
 interface Fields {
   contentLength: string | undefined;
@@ -61,6 +64,8 @@ export function parseRequestHead(text: string): RequestHead | HeadProblem {
   const match = headPattern.exec(text);
   if (match === null) return { status: 400, message: "The request head is not valid HTTP/1.1." };
   const method = match[1]!;
+  if (!methods.has(method))
+    return { status: 501, message: "Only GET, POST, PUT, PATCH, DELETE and OPTIONS are supported." };
   const lines = match[4]!;
   const fields = readFields(lines);
   if (fields.count > HEADER_COUNT_MAX) {
