@@ -88,6 +88,8 @@ const pool = z.strictObject({
   engine: z.enum(engineNames).default("openai"),
   replicas: z.array(replica).max(4096).default([]),
   key: secret.optional(),
+  /** Protocols beside chat completions that the engine serves itself; by engine, where left out. */
+  protocols: z.array(z.enum(["messages", "responses"])).optional(),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().regex(/^[\x20-\x7e]*$/)).default({}),
   price: price.optional(),
   routing: z.enum(routingPolicies).default("prefix"),

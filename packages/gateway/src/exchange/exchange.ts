@@ -376,7 +376,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
-    const { dialect, operation } = this.request.endpoint;
+    const { dialect, operation, errorOperation = operation } = this.request.endpoint;
     const error: ApiError = {
       kind: "upstreamFailed",
       message: `The model server failed while it answered: ${detail}.`,
@@ -387,7 +387,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
         this.#target.abort();
         return;
       }
-      this.#target.write(Buffer.from(errorEvent(dialect, operation, error)), undefined);
+      this.#target.write(Buffer.from(errorEvent(dialect, errorOperation, error)), undefined);
       this.#target.end();
     });
   }

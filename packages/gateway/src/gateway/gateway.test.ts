@@ -113,7 +113,7 @@ describe("a client that leaves", () => {
   it.each([
     ["before the first byte", { delayMs: 60_000 }, false],
     ["while it waits for a whole answer", { delayMs: 60_000 }, false],
-    ["in the middle of a stream", { everyMs: 5, tokens: 100_000 }, true],
+    ["in the middle of a stream", { everyMs: 40, tokens: 100_000 }, true],
   ])("%s takes its upstream request along", async (_, options, isStream) => {
     const mock = await upstream(options);
     const gateway = await gatewayOver(open([mock]));

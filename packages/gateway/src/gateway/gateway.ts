@@ -3,6 +3,7 @@ import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/r
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { Exchange } from "../exchange/exchange.ts";
+import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
 import { HttpTarget, wholeResponse } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
@@ -20,6 +21,7 @@ import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
+import { translate } from "../translation/translate.ts";
 import { RetryAllowance } from "./retry-budget.ts";
 
 export interface GatewayParts {
@@ -194,20 +196,60 @@ export class Gateway implements ClientPort, Runtime {
       this.#answerError(connection, head, { kind, message: `The model \`${peek.model.slice(0, 256)}\` ${detail}.` });
       return;
     }
-    this.retries.requestStarted();
-    this.#requestCount++;
-    const request: ExchangeRequest = {
-      ...message,
-      id: this.#idPrefix + this.#requestCount.toString(36),
-      method: head.method,
-      model,
-      traceparent: this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent,
-      bodyBytes: body.length,
-    };
-    const exchange = new Exchange(this, request, new HttpTarget(connection, head.minorVersion));
+    const translated = translate(message.endpoint, model, body, this.now());
+    if (translated !== undefined && "problem" in translated) {
+      this.#answerError(connection, head, { kind: "badRequest", message: translated.problem });
+      return;
+    }
+    const id = this.#newId();
+    const http = new HttpTarget(connection, head.minorVersion);
+    const request = this.#requestOf({ ...message, ...translated, id }, model);
+    const exchange = new Exchange(this, request, translated === undefined ? http : translated.target(http, id));
     connection.exchange = exchange;
     this.exchanges.set(exchange, connection);
     exchange.start();
+  }
+
+  #newId(): string {
+    this.retries.requestStarted();
+    this.#requestCount++;
+    return this.#idPrefix + this.#requestCount.toString(36);
+  }
+
+  #requestOf(
+    {
+      id,
+      head,
+      body,
+      caller,
+      endpoint,
+      peek,
+      path,
+    }: {
+      id: string;
+      head: RequestHead;
+      body: Buffer;
+      caller: Caller;
+      endpoint: Endpoint;
+      peek: RequestPeek;
+      path: string;
+    },
+    model: ModelRoute,
+  ): ExchangeRequest {
+    const traceparent = this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent;
+    return {
+      id,
+      head,
+      body,
+      caller,
+      endpoint,
+      peek,
+      path,
+      method: head.method,
+      model,
+      traceparent,
+      bodyBytes: body.length,
+    };
   }
 
   #read(

@@ -19,6 +19,8 @@ export interface Endpoint {
   readonly path: string;
   /** Whether an answer has output tokens that a limit should reserve. */
   readonly isGenerating: boolean;
+  /** The operation that the client asked for, where it was translated: its streams fail in that form. */
+  readonly errorOperation?: Operation;
 }
 
 function endpoint(operation: Operation, path: string, dialect: Dialect = "openai"): Endpoint {

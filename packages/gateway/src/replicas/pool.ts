@@ -49,6 +49,13 @@ export class Pool {
     return this.config.price;
   }
 
+  /** Whether its engine serves the protocol itself; if not, requests are translated to chat completions. */
+  speaks(protocol: "messages" | "responses"): boolean {
+    const { protocols } = this.config;
+    if (protocols !== undefined) return protocols.includes(protocol);
+    return protocol === "messages" ? this.traits.speaksMessages : this.traits.speaksResponses;
+  }
+
   get usesPrefixes(): boolean {
     return this.#replicas.size > 1 && (this.config.routing === "prefix" || this.config.routing === "predicted-latency");
   }
