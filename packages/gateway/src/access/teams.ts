@@ -26,6 +26,7 @@ const KEY_LENGTH_MAX = 512;
 
 export class Teams {
   readonly #byHash = new Map<string, Caller>();
+  readonly #byTeam = new Map<string, Caller>();
   readonly #recent = new Map<string, Caller>();
 
   constructor(teams: readonly TeamConfig[]) {
@@ -35,9 +36,16 @@ export class Teams {
       const models = team.models === undefined ? undefined : new Set(team.models);
       for (const key of team.keys) {
         const name = key.name ?? key.sha256.slice(0, 8);
-        this.#byHash.set(key.sha256, { team: team.name, key: name, zone: team.zone ?? "", limits, hasLimits, models });
+        const caller: Caller = { team: team.name, key: name, zone: team.zone ?? "", limits, hasLimits, models };
+        this.#byHash.set(key.sha256, caller);
+        this.#byTeam.set(team.name, caller);
       }
     }
+  }
+
+  /** One of the team's keys, for work that the gateway does on its account. */
+  ofTeam(team: string): Caller | undefined {
+    return this.#byTeam.get(team);
   }
 
   find(key: string): Caller | undefined {

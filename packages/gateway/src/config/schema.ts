@@ -188,9 +188,7 @@ export const gatewaySchema = z.strictObject({
     })
     .optional(),
   accessLog: z.strictObject({ file: z.string().min(1), prompts: z.boolean().default(false) }).optional(),
-  batches: z
-    .strictObject({ concurrency: z.int().min(1).max(1000).default(8), filesMax: size.prefault("200MiB") })
-    .prefault({}),
+  batches: z.strictObject({ concurrency: z.int().min(1).max(1000).default(8) }).prefault({}),
 });
 
 export type GatewayConfig = z.output<typeof gatewaySchema>;

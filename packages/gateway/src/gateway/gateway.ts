@@ -2,6 +2,10 @@
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { BatchApi } from "../batches/batch-api.ts";
+import { BatchRunner, type BatchResult } from "../batches/runner.ts";
+import type { BatchStore } from "../batches/store.ts";
+import { CollectTarget } from "../exchange/collect-target.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
@@ -13,7 +17,7 @@ import { peekRequest, type RequestPeek } from "../json/peek.ts";
 import type { LimitSource } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
 import { dialectOf, endpointAt, inferModelAt, type Endpoint } from "../protocols/endpoints.ts";
-import { readAnswer } from "../protocols/read-requests.ts";
+import { readAnswer, type Answer } from "../protocols/read-requests.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Waker } from "../replicas/waker.ts";
@@ -30,6 +34,7 @@ export interface GatewayParts {
   readonly usage: UsageLog;
   readonly metrics: GatewayMetrics;
   readonly waker: Waker;
+  readonly batches: BatchStore;
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
   now(): number;
@@ -38,6 +43,21 @@ export interface GatewayParts {
 const CHECKPOINT_MS = 1000;
 const noBytes = Buffer.alloc(0);
 const jsonHeader = "content-type: application/json\r\n";
+const aloneHead: RequestHead = {
+  method: "POST",
+  target: "",
+  minorVersion: 1,
+  isKeepAlive: true,
+  contentLength: 0,
+  isExpectingContinue: false,
+  key: "",
+  contentType: "application/json",
+  traceparent: "",
+  requestId: "",
+  session: "",
+  own: undefined,
+  forwarded: "content-type: application/json\r\n",
+};
 const noPeek: RequestPeek = {
   model: "",
   modelSpan: undefined,
@@ -59,12 +79,14 @@ export class Gateway implements ClientPort, Runtime {
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
   readonly connections = new Set<ClientConnection>();
-  readonly exchanges = new Map<Exchange, ClientConnection>();
+  readonly exchanges = new Map<Exchange, ClientConnection | undefined>();
   readonly #hasher = new PrefixHasher();
   readonly #idPrefix: string;
   #requestCount = 0;
   #config: GatewayConfig;
   #teams: Teams;
+  readonly batchRunner: BatchRunner;
+  readonly #batchApi: BatchApi;
   isDraining = false;
 
   constructor(config: GatewayConfig, parts: GatewayParts) {
@@ -75,6 +97,14 @@ export class Gateway implements ClientPort, Runtime {
     this.bounds = clientLimits(config);
     this.bodies = new MemoryBudget(config.bounds.bodies);
     this.#teams = new Teams(config.teams);
+    this.batchRunner = new BatchRunner({
+      store: parts.batches,
+      concurrency: config.batches.concurrency,
+      now: parts.now,
+      callerOf: (team) => (team === "" && this.#config.access === "open" ? anonymous : this.#teams.ofTeam(team)),
+      run: (caller, endpoint, body) => this.#runAlone(caller, endpoint, body),
+    });
+    this.#batchApi = new BatchApi(parts.batches, this.batchRunner);
     this.#idPrefix = `${config.id.replaceAll(/[^A-Za-z0-9-]/g, "-")}-${parts.usage.life}-`;
   }
 
@@ -151,6 +181,7 @@ export class Gateway implements ClientPort, Runtime {
       path,
       isKnown: endpoint !== undefined || inferModel !== undefined,
       caller: caller ?? anonymous,
+      body,
     });
   }
 
@@ -255,13 +286,26 @@ export class Gateway implements ClientPort, Runtime {
   #read(
     connection: ClientConnection,
     head: RequestHead,
-    request: { path: string; isKnown: boolean; caller: Caller },
+    request: { path: string; isKnown: boolean; caller: Caller; body: Buffer },
   ): void {
     if (request.isKnown) {
       this.#answerError(connection, head, { kind: "methodNotAllowed", message: `Use POST for ${request.path}.` });
       return;
     }
-    const { path, caller } = request;
+    const { path, caller, body } = request;
+    const batchAnswer = this.#batchApi.answer({
+      method: head.method,
+      path,
+      contentType: head.contentType,
+      body,
+      caller,
+      nowMs: this.now(),
+    });
+    if (batchAnswer !== undefined) {
+      const failed: ApiError = { kind: "internal", message: "The files of batches cannot be read or written." };
+      void batchAnswer.catch(() => failed).then((answer) => this.#answer(connection, head, answer));
+      return;
+    }
     const answer = readAnswer({
       method: head.method,
       path,
@@ -270,8 +314,60 @@ export class Gateway implements ClientPort, Runtime {
       isDraining: this.isDraining,
       nowMs: this.now(),
     });
+    this.#answer(connection, head, answer);
+  }
+
+  #answer(connection: ClientConnection, head: RequestHead, answer: Answer | ApiError): void {
     if ("kind" in answer) this.#answerError(connection, head, answer);
     else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
+  }
+
+  /** A request on the gateway's own account, as a line of a batch is. */
+  #runAlone(caller: Caller, path: string, body: Buffer): Promise<BatchResult> {
+    const endpoint = endpointAt(path);
+    const peek = peekRequest(body);
+    const model = "problem" in peek ? undefined : this.#parts.fleet.model(peek.model);
+    if (
+      endpoint === undefined ||
+      "problem" in peek ||
+      model === undefined ||
+      (caller.models !== undefined && !caller.models.has(model.name))
+    ) {
+      const error: ApiError = {
+        kind: "modelNotFound",
+        message: "The model does not exist here, or the team may not use it.",
+      };
+      return Promise.resolve({ status: 404, id: "", body: errorBody("openai", error), retryAfterMs: undefined });
+    }
+    const translated = translate(endpoint, model, body, this.now());
+    if (translated !== undefined && "problem" in translated) {
+      const error: ApiError = { kind: "badRequest", message: translated.problem };
+      return Promise.resolve({
+        status: 400,
+        id: "",
+        body: errorBody(endpoint.dialect, error),
+        retryAfterMs: undefined,
+      });
+    }
+    const id = this.#newId();
+    return new Promise((resolve) => {
+      const collect = new CollectTarget(({ status, headers, body: answer }) => {
+        const retryAfter = /^retry-after-ms: (\d+)/m.exec(headers)?.[1];
+        resolve({
+          status,
+          id,
+          body: answer.toString("utf8"),
+          retryAfterMs: retryAfter === undefined ? undefined : Number(retryAfter),
+        });
+      });
+      const request = this.#requestOf(
+        { head: aloneHead, body, caller, endpoint, peek, path, ...translated, id },
+        model,
+      );
+      const exchange = new Exchange(this, request, translated?.target(collect, id) ?? collect);
+      this.exchanges.set(exchange, undefined);
+      exchange.start();
+    });
   }
 
   prefixOf(request: ExchangeRequest): PrefixBlocks {

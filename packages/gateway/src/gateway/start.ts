@@ -6,6 +6,7 @@ import path from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { BatchStore } from "../batches/store.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import { limitsOf } from "./shared-limits.ts";
 import { Fleet } from "../replicas/fleet.ts";
@@ -59,7 +60,8 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   const accessLog =
     config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
   const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
-  const gateway = new Gateway(config, { fleet, limits, usage, metrics, waker, accessLog, tracer, now });
+  const batches = new BatchStore(path.join(stateDirectory, "batches"));
+  const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now });
   const prober = new Prober(
     () => fleet.pools.values(),
     now,
@@ -83,6 +85,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
     now,
   });
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, false);
+  gateway.batchRunner.resume();
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
   return {
     url: config.tls === undefined ? url : url.replace("http:", "https:"),
@@ -91,6 +94,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
     async close() {
       gateway.isDraining = true;
       server.close();
+      gateway.batchRunner.stop();
       waker.close();
       await drained(gateway, config.bounds.shutdownTimeout);
       for (const connection of gateway.connections) connection.destroy();

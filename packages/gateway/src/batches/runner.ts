@@ -1,0 +1,217 @@
+/** Works through batches: each line is a request of the team like any other, held to its limits, a few at a time. */
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Caller } from "../access/teams.ts";
+import type { Batch, BatchStore } from "./store.ts";
+
+export interface BatchResult {
+  readonly status: number;
+  readonly id: string;
+  readonly body: string;
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface BatchParts {
+  readonly store: BatchStore;
+  readonly concurrency: number;
+  now(): number;
+  callerOf(team: string): Caller | undefined;
+  run(caller: Caller, endpoint: string, body: Buffer): Promise<BatchResult>;
+}
+
+interface Line {
+  readonly custom_id?: unknown;
+  readonly url?: unknown;
+  readonly body?: unknown;
+}
+
+/** Waits between tries of a request that its team's limits refuse; the batch's day ends them. */
+const RETRY_MS_MAX = 30_000;
+/** Answers between two records of a batch's progress. */
+const PROGRESS_EVERY = 20;
+
+export class BatchRunner {
+  readonly #parts: BatchParts;
+  readonly #running = new Set<string>();
+  readonly #cancelled = new Set<string>();
+  #isStopping = false;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on with what an earlier life left unfinished. */
+  resume(): void {
+    for (const team of this.#parts.store.teams()) {
+      for (const batch of this.#parts.store.batches(team)) {
+        if (batch.status === "in_progress" || batch.status === "cancelling") this.start(team, batch);
+      }
+    }
+  }
+
+  start(team: string, batch: Batch): void {
+    if (this.#running.has(batch.id)) return;
+    this.#running.add(batch.id);
+    void this.#work(team, batch)
+      .catch((error: unknown) => {
+        batch.status = "failed";
+        batch.errors = {
+          object: "list",
+          data: [
+            { code: "internal_error", message: error instanceof Error ? error.message : String(error), line: null },
+          ],
+        };
+        this.#parts.store.saveBatch(team, batch);
+      })
+      .finally(() => this.#running.delete(batch.id));
+  }
+
+  cancel(team: string, batch: Batch): Batch {
+    if (batch.status !== "in_progress") return batch;
+    batch.status = "cancelling";
+    this.#parts.store.saveBatch(team, batch);
+    this.#cancelled.add(batch.id);
+    return batch;
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  async #work(team: string, batch: Batch): Promise<void> {
+    const { store } = this.#parts;
+    const output = `${store.contentPath(team, batch.id)}.output`;
+    const errors = `${store.contentPath(team, batch.id)}.errors`;
+    const done = new Set([...answeredIn(output), ...answeredIn(errors)]);
+    batch.request_counts = { total: 0, completed: answeredIn(output).length, failed: answeredIn(errors).length };
+    const active = new Set<Promise<void>>();
+    let lineNumber = 0;
+    for await (const text of createInterface({
+      input: createReadStream(store.contentPath(team, batch.input_file_id)),
+    })) {
+      lineNumber++;
+      if (text.trim() === "") continue;
+      batch.request_counts.total++;
+      const line = parsedLine(text);
+      if (typeof line?.custom_id === "string" && done.has(line.custom_id)) continue;
+      if (this.#isOver(batch)) continue;
+      while (active.size >= this.#parts.concurrency) await Promise.race(active);
+      const task: Promise<void> = this.#answer(team, batch, { line, lineNumber, output, errors }).finally(() =>
+        active.delete(task),
+      );
+      active.add(task);
+    }
+    await Promise.all(active);
+    if (!this.#isStopping) this.#finish(team, batch, { output, errors });
+  }
+
+  #isOver(batch: Batch): boolean {
+    return (
+      this.#isStopping ||
+      this.#cancelled.has(batch.id) ||
+      batch.status === "cancelling" ||
+      this.#parts.now() / 1000 > batch.expires_at
+    );
+  }
+
+  async #answer(
+    team: string,
+    batch: Batch,
+    {
+      line,
+      lineNumber,
+      output,
+      errors,
+    }: { line: Line | undefined; lineNumber: number; output: string; errors: string },
+  ): Promise<void> {
+    const customId = typeof line?.custom_id === "string" ? line.custom_id : "";
+    if (line === undefined || customId === "" || line.url !== batch.endpoint || typeof line.body !== "object") {
+      const message = `Line ${lineNumber} needs custom_id, url ${batch.endpoint} and body.`;
+      appendFileSync(
+        errors,
+        `${JSON.stringify({ id: `${batch.id}-${lineNumber}`, custom_id: customId, response: null, error: { code: "invalid_request", message } })}\n`,
+      );
+      batch.request_counts.failed++;
+      return;
+    }
+    const body = Buffer.from(JSON.stringify({ ...line.body, stream: false }));
+    for (let waitMs = 500; !this.#isOver(batch); waitMs = Math.min(RETRY_MS_MAX, waitMs * 2)) {
+      const caller = this.#parts.callerOf(team);
+      if (caller === undefined) return;
+      const result = await this.#parts.run(caller, batch.endpoint, body);
+      if (result.status === 429 || result.status === 503) {
+        await new Promise((resolve) => setTimeout(resolve, Math.min(RETRY_MS_MAX, result.retryAfterMs ?? waitMs)));
+        continue;
+      }
+      const isGood = result.status < 400;
+      const row = {
+        id: result.id,
+        custom_id: customId,
+        response: { status_code: result.status, request_id: result.id, body: JSON.parse(result.body) as unknown },
+        error: null,
+      };
+      appendFileSync(isGood ? output : errors, `${JSON.stringify(row)}\n`);
+      if (isGood) batch.request_counts.completed++;
+      else batch.request_counts.failed++;
+      this.#saveProgress(team, batch);
+      return;
+    }
+  }
+
+  #saveProgress(team: string, batch: Batch): void {
+    const { completed, failed } = batch.request_counts;
+    if ((completed + failed) % PROGRESS_EVERY !== 0) return;
+    if (this.#cancelled.has(batch.id)) batch.status = "cancelling";
+    this.#parts.store.saveBatch(team, batch);
+  }
+
+  #finish(team: string, batch: Batch, { output, errors }: { output: string; errors: string }): void {
+    const { store, now } = this.#parts;
+    const nowMs = now();
+    const keep = (file: string, name: string): string | null => {
+      if (!existsSync(file)) return null;
+      const stored = store.addFile(team, {
+        filename: `${batch.id}_${name}.jsonl`,
+        purpose: "batch_output",
+        content: readFileSync(file),
+        nowMs,
+      });
+      return stored?.id ?? null;
+    };
+    batch.output_file_id = keep(output, "output");
+    batch.error_file_id = keep(errors, "error");
+    const isExpired = nowMs / 1000 > batch.expires_at;
+    batch.status =
+      this.#cancelled.has(batch.id) || batch.status === "cancelling"
+        ? "cancelled"
+        : isExpired
+          ? "expired"
+          : "completed";
+    batch.completed_at = Math.floor(nowMs / 1000);
+    this.#cancelled.delete(batch.id);
+    closeSync(openSync(output, "a"));
+    store.saveBatch(team, batch);
+  }
+}
+
+function parsedLine(text: string): Line | undefined {
+  try {
+    const line: unknown = JSON.parse(text);
+    return typeof line === "object" && line !== null ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The `custom_id` of every whole line. */
+function answeredIn(file: string): readonly string[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .flatMap((text) => {
+      const id = parsedLine(text)?.custom_id;
+      return typeof id === "string" ? [id] : [];
+    });
+}
