@@ -234,7 +234,7 @@ export class Gateway implements ClientPort, Runtime {
     }
     const id = this.#newId();
     const http = new HttpTarget(connection, head.minorVersion);
-    const request = this.#requestOf({ ...message, ...translated, id }, model);
+    const request = this.#requestOf(id, { head, caller, model }, translated ?? message);
     const exchange = new Exchange(this, request, translated === undefined ? http : translated.target(http, id));
     connection.exchange = exchange;
     this.exchanges.set(exchange, connection);
@@ -248,24 +248,9 @@ export class Gateway implements ClientPort, Runtime {
   }
 
   #requestOf(
-    {
-      id,
-      head,
-      body,
-      caller,
-      endpoint,
-      peek,
-      path,
-    }: {
-      id: string;
-      head: RequestHead;
-      body: Buffer;
-      caller: Caller;
-      endpoint: Endpoint;
-      peek: RequestPeek;
-      path: string;
-    },
-    model: ModelRoute,
+    id: string,
+    { head, caller, model }: { head: RequestHead; caller: Caller; model: ModelRoute },
+    { body, endpoint, peek, path }: { body: Buffer; endpoint: Endpoint; peek: RequestPeek; path: string },
   ): ExchangeRequest {
     const traceparent = this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent;
     return {
@@ -361,8 +346,9 @@ export class Gateway implements ClientPort, Runtime {
         });
       });
       const request = this.#requestOf(
-        { head: aloneHead, body, caller, endpoint, peek, path, ...translated, id },
-        model,
+        id,
+        { head: aloneHead, caller, model },
+        translated ?? { body, endpoint, peek, path },
       );
       const exchange = new Exchange(this, request, translated?.target(collect, id) ?? collect);
       this.exchanges.set(exchange, undefined);

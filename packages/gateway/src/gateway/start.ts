@@ -38,9 +38,11 @@ const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_PROBE_MS = 1000;
 
+const { timeOrigin } = performance;
+
 /** Wall-clock milliseconds that never go back. */
 function steadyNow(): number {
-  return performance.timeOrigin + performance.now();
+  return timeOrigin + performance.now();
 }
 
 export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {

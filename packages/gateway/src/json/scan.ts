@@ -21,8 +21,11 @@ export interface FieldSpan {
 /** Called once per field of the object, in order. */
 export type OnField = (key: string, span: FieldSpan) => void;
 
-/** Walks the object that begins at or after `from`. Returns the offset after it, or -1 where the bytes are no object. */
-export function scanObject(bytes: Buffer, from: number, onField: OnField): number {
+/**
+ * Walks the object that begins at or after `from`. Returns the offset after it, or -1 where the bytes are no object.
+ * `lengths`: keys of other lengths are passed over, unless they hold an escape and so may be any key.
+ */
+export function scanObject(bytes: Buffer, from: number, onField: OnField, lengths?: ReadonlySet<number>): number {
   let at = skipBlanks(bytes, from);
   if (bytes[at] !== OPEN_OBJECT) return -1;
   at = skipBlanks(bytes, at + 1);
@@ -36,9 +39,11 @@ export function scanObject(bytes: Buffer, from: number, onField: OnField): numbe
     const start = skipBlanks(bytes, colon + 1);
     const end = endOfValue(bytes, start);
     if (end < 0) return -1;
-    const key = textOf(bytes, { start: at, end: keyEnd });
-    if (key === undefined) return -1;
-    onField(key, { start, end });
+    if (lengths === undefined || lengths.has(keyEnd - at - 2) || hasEscape(bytes, at, keyEnd)) {
+      const key = textOf(bytes, { start: at, end: keyEnd });
+      if (key === undefined) return -1;
+      onField(key, { start, end });
+    }
     at = skipBlanks(bytes, end);
     if (bytes[at] === CLOSE_OBJECT) return at + 1;
     if (bytes[at] !== COMMA) return -1;
@@ -78,6 +83,16 @@ export function wholeNumberOf(bytes: Buffer, { start, end }: FieldSpan): number 
 
 export function isTrue(bytes: Buffer, { start, end }: FieldSpan): boolean {
   return end - start === 4 && bytes[start] === 116 && bytes[start + 1] === 114 && bytes[start + 2] === 117;
+}
+
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/** Lengths of keys, for `scanObject`. */
+export function lengthsOf(keys: readonly string[]): ReadonlySet<number> {
+  return new Set(keys.map((key) => key.length));
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {

@@ -1,5 +1,5 @@
 /** Token counts as engines report them, read from the bytes of a response or of one event. */
-import { scanObject, wholeNumberOf } from "./scan.ts";
+import { lengthsOf, scanObject, wholeNumberOf } from "./scan.ts";
 
 export interface TokenCounts {
   readonly promptTokens: number;
@@ -8,6 +8,15 @@ export interface TokenCounts {
 }
 
 const usageKey = Buffer.from('"usage"');
+const lengths = lengthsOf([
+  "prompt_tokens",
+  "input_tokens",
+  "completion_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "prompt_tokens_details",
+  "input_tokens_details",
+]);
 
 /**
  * The last `usage` object of `bytes`, in OpenAI's (`prompt_tokens`), the Responses API's or Anthropic's (`input_tokens`) names.
@@ -31,17 +40,22 @@ function usageAt(bytes: Buffer, from: number): TokenCounts | undefined {
   let prompt = -1;
   let completion = -1;
   let cached = 0;
-  const end = scanObject(bytes, at, (key, span) => {
-    if (key === "prompt_tokens" || key === "input_tokens") prompt = wholeNumberOf(bytes, span) ?? prompt;
-    else if (key === "completion_tokens" || key === "output_tokens")
-      completion = wholeNumberOf(bytes, span) ?? completion;
-    else if (key === "cache_read_input_tokens") cached = wholeNumberOf(bytes, span) ?? cached;
-    else if (key === "prompt_tokens_details" || key === "input_tokens_details") {
-      scanObject(bytes, span.start, (inner, value) => {
-        if (inner === "cached_tokens") cached = wholeNumberOf(bytes, value) ?? cached;
-      });
-    }
-  });
+  const end = scanObject(
+    bytes,
+    at,
+    (key, span) => {
+      if (key === "prompt_tokens" || key === "input_tokens") prompt = wholeNumberOf(bytes, span) ?? prompt;
+      else if (key === "completion_tokens" || key === "output_tokens")
+        completion = wholeNumberOf(bytes, span) ?? completion;
+      else if (key === "cache_read_input_tokens") cached = wholeNumberOf(bytes, span) ?? cached;
+      else if (key === "prompt_tokens_details" || key === "input_tokens_details") {
+        scanObject(bytes, span.start, (inner, value) => {
+          if (inner === "cached_tokens") cached = wholeNumberOf(bytes, value) ?? cached;
+        });
+      }
+    },
+    lengths,
+  );
   if (end < 0 || (prompt < 0 && completion < 0)) return undefined;
   return { promptTokens: Math.max(0, prompt), completionTokens: Math.max(0, completion), cachedTokens: cached };
 }

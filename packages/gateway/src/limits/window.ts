@@ -129,6 +129,7 @@ function periodEndMs(period: Period, wallMs: number): number {
 export class CalendarWindow implements UsageWindow {
   readonly #period: Period;
   #number = 0;
+  #endsAtMs = 0;
   #sum = 0;
 
   constructor(period: Period) {
@@ -136,9 +137,9 @@ export class CalendarWindow implements UsageWindow {
   }
 
   used(nowMs: number): number {
-    const number = periodNumber(this.#period, nowMs);
-    if (number > this.#number) {
-      this.#number = number;
+    if (nowMs >= this.#endsAtMs) {
+      this.#number = periodNumber(this.#period, nowMs);
+      this.#endsAtMs = periodEndMs(this.#period, nowMs);
       this.#sum = 0;
     }
     return this.#sum;

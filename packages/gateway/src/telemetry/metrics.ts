@@ -33,7 +33,9 @@ export interface GatewayGauges {
 }
 
 export class GatewayMetrics {
-  readonly #series = new Map<string, Series>();
+  /** By model, pool and operation: names that exist already are hashed already. */
+  readonly #byModel = new Map<string, Map<string, Map<string, Series>>>();
+  readonly #series: Series[] = [];
   readonly #refused = new Map<string, number>();
 
   observe({ record, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary): void {
@@ -63,9 +65,8 @@ export class GatewayMetrics {
   }
 
   #seriesOf(model: string, pool: string, operation: string): Series | undefined {
-    const key = `${model}\n${pool}\n${operation}`;
-    const found = this.#series.get(key);
-    if (found !== undefined || this.#series.size >= SERIES_MAX) return found;
+    const found = this.#byModel.get(model)?.get(pool)?.get(operation);
+    if (found !== undefined || this.#series.length >= SERIES_MAX) return found;
     const series: Series = {
       labels: `gen_ai_operation_name="${operation}",gen_ai_request_model="${escaped(model)}",gen_ai_provider_name="${escaped(pool)}"`,
       duration: new Histogram(durationBounds),
@@ -75,12 +76,17 @@ export class GatewayMetrics {
       outputTokens: new Histogram(tokenBounds),
       statuses: new Map(),
     };
-    this.#series.set(key, series);
+    const byPool = this.#byModel.get(model) ?? new Map<string, Map<string, Series>>();
+    const byOperation = byPool.get(pool) ?? new Map<string, Series>();
+    this.#byModel.set(model, byPool);
+    byPool.set(pool, byOperation);
+    byOperation.set(operation, series);
+    this.#series.push(series);
     return series;
   }
 
   #requestText(): string {
-    const all = [...this.#series.values()];
+    const all = this.#series;
     const histograms: readonly (readonly [string, string, (series: Series) => string])[] = [
       [
         "gen_ai_server_request_duration_seconds",
