@@ -36,12 +36,11 @@ export function loadConfig(text: string, overrides: Readonly<Record<string, stri
   }
   const outcome = checkedData(document, overrides);
   if ("config" in outcome) return outcome;
-  return {
-    problems: outcome.found.slice(0, PROBLEMS_MAX).map(({ path, message, isAboutKey }) => ({
-      ...placeAt(offsetOf(document, path, isAboutKey === true)),
-      message: path.length === 0 ? message : `${pathText(path)} ${message}`,
-    })),
-  };
+  const problems = outcome.found.map(({ path, message, isAboutKey }) => ({
+    ...placeAt(offsetOf(document, path, isAboutKey === true)),
+    message: path.length === 0 ? message : `${pathText(path)} ${message}`,
+  }));
+  return { problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column).slice(0, PROBLEMS_MAX) };
 }
 
 function checkedData(
@@ -83,7 +82,10 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
     const depth = (alternative: readonly Issue[]): number => Math.max(...alternative.map((each) => each.path.length));
     const best = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0]!;
     if (depth(best) > 0) return best.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
-    return [{ path, message: issue.message === "Invalid input" ? (best[0]?.message ?? issue.message) : issue.message }];
+    // The alternative for another type of value says only that.
+    const fitting = issue.errors.find((alternative) => alternative.every((each) => each.code !== "invalid_type"));
+    const message = issue.message === "Invalid input" ? (fitting ?? best)[0]?.message : issue.message;
+    return [{ path, message: message ?? issue.message }];
   }
   return [{ path, message: issue.message }];
 }

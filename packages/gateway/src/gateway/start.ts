@@ -36,6 +36,7 @@ export interface RunningGateway {
 /** Clients that connect in one moment: the kernel takes the least of this and net.core.somaxconn. */
 const BACKLOG = 4096;
 const SWEEP_MS = 1000;
+const FIRST_REQUEST_MS = 300;
 const FIRST_PROBE_MS = 1000;
 
 const { timeOrigin } = performance;
@@ -147,10 +148,15 @@ async function listening(server: Server, address: ListenAddress, reusePort: bool
 
 /** Idle connections close at once, the others after their response. */
 async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAtMs = performance.now();
   for (;;) {
-    for (const connection of gateway.connections) if (connection.isIdle) connection.destroy();
-    if (gateway.connections.size === 0 || performance.now() > deadline) return;
+    const elapsedMs = performance.now() - startedAtMs;
+    for (const connection of gateway.connections) {
+      // The first request of a new connection may be on its way.
+      const mayCome = connection.requestCount === 0 && elapsedMs < FIRST_REQUEST_MS;
+      if (connection.isIdle && !mayCome) connection.destroy();
+    }
+    if (gateway.connections.size === 0 || elapsedMs > timeoutMs) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

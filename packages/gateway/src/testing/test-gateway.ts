@@ -32,7 +32,7 @@ export async function testGateway(yaml: string): Promise<TestGateway> {
 
 function configOf(yaml: string, state: string): GatewayConfig {
   const loaded = loadConfig(
-    `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${state}\nbounds: { shutdownTimeout: 2s }\n${yaml}`,
+    `listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${state}\n${yaml.includes("bounds:") ? "" : "bounds: { shutdownTimeout: 2s }\n"}${yaml}`,
   );
   if ("config" in loaded) return loaded.config;
   throw new Error(loaded.problems.map(({ line, column, message }) => `${line}:${column} ${message}`).join("\n"));

@@ -1,0 +1,208 @@
+import { connect } from "node:net";
+import path from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../config/load.ts";
+import { settleUsage, usageStart } from "../usage/reader.ts";
+import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
+import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function upstream(options: MockOptions = {}): Promise<MockUpstream> {
+  const mock = new MockUpstream(options);
+  await mock.start();
+  cleanups.push(() => mock.kill().catch(() => undefined));
+  return mock;
+}
+
+async function start(yaml: string): Promise<TestGateway> {
+  const gateway = await testGateway(yaml);
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+const model = "models: [{ name: m, pools: [p] }]\n";
+const openTo = (replicas: readonly MockUpstream[], more = ""): string =>
+  `access: open\npools: [{ name: p, engine: vllm, probe: { interval: 100ms }, replicas: [${replicas.map(({ url }) => url).join(", ")}] ${more}}]\n${model}`;
+
+describe("a pool at zero", () => {
+  it("is woken by one command; held requests are all answered", async () => {
+    const sleeping = await upstream();
+    // The command prints the replica's address after a while and counts its runs.
+    const script = `require("fs").appendFileSync(process.argv[1],"x");setTimeout(()=>console.log(process.argv[2]),300)`;
+    const runs = path.join("/tmp", `headroom-wake-${process.pid}`);
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, probe: { interval: 100ms }, wake: { command: [${JSON.stringify(process.execPath)}, -e, ${JSON.stringify(script)}, ${runs}, "${sleeping.url}"] } }]\n${model}`,
+    );
+    const statuses = await Promise.all(Array.from({ length: 300 }, async () => (await chat(gateway.url, {})).status));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const { readFileSync, rmSync } = await import("node:fs");
+    expect(readFileSync(runs, "utf8")).toBe("x");
+    rmSync(runs);
+  });
+
+  it("refuses with Retry-After when its queue is full or the command fails", async () => {
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, wake: { command: ["sh", "-c", "sleep 0.3; exit 3"], holdRequestsMax: 2 } }]\n${model}`,
+    );
+    const responses = await Promise.all([chat(gateway.url, {}), chat(gateway.url, {}), chat(gateway.url, {})]);
+    expect(responses.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(responses.every((response) => Number(response.headers.get("retry-after")) > 0)).toBe(true);
+    expect(gateway.logged.join("\n")).toContain("code 3");
+  });
+
+  it("lets another pool take requests meanwhile, where the model says so", async () => {
+    const provider = await upstream();
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, wake: { command: [sleep, "5"] } }, { name: q, replicas: [${provider.url}] }]\n` +
+        "models: [{ name: m, pools: [p, { pool: q, model: other, when: [waking] }] }]\n",
+    );
+    expect((await chat(gateway.url, {})).status).toBe(200);
+    expect(provider.lastBody?.model).toBe("other");
+  });
+});
+
+describe("replicas that come and go", () => {
+  it("are killed under load without a failed request", async () => {
+    const replicas = [await upstream({ delayMs: 5 }), await upstream({ delayMs: 5 }), await upstream({ delayMs: 5 })];
+    const gateway = await start(openTo(replicas));
+    const statuses: number[] = [];
+    const worker = async (): Promise<void> => {
+      for (let count = 0; count < 40; count++) statuses.push((await chat(gateway.url, {})).status);
+    };
+    const load = Promise.all(Array.from({ length: 16 }, worker));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await replicas[0]!.kill();
+    await replicas[1]!.kill();
+    await load;
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  });
+
+  it("are drained: streams go on, new requests go elsewhere", async () => {
+    const [old, other] = [await upstream({ everyMs: 20, tokens: 20 }), await upstream()];
+    const gateway = await start(openTo([old]));
+    const stream = chat(gateway.url, { stream: true });
+    await expect.poll(() => old.requestCount).toBe(1);
+    gateway.reload(openTo([other]));
+    expect((await chat(gateway.url, {})).status).toBe(200);
+    expect([old.requestCount, other.requestCount]).toEqual([1, 1]);
+    expect(await (await stream).text()).toContain("t19 ");
+    const { adminUrl } = gateway;
+    const { replicas } = (await (await fetch(`${adminUrl!}/replicas`)).json()) as { replicas: { id: string }[] };
+    await fetch(`${adminUrl!}/drain?pool=p&replica=${replicas[0]!.id}`, {
+      method: "POST",
+      headers: { "x-headroom-admin": "1" },
+    });
+    expect((await chat(gateway.url, {})).status).toBe(503);
+  });
+
+  it("are left alone by the circuit breaker, and tried again later", async () => {
+    const broken = await upstream({ status: 503 });
+    const gateway = await start(openTo([broken], ", breaker: { failures: 3, openFor: 200ms }, attempts: 1"));
+    for (let count = 0; count < 10; count++) await chat(gateway.url, {});
+    expect(broken.requestCount).toBe(3);
+    broken.options = {};
+    await expect.poll(async () => (await chat(gateway.url, {})).status).toBe(200);
+  });
+
+  it("are hedged: a slow one loses to the second", async () => {
+    const slow = await upstream({ delayMs: 10_000 });
+    const gateway = await start(openTo([slow, await upstream()], ", routing: round-robin, hedgeAfter: 50ms"));
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await chat(gateway.url, {})).status));
+    expect(statuses).toEqual([200, 200, 200, 200]);
+    await expect.poll(() => slow.cancelledCount).toBe(slow.requestCount);
+  });
+});
+
+describe("a gateway that ends", () => {
+  it("lets streams end and settles every request once", async () => {
+    const mock = await upstream({ everyMs: 10, tokens: 20 });
+    const gateway = await testGateway(openTo([mock]));
+    const streams = Array.from({ length: 5 }, async () => (await chat(gateway.url, { stream: true })).text());
+    await expect.poll(() => mock.requestCount).toBe(5);
+    await gateway.close();
+    for (const text of await Promise.all(streams)) expect(text).toContain("[DONE]");
+    const { records } = settleUsage(path.join(gateway.state, "gateway", "usage"), usageStart);
+    expect(records.map(({ completionTokens }) => completionTokens)).toEqual([20, 20, 20, 20, 20]);
+  });
+});
+
+/** Sends bytes on a bare connection and returns what comes back until the end. */
+function raw(gateway: TestGateway, bytes: readonly (string | Buffer)[], isHalfClosed = false): Promise<string> {
+  const { hostname, port } = new URL(gateway.url);
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    socket.on("error", () => resolve(text));
+    socket.on("close", () => resolve(text));
+    socket.on("end", () => socket.end());
+    for (const piece of bytes) socket.write(piece);
+    if (isHalfClosed) socket.end();
+  });
+}
+
+describe("bad input", () => {
+  it("gets the protocol's error, within bounds", async () => {
+    const mock = await upstream();
+    const gateway = await start(
+      `bounds: { body: 100KiB, headTimeout: 300ms, bodyTimeout: 300ms, shutdownTimeout: 1s }\n${openTo([mock])}`,
+    );
+    const head = (length: number): string =>
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\n`;
+    const big = await raw(gateway, [head(100_000_000), Buffer.alloc(1 << 20)]);
+    expect(big).toMatch(/^HTTP\/1\.1 413 [\s\S]*"code":"request_too_large"/);
+    const flood = await raw(gateway, [`GET / HTTP/1.1\r\nhost: h\r\n${"a: b\r\n".repeat(10_000)}\r\n`]);
+    expect(flood).toMatch(/^HTTP\/1\.1 431 /);
+    const slowHead = await raw(gateway, ["POST /v1/messages HTTP/1.1\r\n"]);
+    expect(slowHead).toMatch(/^HTTP\/1\.1 408 /);
+    const slowBody = await raw(gateway, [head(500), "{"]);
+    expect(slowBody).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/);
+    expect(await raw(gateway, [head(500), "{"], true)).toBe("");
+    const broken = await chat(gateway.url, { messages: undefined, model: 7 });
+    expect([broken.status, await broken.json()]).toMatchObject([400, { error: { type: "invalid_request_error" } }]);
+    const doubled = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      body: '{"model":"m","mod\\u0065l":"x"}',
+    });
+    expect(doubled.status).toBe(400);
+    expect(mock.requestCount).toBe(0);
+    const metrics = await (await fetch(`${gateway.adminUrl!}/metrics`)).text();
+    expect(metrics).toContain("headroom_gateway_body_bytes 0\n");
+  });
+});
+
+describe("a configuration", () => {
+  it("is refused with the line and column of every problem", () => {
+    const yaml = `pools:
+  - name: a
+    engine: vlm
+    replicas: [ftp://x]
+models:
+  - name: m
+    pools: [a, b]
+    price: { inputs: 3 }
+teams:
+  - name: t
+    tokensPerMinute: -4
+`;
+    const loaded = loadConfig(yaml);
+    const lines =
+      "problems" in loaded ? loaded.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : [];
+    expect(lines).toEqual([
+      '3:13 pools[0].engine Invalid option: expected one of "openai"|"anthropic"|"vllm"|"sglang"|"llamacpp"|"triton"|"headroom"',
+      "4:16 pools[0].replicas[0] must be an http or https URL without user, query or fragment",
+      "8:14 models[0].price.inputs is not a field of gateway.yaml",
+      "11:22 teams[0].tokensPerMinute Too small: expected number to be >=1",
+    ]);
+    const named = loadConfig(
+      "access: open\npools: [{ name: a, replicas: [http://h] }]\nmodels: [{ name: m, pools: [b] }]\n",
+    );
+    expect("problems" in named && named.problems).toEqual([
+      { line: 3, column: 29, message: "models[0].pools[0] names the pool b, which is not defined" },
+    ]);
+  });
+});
