@@ -1,0 +1,90 @@
+/** Memory over time: requests at a rate beside idle streams. The full run: `--seconds 3600 --rate 2000 --streams 10000`. */
+import {
+  ask,
+  FastUpstream,
+  numberArgument,
+  open,
+  report,
+  requestBytes,
+  residentMib,
+  startProcess,
+  temporaryFolder,
+} from "./harness.ts";
+
+const seconds = numberArgument("seconds", 60);
+const rate = numberArgument("rate", 500);
+const streamCount = numberArgument("streams", 1000);
+const folder = temporaryFolder();
+const upstream = new FastUpstream();
+upstream.keepsSeen = false;
+const url = await upstream.start();
+const gateway = await startProcess(
+  folder.path,
+  `access: open\nbounds: { connections: 30000 }\npools: [{ name: p, engine: vllm, concurrencyMax: 30000, betweenBytesTimeout: 2h, replicas: [${url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+  "soak",
+);
+
+let requestNumber = 0;
+for (let at = 0; at < streamCount; at++) {
+  const socket = await open(gateway.url);
+  socket.on("error", () => undefined);
+  socket.on("data", () => undefined);
+  socket.write(
+    requestBytes({ mode: "stream", tokens: 100_000, everyMs: 20_000 + (at % 1000) * 20, id: requestNumber++ }),
+  );
+}
+report(`${streamCount} streams open, ${residentMib(gateway.pid).toFixed(0)} MiB`);
+
+let failedCount = 0;
+let doneCount = 0;
+let due = 0;
+const startedAtMs = performance.now();
+const sockets = await Promise.all(Array.from({ length: 64 }, () => open(gateway.url)));
+const free = [...sockets];
+const pacer = setInterval(() => {
+  const target = ((performance.now() - startedAtMs) / 1000) * rate;
+  while (due < target && free.length > 0) {
+    due++;
+    const socket = free.pop()!;
+    const id = requestNumber++;
+    void ask(socket, requestBytes({ mode: id % 10 === 0 ? "stream" : "whole", tokens: 3, everyMs: 5, id })).then(
+      (answer) => {
+        if (answer?.status === 200) doneCount++;
+        else failedCount++;
+        free.push(socket);
+      },
+    );
+  }
+}, 2);
+
+const samples: { readonly atS: number; readonly mib: number }[] = [];
+const everyS = Math.max(1, seconds / 60);
+for (let atS = everyS; atS <= seconds; atS += everyS) {
+  await new Promise((resolve) => setTimeout(resolve, everyS * 1000));
+  samples.push({ atS, mib: residentMib(gateway.pid) });
+}
+clearInterval(pacer);
+
+/** Least squares over the second half, in MiB an hour: the first half is warm-up. */
+function slope(): number {
+  const late = samples.slice(Math.floor(samples.length / 2));
+  const meanAt = late.reduce((sum, { atS }) => sum + atS, 0) / late.length;
+  const meanMib = late.reduce((sum, { mib }) => sum + mib, 0) / late.length;
+  const covariance = late.reduce((sum, { atS, mib }) => sum + (atS - meanAt) * (mib - meanMib), 0);
+  const variance = late.reduce((sum, { atS }) => sum + (atS - meanAt) ** 2, 0);
+  return (covariance / variance) * 3600;
+}
+const last = samples.at(-1)!;
+const middle = samples[Math.floor(samples.length / 2)]!;
+report(
+  `${seconds} s at ${Math.round(doneCount / seconds)} requests/s (asked: ${rate}) beside ${streamCount} streams: ${doneCount} answered, ${failedCount} failed`,
+);
+report(
+  `resident ${samples.map(({ mib }) => mib.toFixed(0)).join(" ")} MiB; second half ${(last.mib - middle.mib).toFixed(1)} MiB, ${slope().toFixed(1)} MiB an hour`,
+);
+for (const socket of sockets) socket.destroy();
+await gateway.kill();
+upstream.close();
+folder.remove();
+if (failedCount > 0) process.exitCode = 1;
+process.exit();

@@ -1,0 +1,251 @@
+/** What the gateway's benchmarks share: gateway processes, a fast mock upstream in the benchmark's own process, bare clients. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const root = path.resolve(import.meta.dirname, "..", "..", "..");
+
+export interface MockWish {
+  readonly mode: "whole" | "stream" | "hang";
+  readonly tokens: number;
+  readonly everyMs: number;
+  /** Chosen by the client, to find the request again. */
+  readonly id: number;
+}
+
+export interface SeenRequest {
+  readonly requestId: string;
+  readonly arrivedAtMs: number;
+  sentTokens: number;
+  /** When the gateway closed the connection before the response was complete. */
+  closedAtMs: number | undefined;
+}
+
+/** Answers as the `mock` field of a request's body asks; counts what it sent. */
+export class FastUpstream {
+  readonly #server: Server;
+  readonly seen = new Map<number, SeenRequest>();
+  readonly arrivals: number[] = [];
+  onClosed: (id: number, request: SeenRequest) => void = () => undefined;
+  keepsSeen = true;
+
+  constructor() {
+    this.#server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+
+  #serve(socket: Socket): void {
+    let pending = Buffer.alloc(0);
+    let current: { readonly id: number; readonly request: SeenRequest; timer: NodeJS.Timeout | undefined } | undefined;
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      if (current === undefined) return;
+      clearTimeout(current.timer);
+      current.request.closedAtMs = performance.now();
+      this.onClosed(current.id, current.request);
+    });
+    socket.on("data", (chunk: Buffer) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      for (;;) {
+        const end = pending.indexOf("\r\n\r\n");
+        if (end < 0) return;
+        const head = pending.toString("latin1", 0, end);
+        const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+        if (pending.length < end + 4 + length) return;
+        const body = pending.toString("utf8", end + 4, end + 4 + length);
+        pending = pending.subarray(end + 4 + length);
+        if (head.startsWith("GET")) {
+          socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+          continue;
+        }
+        const wish = (JSON.parse(body) as { mock: MockWish }).mock;
+        const request: SeenRequest = {
+          requestId: /x-request-id: (\S+)/i.exec(head)?.[1] ?? "",
+          arrivedAtMs: performance.now(),
+          sentTokens: 0,
+          closedAtMs: undefined,
+        };
+        if (this.keepsSeen) {
+          this.seen.set(wish.id, request);
+          this.arrivals.push(request.arrivedAtMs);
+        }
+        current = { id: wish.id, request, timer: undefined };
+        this.#answer(socket, wish, current, () => (current = undefined));
+      }
+    });
+  }
+
+  #answer(
+    socket: Socket,
+    wish: MockWish,
+    current: { request: SeenRequest; timer: NodeJS.Timeout | undefined },
+    done: () => void,
+  ): void {
+    const { mode, tokens, everyMs } = wish;
+    if (mode === "hang") return;
+    if (mode === "whole") {
+      const answer = `{"id":"a","choices":[{"message":{"role":"assistant","content":"ok"}}],"usage":{"prompt_tokens":10,"completion_tokens":${tokens}}}`;
+      current.request.sentTokens = tokens;
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`,
+      );
+      done();
+      return;
+    }
+    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    const send = (data: string): void => {
+      const event = `data: ${data}\n\n`;
+      socket.write(`${event.length.toString(16)}\r\n${event}\r\n`);
+    };
+    let sent = 0;
+    const step = (): void => {
+      if (sent < tokens) {
+        send(`{"id":"a","choices":[{"index":0,"delta":{"content":"t${sent} "}}]}`);
+        sent++;
+        current.request.sentTokens = sent;
+        current.timer = setTimeout(step, everyMs);
+        return;
+      }
+      send(`{"id":"a","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":${sent}}}`);
+      send("[DONE]");
+      socket.write("0\r\n\r\n");
+      done();
+    };
+    current.timer = setTimeout(step, everyMs);
+  }
+}
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly pid: number;
+  readonly child: ChildProcess;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const folder = mkdtempSync(path.join(tmpdir(), "headroom-gateway-bench-"));
+  return { path: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+export async function startProcess(folder: string, yaml: string, id: string): Promise<GatewayProcess> {
+  const file = path.join(folder, `${id}.yaml`);
+  writeFileSync(file, `id: ${id}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${folder}/state\n${yaml}`);
+  const child = spawn(process.execPath, [path.join(root, "packages/cli/src/main.ts"), "gateway", "--config", file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const line = await new Promise<string>((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString("utf8");
+      if (text.includes("\n")) resolve(text);
+    });
+    child.once("exit", (code) => reject(new Error(`the gateway ended with code ${code}`)));
+  });
+  const [url, adminUrl] = [...line.matchAll(/http:\/\/[\d.:]+/g)].map(([found]) => found);
+  return {
+    url: url!,
+    adminUrl: adminUrl!,
+    pid: child.pid!,
+    child,
+    kill: () => {
+      child.kill("SIGKILL");
+      return ended;
+    },
+    stop: () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+  };
+}
+
+export function requestBytes(wish: MockWish, key = ""): string {
+  const body = JSON.stringify({
+    model: "m",
+    stream: wish.mode !== "whole",
+    max_tokens: 20,
+    messages: [{ role: "user", content: "x".repeat(60) }],
+    mock: wish,
+  });
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+export function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}
+
+export interface ClientAnswer {
+  readonly status: number;
+  readonly requestId: string;
+  /** Output tokens that the client saw: reported ones, or events. */
+  readonly tokens: number;
+}
+
+/** One request on an open connection; undefined where the connection ended before the response was complete. */
+export function ask(socket: Socket, bytes: string): Promise<ClientAnswer | undefined> {
+  return new Promise((resolve) => {
+    let text = "";
+    const finish = (answer: ClientAnswer | undefined): void => {
+      socket.off("data", onData);
+      socket.off("close", onClose);
+      resolve(answer);
+    };
+    const onClose = (): void => finish(undefined);
+    const onData = (chunk: Buffer): void => {
+      text += chunk.toString("latin1");
+      const end = text.indexOf("\r\n\r\n");
+      if (end < 0) return;
+      const head = text.slice(0, end);
+      const isChunked = /transfer-encoding: chunked/i.test(head);
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (isChunked ? !text.endsWith("\r\n0\r\n\r\n") : text.length < end + 4 + length) return;
+      const reported = /"completion_tokens":(\d+)/.exec(text)?.[1];
+      finish({
+        status: Number(text.slice(9, 12)),
+        requestId: /x-request-id: (\S+)/i.exec(head)?.[1] ?? "",
+        tokens: reported === undefined ? text.split('"content":"t').length - 1 : Number(reported),
+      });
+    };
+    socket.on("data", onData);
+    socket.on("error", () => undefined);
+    socket.on("close", onClose);
+    socket.write(bytes);
+  });
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** Resident memory in MiB. */
+export function residentMib(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+}
+
+/** `--count 100` from the command line. */
+export function numberArgument(name: string, otherwise: number): number {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? otherwise : Number(process.argv[at + 1]);
+}
+
+export function report(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
