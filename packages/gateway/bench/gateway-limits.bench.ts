@@ -1,9 +1,9 @@
 /** One team's limits over four gateway processes: admitted in the worst minute against the limit. `--seconds 75` */
 import { hash } from "node:crypto";
-import { createServer, type AddressInfo } from "node:net";
 import {
   ask,
   FastUpstream,
+  freePort,
   numberArgument,
   open,
   report,
@@ -17,10 +17,7 @@ const requestLimit = 6000;
 const folder = temporaryFolder();
 const upstream = new FastUpstream();
 const url = await upstream.start();
-const probe = createServer().listen(0, "127.0.0.1");
-await new Promise((resolve) => probe.once("listening", resolve));
-const { port } = probe.address() as AddressInfo;
-await new Promise((resolve) => probe.close(resolve));
+const port = await freePort();
 const yaml = `coordinator: 127.0.0.1:${port}
 teams:
   - { name: a, keys: [{ sha256: ${hash("sha256", "a")} }], requestsPerMinute: ${requestLimit} }
@@ -52,7 +49,7 @@ async function client(key: "a" | "b", at: number): Promise<void> {
   }
   for (const socket of sockets) socket.destroy();
 }
-await Promise.all([..."ababababababababab"].map((key, at) => client(key as "a" | "b", at)));
+await Promise.all(Array.from({ length: 18 }, (_, at) => client(at % 2 === 0 ? "a" : "b", at)));
 
 function worstMinute(rows: readonly Admitted[]): number {
   const sorted = rows.toSorted((x, y) => x.atMs - y.atMs);

@@ -27,7 +27,6 @@ const gateway = await startProcess(
 let requestNumber = 0;
 for (let at = 0; at < streamCount; at++) {
   const socket = await open(gateway.url);
-  socket.on("error", () => undefined);
   socket.on("data", () => undefined);
   socket.write(
     requestBytes({ mode: "stream", tokens: 100_000, everyMs: 20_000 + (at % 1000) * 20, id: requestNumber++ }),

@@ -45,7 +45,7 @@ export class FastUpstream {
   }
 
   #serve(socket: Socket): void {
-    let pending = Buffer.alloc(0);
+    let pending: Buffer = Buffer.alloc(0);
     let current: { readonly id: number; readonly request: SeenRequest; timer: NodeJS.Timeout | undefined } | undefined;
     socket.on("error", () => undefined);
     socket.on("close", () => {
@@ -139,12 +139,21 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-export async function startProcess(folder: string, yaml: string, id: string): Promise<GatewayProcess> {
+export async function startProcess(
+  folder: string,
+  yaml: string,
+  id: string,
+  args: readonly string[] = [],
+): Promise<GatewayProcess> {
   const file = path.join(folder, `${id}.yaml`);
   writeFileSync(file, `id: ${id}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${folder}/state\n${yaml}`);
-  const child = spawn(process.execPath, [path.join(root, "packages/cli/src/main.ts"), "gateway", "--config", file], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [path.join(root, "packages/cli/src/main.ts"), "gateway", "--config", file, ...args],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const line = await new Promise<string>((resolve, reject) => {
     let text = "";
@@ -171,6 +180,14 @@ export async function startProcess(folder: string, yaml: string, id: string): Pr
   };
 }
 
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => probe.once("listening", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
 export function requestBytes(wish: MockWish, key = ""): string {
   const body = JSON.stringify({
     model: "m",
@@ -187,7 +204,8 @@ export function open(url: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.once("connect", () => resolve(socket));
-    socket.once("error", reject);
+    // Later errors are followed by `close`.
+    socket.on("error", reject);
   });
 }
 
@@ -224,7 +242,6 @@ export function ask(socket: Socket, bytes: string): Promise<ClientAnswer | undef
       });
     };
     socket.on("data", onData);
-    socket.on("error", () => undefined);
     socket.on("close", onClose);
     socket.write(bytes);
   });
