@@ -153,7 +153,7 @@ ${kind === "open" ? "" : teams}pools:
   - name: bench
     routing: ${kind === "open" ? "least-requests" : "prefix"}
     concurrencyMax: 20000
-    replicas: [{ url: "http://127.0.0.1:${upstreamPort}" }]
+    replicas: [{ id: a, url: "http://127.0.0.1:${upstreamPort}" }, { id: b, url: "http://127.0.0.1:${upstreamPort}" }]
 models:
   - name: bench
     pools: [bench]

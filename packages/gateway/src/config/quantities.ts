@@ -52,7 +52,7 @@ export const address = z.string().transform((text, context) => {
 
 /** `40 USD/month`. */
 export const budget = z.string().transform((text, context) => {
-  const match = /^(\d{1,9}(?:\.\d{1,6})?)\s*USD\s*\/\s*(day|month)$/.exec(text.trim());
+  const match = /^(\d{1,12}(?:\.\d{1,6})?)\s*USD\s*\/\s*(day|month)$/.exec(text.trim());
   if (match === null) {
     context.addIssue({
       code: "custom",

@@ -31,11 +31,11 @@ export class Fleet {
   }
 
   apply(config: GatewayConfig, nowMs: number): void {
-    const names = new Set(config.pools.map((pool) => pool.name));
     for (const pool of this.#pools.values()) {
       const next = config.pools.find((each) => each.name === pool.name);
-      const isKept =
-        names.has(pool.name) && next?.engine === pool.config.engine && next.routing === pool.config.routing;
+      const isSame = next?.engine === pool.config.engine && next.routing === pool.config.routing;
+      // Old replicas leave before new ones come, so that the capacity need not hold both.
+      const isKept = isSame && next.replicas.length <= pool.capacity;
       if (isKept) continue;
       for (const replica of pool.replicas.values()) this.#release(pool, replica, nowMs);
       this.#pools.delete(pool.name);

@@ -17,7 +17,11 @@ export interface Placement {
   readonly decision: Chosen;
 }
 
-const REPLICAS_MAX = 8192;
+/** The router's tables grow with the replicas it may know, and so does each of its decisions: twice what is configured leaves room. */
+function capacityFor(replicaCount: number): number {
+  return Math.max(32, Math.ceil((2 * replicaCount) / 32) * 32);
+}
+
 /** Requests that an outlier's rate must rest on before it is ejected. */
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
@@ -28,6 +32,8 @@ export class Pool {
   config: PoolConfig;
   readonly traits: EngineTraits;
   readonly router: Router;
+  /** Replicas that the router can know. */
+  readonly capacity: number;
   readonly #replicas = new Map<string, Replica>();
   /** `authorization` or `x-api-key` line for the upstream, and configured headers. */
   credentialLines = "";
@@ -37,7 +43,8 @@ export class Pool {
     this.name = config.name;
     this.config = config;
     this.traits = engines[config.engine];
-    this.router = createRouter({ policy: config.routing, draw: seededDraw(seed), maxReplicas: REPLICAS_MAX });
+    this.capacity = capacityFor(config.replicas.length);
+    this.router = createRouter({ policy: config.routing, draw: seededDraw(seed), maxReplicas: this.capacity });
     for (const each of config.replicas) this.add(new Replica(each, config));
   }
 

@@ -107,7 +107,7 @@ export class Waker {
       return;
     }
     const replica = new Replica({ url: url.data }, pool.config);
-    if (pool.replicas.has(replica.id)) return;
+    if (pool.replicas.has(replica.id) || pool.replicas.size >= pool.capacity) return;
     replica.isDiscovered = true;
     pool.add(replica);
   }
