@@ -16,13 +16,12 @@ import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
-import { limitError, needOf, usageRecordOf } from "./settlement.ts";
+import { limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import type { ResponseTarget } from "./target.ts";
 import { bodyEdits, upstreamMessage } from "./upstream-request.ts";
 
 const noBytes = Buffer.alloc(0);
-const jsonHeader = "content-type: application/json\r\n";
 
 type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "ending" | "ended";
 
@@ -65,6 +64,11 @@ export class Exchange implements ClientExchange, AttemptOwner {
   }
 
   clientGone(): void {
+    // What the replica sent in the same turn of the loop is counted before its connection closes.
+    setImmediate(() => this.#abandon());
+  }
+
+  #abandon(): void {
     if (this.#phase === "ended" || this.#phase === "ending") return;
     const nowMs = this.#runtime.now();
     for (const attempt of this.#attempts.splice(0)) attempt.cancel(nowMs);
@@ -449,11 +453,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
 
   #refuse(error: ApiError): void {
     const { dialect } = this.request.endpoint;
-    const retry =
-      error.retryAfterMs === undefined
-        ? ""
-        : `retry-after: ${Math.ceil(error.retryAfterMs / 1000)}\r\nretry-after-ms: ${error.retryAfterMs}\r\n`;
-    const headers = `${jsonHeader}x-request-id: ${this.request.id}\r\n${retry}`;
+    const headers = refusalHeaders(this.request.id, error);
     const body = Buffer.from(errorBody(dialect, error));
     const status = statusOf(error);
     this.#end("failed", status, () => this.#target.respond(status, headers, body));

@@ -29,6 +29,12 @@ export function limitError({ definition, retryAtMs }: Denial, nowMs: number): Ap
   return { kind: "rateLimited", message, retryAfterMs };
 }
 
+export function refusalHeaders(id: string, { retryAfterMs }: ApiError): string {
+  const own = `content-type: application/json\r\nx-request-id: ${id}\r\n`;
+  if (retryAfterMs === undefined) return own;
+  return `${own}retry-after: ${Math.ceil(retryAfterMs / 1000)}\r\nretry-after-ms: ${retryAfterMs}\r\n`;
+}
+
 export interface Outcome {
   readonly outcome: UsageOutcome;
   readonly status: number;
