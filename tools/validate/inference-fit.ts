@@ -1,7 +1,8 @@
 import { firstTokenConstants, inferenceConstants, spreadConstants } from "../../packages/perf/src/index.ts";
 import type { InferenceConstantName, InferenceConstants } from "../../packages/perf/src/index.ts";
+import { leastSquares } from "./least-squares.ts";
 import type { Case } from "./inference-rows.ts";
-import { observe, quantile, scoredQuantities } from "./inference-score.ts";
+import { observe, quantile } from "./inference-score.ts";
 import type { Observation, Quantity } from "./inference-score.ts";
 
 const names = Object.keys(inferenceConstants).toSorted() as InferenceConstantName[];
@@ -10,13 +11,14 @@ const stepNames = names.filter((name) => !spreadConstants.includes(name) && !fir
 /** Errors beyond a factor of 4.5 count as that much: such rows are about something that the model does not know. */
 const errorCap = 1.5;
 
-/** Pull towards the middle of a range: nothing where rows speak of a constant, everything where none does. */
-const pull = 0.002;
+/** Below this an error counts by its square, above it by its size: a smooth least-absolute fit. */
+const errorKnee = 0.03;
 
-/** First step as share of a range, the step below which a pass ends, and its rounds at most. */
-const stepFirst = 0.15;
-const stepMin = 0.01;
-const roundsMax = 30;
+/** Pull towards the middle of a range: nothing where rows speak of a constant, everything where none does. */
+const pull = 0.01;
+
+/** Weight of the first token's error beside that of steps: enough to tell prompts from decoding, not to move decoding. */
+const firstTokenWeight = 0.05;
 
 /** The middle of every range: what is known before any measurement. */
 function unmeasuredConstants(): InferenceConstants {
@@ -27,68 +29,65 @@ function unmeasuredConstants(): InferenceConstants {
   return Object.fromEntries(entries) as Record<InferenceConstantName, number>;
 }
 
-type Mutable = Record<InferenceConstantName, number>;
-
-/** Which constants a search may move, and by what it judges them. */
+/** Which constants a search may move, and the weight of each kind of quantity by which it judges them. */
 interface Aim {
   readonly names: readonly InferenceConstantName[];
-  readonly quantities: readonly Quantity[];
+  readonly stepWeight: number;
+  readonly firstTokenWeight: number;
   readonly cases: readonly Case[];
   readonly groups: ReadonlyMap<string, string>;
 }
 
-function objective(aim: Aim, constants: Mutable): number {
-  const sums = new Map<string, { sum: number; count: number }>();
-  for (const { group, logTimeRatio } of observe(aim.cases, aim.groups, constants, aim.quantities)) {
-    const entry = sums.get(group) ?? { sum: 0, count: 0 };
-    entry.sum += Math.min(Math.abs(logTimeRatio), errorCap);
-    entry.count += 1;
-    sums.set(group, entry);
-  }
-  const macro = [...sums.values()].reduce((total, { sum, count }) => total + sum / count, 0) / Math.max(1, sums.size);
-  const distance = aim.names.reduce((total, name) => {
-    const [low, high] = inferenceConstants[name].range;
-    return total + ((constants[name] - low) / (high - low) - 0.5) ** 2;
-  }, 0);
-  return macro + pull * distance;
+/** Number whose square grows as the size of the error does. */
+function softened(error: number): number {
+  const capped = Math.max(-errorCap, Math.min(errorCap, error));
+  return capped / Math.hypot(capped, errorKnee) ** 0.5;
 }
 
-/** Coordinate pattern search (Hooke and Jeeves, J. ACM 8(2), 1961), in place. */
-function search(aim: Aim, constants: Mutable): void {
-  let best = objective(aim, constants);
-  const isBetter = (name: InferenceConstantName, value: number): boolean => {
-    const before = constants[name];
-    if (value === before) return false;
-    constants[name] = value;
-    const reached = objective(aim, constants);
-    if (reached < best - 1e-7) {
-      best = reached;
-      return true;
-    }
-    constants[name] = before;
-    return false;
+/** Errors of observations, every group with the same weight: |log| of steps, relative ones of first tokens, as scored. */
+function groupResiduals(observations: readonly Observation[], weight: number): number[] {
+  const counts = new Map<string, number>();
+  for (const { group } of observations) counts.set(group, (counts.get(group) ?? 0) + 1);
+  return observations.map(({ group, quantity, logTimeRatio }) => {
+    const error = quantity === "ttft" ? Math.expm1(Math.min(errorCap, logTimeRatio)) : logTimeRatio;
+    return Math.sqrt(weight / (counts.size * (counts.get(group) ?? 1))) * softened(error);
+  });
+}
+
+/** Moves the named constants from where they are to where the rows are described best. */
+function search(aim: Aim, start: InferenceConstants): InferenceConstants {
+  const place = (name: InferenceConstantName, value: number): number => {
+    const [low, high] = inferenceConstants[name].range;
+    return (value - low) / (high - low);
   };
-  const steps = new Map(aim.names.map((name) => [name, stepFirst]));
-  for (let round = 0; round < roundsMax && [...steps.values()].some((step) => step >= stepMin); round += 1) {
-    for (const [name, step] of steps) {
+  const constantsAt = (places: readonly number[]): InferenceConstants => {
+    const moved = aim.names.map((name, index) => {
       const [low, high] = inferenceConstants[name].range;
-      const at = constants[name];
-      const width = step * (high - low);
-      const hasMoved = isBetter(name, Math.min(high, at + width)) || isBetter(name, Math.max(low, at - width));
-      steps.set(name, hasMoved ? Math.min(0.3, step * 1.5) : step * 0.5);
-    }
-  }
+      return [name, low + (places[index] ?? 0) * (high - low)] as const;
+    });
+    return { ...start, ...(Object.fromEntries(moved) as Partial<InferenceConstants>) };
+  };
+  const residuals = (places: readonly number[]): number[] => {
+    const observations = observe(aim.cases, aim.groups, constantsAt(places), ["tpot", "throughput", "ttft"]);
+    const steps = observations.filter(({ quantity }) => quantity !== "ttft");
+    const firstTokens = observations.filter(({ quantity }) => quantity === "ttft");
+    return [
+      ...groupResiduals(steps, aim.stepWeight),
+      ...groupResiduals(firstTokens, aim.firstTokenWeight),
+      ...places.map((at) => pull * (at - 0.5)),
+    ];
+  };
+  return constantsAt(leastSquares(residuals, aim.names.map((name) => place(name, start[name]))));
 }
 
 /**
  * The constants that describe these rows best: the macro average over groups of |log(predicted / measured)|, from the
- * middle of the ranges. First what makes a step, then what only the first token knows. The same rows give the same result.
+ * middle of the ranges. First all of them, then what only the first token knows. The same rows give the same result.
  */
 export function fit(cases: readonly Case[], groups: ReadonlyMap<string, string>): InferenceConstants {
-  const constants: Mutable = { ...unmeasuredConstants() };
-  search({ names: stepNames, quantities: scoredQuantities, cases, groups }, constants);
-  search({ names: firstTokenConstants, quantities: ["ttft"], cases, groups }, constants);
-  return constants;
+  const all = { names: [...stepNames, ...firstTokenConstants], stepWeight: 1, firstTokenWeight, cases, groups };
+  const found = search(all, unmeasuredConstants());
+  return search({ names: firstTokenConstants, stepWeight: 0, firstTokenWeight: 1, cases, groups }, found);
 }
 
 /** What was predicted for each part with the constants that the other parts give. */

@@ -6,6 +6,7 @@ import {
   ignorance,
   meanContext,
   obstacles,
+  offlineRun,
   openLoop,
   staticBatch,
 } from "../../packages/perf/src/index.ts";
@@ -69,16 +70,25 @@ function disaggregated(row: Row, setting: Setting, concurrency: number): Predict
   return (k) => outcomeOf(disaggregatedLoop(group, setting.request, concurrency, k));
 }
 
-/** Requests that an offline run has in flight: such benchmarks queue one to a few thousand requests at the start. */
-const offlineRequests = 2048;
+/** Requests in flight where a row states a rate alone. */
+const usualRequests = 2048;
+
+/**
+ * Requests of an offline run where a row does not say it: about four million output tokens, as the protocol of TensorRT-LLM's
+ * performance overview queues them (30,000 requests of 128 tokens, 1,500 of 2,048 to 4,096).
+ */
+function offlineRequests(outputTokens: number): number {
+  return Math.round(Math.min(30_000, Math.max(1000, 4e6 / outputTokens)));
+}
 
 /** Layouts that the row leaves open: a mixture of experts may run with attention data parallelism under the same name. */
 function offline(setting: Setting, layout: ServingLayout): Prediction {
   const wide = layoutOf(1, layout.pipeline, layout.tensor, layout.tensor);
   const isOpen = setting.model.experts !== undefined && layout.tensor > 1;
   const replicas = (isOpen ? [layout, wide] : [layout]).map(setting.replica);
+  const requests = offlineRequests(setting.request.outputTokens);
   return (k) => {
-    const rates = replicas.map((replica) => closedLoop(replica, setting.request, offlineRequests, k).outputTokensPerS);
+    const rates = replicas.map((replica) => offlineRun(replica, setting.request, requests, k).outputTokensPerS);
     return { tokensPerS: Math.max(...rates) };
   };
 }
@@ -104,7 +114,7 @@ function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: n
 
 function decodeOnly(replica: BuiltReplica, request: RequestShape): Prediction {
   return (k) => {
-    const batch = batchLimit(replica, request, k);
+    const batch = batchLimit(replica, request);
     return { tokensPerS: (1000 * batch) / decodeStep(replica, batch, meanContext(request), k).totalMs };
   };
 }
@@ -112,7 +122,7 @@ function decodeOnly(replica: BuiltReplica, request: RequestShape): Prediction {
 function online(row: Row, replica: BuiltReplica, setting: Setting): Prediction | string {
   const concurrency = numberIn(row, "batch_or_concurrency");
   const rate = numberIn(row, "request_rate_rps");
-  if (rate !== undefined) return arriving(replica, setting, rate, concurrency ?? offlineRequests);
+  if (rate !== undefined) return arriving(replica, setting, rate, concurrency ?? usualRequests);
   if (concurrency === undefined) return "load is not stated";
   return (k) => outcomeOf(closedLoop(replica, setting.request, concurrency, k));
 }

@@ -9,15 +9,17 @@ export type InferenceConstantName =
   | "layerFloorUs"
   | "expertLayerFloorUs"
   | "eagerLayerUs"
+  | "eagerHostFactor"
+  | "eagerMatmulShare"
+  | "attentionRankSkew"
   | "collectiveLatencyUs"
   | "linkEfficiency"
   | "hostStepUs"
   | "hostSequenceUs"
-  | "prefillInterference"
-  | "kvReservedOutput"
   | "fusedKernelShare"
+  | "expertChoiceExponent"
   | "frontEndMs"
-  | "promptClump"
+  | "firstTokenSteps"
   | "denseSpread"
   | "expertSpread";
 
@@ -28,110 +30,123 @@ export type InferenceConstantName =
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
-    value: 0.858,
+    value: 0.886,
     unit: "share of the memory bandwidth",
     range: [0.3, 1],
     meaning: "Rate at which attention streams the KV cache of a decoding batch.",
   },
   matmulEfficiency: {
-    value: 0.839,
+    value: 0.927,
     unit: "share of the best measured product",
     range: [0.5, 1.1],
     meaning: "Rate of large 16-bit matrix products in real layers.",
   },
   narrowFormatDiscount: {
-    value: 0.322,
+    value: 0.254,
     unit: "exponent",
     range: [0, 0.6],
-    meaning: "Products in narrower formats reach their peak less: efficiency times (16-bit peak / peak) to this power.",
+    meaning:
+      "Narrower formats reach less of their peak: arithmetic times (16-bit peak / peak) to this power, reading times (bytes / 2) to it.",
   },
   groupedMatmulEfficiency: {
-    value: 0.314,
+    value: 0.469,
     unit: "share of the rate of a dense product",
     range: [0.2, 1],
     meaning: "Products of routed experts, which are small and uneven, against dense ones.",
   },
   attentionEfficiency: {
-    value: 0.601,
+    value: 1.02,
     unit: "share of the best measured 16-bit product",
     range: [0.2, 1.1],
     meaning: "Rate of fused attention over prompts and of absorbed latent attention.",
   },
   layerFloorUs: {
-    value: 35.2,
+    value: 21.1,
     unit: "µs per layer",
     range: [4, 80],
     meaning: "What a layer costs with no work in it: dependent small kernels inside a captured graph.",
   },
   expertLayerFloorUs: {
-    value: 43.3,
+    value: 55.4,
     unit: "µs per layer with experts",
     range: [0, 120],
     meaning: "Routing, permutation and the extra kernels of a layer with experts, on top of the floor of a layer.",
   },
   eagerLayerUs: {
-    value: 348,
+    value: 251,
     unit: "µs per layer",
     range: [60, 500],
     meaning: "Host time to launch a layer's kernels one by one where the engine captures no graphs.",
   },
+  eagerHostFactor: {
+    value: 11.7,
+    unit: "factor",
+    range: [1, 20],
+    meaning: "Host work per step and sequence of engines without captured graphs (before 2024), against today's.",
+  },
+  eagerMatmulShare: {
+    value: 0.636,
+    unit: "share",
+    range: [0.4, 1],
+    meaning: "Matrix rate of engines without captured graphs, against today's.",
+  },
+  attentionRankSkew: {
+    value: 0.717,
+    unit: "share",
+    range: [0, 1],
+    meaning:
+      "What the busiest of several attention-data ranks has to do beyond the mean; all wait for it before the experts.",
+  },
   collectiveLatencyUs: {
-    value: 12,
+    value: 15.9,
     unit: "µs per collective",
     range: [2, 40],
     meaning: "Latency of one small all-reduce or exchange within a scale-up domain.",
   },
   linkEfficiency: {
-    value: 0.626,
+    value: 0.481,
     unit: "share of the link's bandwidth",
     range: [0.15, 0.95],
     meaning: "Rate of the collectives of a forward pass on their link.",
   },
   hostStepUs: {
-    value: 890,
+    value: 799,
     unit: "µs per engine step",
     range: [50, 6000],
     meaning: "Scheduling, input preparation and sampling that the accelerator waits for in every step.",
   },
   hostSequenceUs: {
-    value: 23.8,
+    value: 25.1,
     unit: "µs per sequence and step",
     range: [0, 60],
     meaning: "Host work per running sequence and step: sampling, detokenisation, block tables.",
   },
-  prefillInterference: {
-    value: 0.951,
-    unit: "share",
-    range: [0.3, 1.3],
-    meaning: "Share of the other requests' prompt time that a decoding request waits for when both share an engine.",
-  },
-  kvReservedOutput: {
-    value: 0.811,
-    unit: "share of the output",
-    range: [0.3, 1],
-    meaning:
-      "Output tokens for which the cache is occupied when the engine is full, on average over the running requests.",
-  },
   fusedKernelShare: {
-    value: 0.725,
+    value: 0.65,
     unit: "share",
     range: [0.3, 1],
     meaning:
       "Floor of a layer in an engine that compiles fused kernels (TensorRT-LLM), against one that runs PyTorch's.",
   },
+  expertChoiceExponent: {
+    value: 0.837,
+    unit: "exponent",
+    range: [0.6, 1],
+    meaning:
+      "Tokens of a step choose experts as if there were tokens to this power of them: neighbours and popular experts repeat.",
+  },
   frontEndMs: {
-    value: 100,
+    value: 20.8,
     unit: "ms per request",
-    range: [2, 100],
+    range: [2, 150],
     meaning:
       "Before and after the engine, on the way to the first token: HTTP, tokenisation, scheduling, the first write.",
   },
-  promptClump: {
-    value: 0.148,
-    unit: "share of the running requests",
-    range: [0, 1],
-    meaning:
-      "Requests that start together in a closed loop: they ended together, so their prompts wait for each other.",
+  firstTokenSteps: {
+    value: 6,
+    unit: "decoding steps",
+    range: [0, 8],
+    meaning: "Steps between the arrival of a request and the step that begins its prompt, and until its token is sent.",
   },
   denseSpread: {
     value: 0.206,
@@ -150,7 +165,10 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
 /** Constants that only the time to the first token knows: they are fitted after the others, to that time. */
-export const firstTokenConstants: readonly InferenceConstantName[] = ["frontEndMs", "promptClump"];
+export const firstTokenConstants: readonly InferenceConstantName[] = [
+  "frontEndMs",
+  "firstTokenSteps",
+];
 
 /** Constants that widen the interval and do not move the prediction: they follow from what is left out of a fit. */
 export const spreadConstants: readonly InferenceConstantName[] = ["denseSpread", "expertSpread"];

@@ -17,9 +17,15 @@ export function meanContext(request: RequestShape): number {
   return request.promptTokens + request.outputTokens / 2;
 }
 
+/**
+ * Output tokens for which the cache is occupied when the engine is full, on average over the running requests: half if they
+ * were spread evenly over their lives, all if the engine kept room for each to end.
+ */
+const keptOutputShare = 0.7;
+
 /** Sequences that run at once at most: what fits into the cache, and what the engine allows. */
-export function batchLimit(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
-  const held = request.promptTokens + request.outputTokens * k.kvReservedOutput;
+export function batchLimit(replica: BuiltReplica, request: RequestShape): number {
+  const held = request.promptTokens + request.outputTokens * keptOutputShare;
   const allowed = replica.engine.sequencesMax * replica.layout.attentionData;
   return Math.min(sequencesThatFit(replica, held), allowed);
 }
@@ -78,7 +84,7 @@ export interface FirstToken {
   readonly frontEndMs: number;
   /** For room in the cache. */
   readonly admissionMs: number;
-  /** For prompts that came before. */
+  /** For the steps before the one that begins the prompt, and for prompts that came before. */
   readonly queueMs: number;
   readonly promptMs: number;
   readonly totalMs: number;
@@ -103,15 +109,31 @@ export interface SteadyState {
   readonly outputTokensPerS: number;
 }
 
-/** Where requests move in waves, a request waits after its first token for the half of the wave's prompts behind it. */
-const meanWaveShare = 0.5;
+/**
+ * Share of the prompts of the others that a decoding request waits for: all of them where prompts ride in decoding steps.
+ * Where decoding stops for prompts, requests move in waves, and one waits after its first token for the half behind it.
+ */
+function promptWaitShare(replica: BuiltReplica): number {
+  return replica.engine.isPromptMixed ? 1 : 0.5;
+}
 
 /**
- * Share of the prompts of the others that a decoding request waits for. With prompts mixed into decoding steps it is
- * nearly all of them; an engine that stops decoding for prompts lets requests move in waves.
+ * A closed loop begins with all of its requests at once, and those that follow come one by one: a tenth of the first
+ * crowd's wait is left in the mean over ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send.
  */
-function interference(replica: BuiltReplica, k: InferenceConstants): number {
-  return replica.engine.isPromptMixed ? k.prefillInterference : meanWaveShare;
+export const firstWaveShare = 0.1;
+
+/**
+ * Share of the running requests that wait for each other's prompts: where decoding stops for prompts, requests that began
+ * together end and come back together.
+ */
+function promptClump(replica: BuiltReplica): number {
+  return replica.engine.isPromptMixed ? firstWaveShare : 1;
+}
+
+/** Wait of a closed loop's request for the step that begins its prompt and for the prompts before its own, ms. */
+function promptQueueMs(stepsMs: number, promptsBeforeMs: number, k: InferenceConstants): number {
+  return k.firstTokenSteps * stepsMs + promptsBeforeMs / 2;
 }
 
 /**
@@ -124,18 +146,18 @@ export function closedLoop(
   concurrency: number,
   k: InferenceConstants,
 ): SteadyState {
-  const batch = Math.max(1, Math.min(concurrency, batchLimit(replica, request, k)));
+  const batch = Math.max(1, Math.min(concurrency, batchLimit(replica, request)));
   const step = decodeStep(replica, batch, meanContext(request), k).totalMs;
   const own = promptMs(replica, request, k);
-  const promptsMs = (interference(replica, k) * (batch - 1) * own) / request.outputTokens;
+  const promptsMs = (promptWaitShare(replica) * (batch - 1) * own) / request.outputTokens;
   const tpotMs = step + promptsMs;
   const perRequestMs = own + request.outputTokens * tpotMs;
   const waiting = Math.max(0, concurrency - batch);
   const firstToken = firstTokenOf({
     frontEndMs: k.frontEndMs,
     admissionMs: (waiting * perRequestMs) / batch,
-    queueMs: (k.promptClump * (batch - 1) * own) / 2,
-    promptMs: promptLatencyMs(replica, request, batch - 1, k),
+    queueMs: promptQueueMs(step, promptClump(replica) * (batch - 1) * own, k),
+    promptMs: promptLatencyMs(replica, request, replica.engine.isPromptMixed ? batch - 1 : 0, k),
   });
   return {
     batch,
@@ -175,4 +197,24 @@ export function staticBatch(
     promptsMs: 0,
     outputTokensPerS: (batch * request.outputTokens * 1000) / (promptsMs + request.outputTokens * tpotMs),
   };
+}
+
+/**
+ * `requests` requests are queued at once and run to their end, as many at a time as fit. Equal lengths keep them in waves,
+ * and the last wave is as large as what is left: it costs nearly a whole one.
+ */
+export function offlineRun(
+  replica: BuiltReplica,
+  request: RequestShape,
+  requests: number,
+  k: InferenceConstants,
+): { readonly batch: number; readonly outputTokensPerS: number } {
+  const batch = Math.max(1, Math.min(requests, batchLimit(replica, request)));
+  const own = promptMs(replica, request, k);
+  const waveMs = (size: number): number =>
+    size * own + request.outputTokens * decodeStep(replica, size, meanContext(request), k).totalMs;
+  const waves = Math.floor(requests / batch + 1e-9);
+  const rest = requests - waves * batch;
+  const totalMs = waves * waveMs(batch) + (rest >= 1 ? waveMs(rest) : 0);
+  return { batch, outputTokensPerS: (1000 * requests * request.outputTokens) / totalMs };
 }

@@ -1,3 +1,4 @@
+import { bytesPerElement } from "../catalogue/number-format.ts";
 import type { BuiltReplica } from "./replica.ts";
 import { activationBytes } from "./quantization.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
@@ -15,12 +16,32 @@ export interface Exchange {
 
 function link(replica: BuiltReplica, rankCount: number, k: InferenceConstants): { gbPerS: number; latencyUs: number } {
   const { scaleUp, scaleOutGbPerS } = replica.accelerator;
-  const reach = scaleUp.kind === "pcie" ? Math.max(scaleUp.domainCount, pcieNodeCount) : scaleUp.domainCount;
-  const isInside = rankCount <= reach;
+  const isInside = rankCount <= domainCount(replica);
   return {
     gbPerS: (isInside ? scaleUp.gbPerS : scaleOutGbPerS) * k.linkEfficiency,
     latencyUs: isInside ? k.collectiveLatencyUs : k.collectiveLatencyUs * scaleOutLatencyFactor,
   };
+}
+
+/** Accelerators that reach each other without the network, of a group of that many. */
+function domainCount(replica: BuiltReplica): number {
+  const { scaleUp } = replica.accelerator;
+  return scaleUp.kind === "pcie" ? Math.max(scaleUp.domainCount, pcieNodeCount) : scaleUp.domainCount;
+}
+
+/**
+ * Bytes that one token sends to its experts and gets back, in one layer. Within a scale-up domain a copy goes to each
+ * expert's rank. Between domains a token goes to each domain once, in the format of the experts where that is narrower
+ * (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2): the occupancy problem over domains gives how many.
+ */
+function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
+  const { shape, formats } = replica;
+  const domain = domainCount(replica);
+  if (ranks <= domain) return 2 * Math.min(shape.expertsPerToken, ranks - 1) * shape.hidden * activationBytes;
+  const domains = Math.ceil(ranks / domain);
+  const reached = (domains - 1) * (1 - (1 - 1 / domains) ** shape.expertsPerToken);
+  const sentBytes = Math.max(1, Math.min(activationBytes, bytesPerElement(formats.experts)));
+  return reached * shape.hidden * (sentBytes + activationBytes);
 }
 
 /**
@@ -43,9 +64,8 @@ export function exchange(replica: BuiltReplica, tokens: number, k: InferenceCons
   if (attentionData > 1 && shape.expertLayerCount > 0) {
     const ranks = attentionData * tensor;
     const path = link(replica, ranks, k);
-    const copies = Math.min(shape.expertsPerToken, ranks - 1);
-    const bytes = (tokens / ranks) * copies * tokenBytes;
-    bandwidthMs += (2 * shape.expertLayerCount * bytes) / (path.gbPerS * 1e6);
+    const bytes = (tokens / ranks) * expertCopyBytes(replica, ranks);
+    bandwidthMs += (shape.expertLayerCount * bytes) / (path.gbPerS * 1e6);
     latencyMs += (2 * shape.expertLayerCount * path.latencyUs) / 1000;
   }
   if (pipeline > 1) {

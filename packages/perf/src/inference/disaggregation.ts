@@ -1,5 +1,5 @@
 import type { InferenceConstants } from "../constants-inference.ts";
-import { batchLimit, decodeStep, firstTokenOf, meanContext, promptLatencyMs, promptMs } from "./batching.ts";
+import { batchLimit, decodeStep, firstTokenOf, firstWaveShare, meanContext, promptLatencyMs, promptMs } from "./batching.ts";
 import type { RequestShape, SteadyState } from "./batching.ts";
 import { sequenceKvBytes } from "./kv-cache.ts";
 import type { BuiltReplica } from "./replica.ts";
@@ -41,7 +41,7 @@ export function disaggregatedLoop(
     return rate <= promptRate && batch * group.decodeCount + rate * perPromptMs <= concurrency;
   };
   let low = Math.min(1, concurrency / group.decodeCount);
-  let high = Math.min(concurrency / group.decodeCount, batchLimit(group.decode, request, k));
+  let high = Math.min(concurrency / group.decodeCount, batchLimit(group.decode, request));
   if (isSustained(high)) low = high;
   for (let index = 0; index < searchSteps && low < high; index += 1) {
     const middle = (low + high) / 2;
@@ -58,7 +58,7 @@ export function disaggregatedLoop(
     frontEndMs: k.frontEndMs,
     // Little's law over both stages: whoever is in flight and does not decode is before its first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
-    queueMs: (k.promptClump * (inFlight / group.prefillCount) * perPromptMs) / 2,
+    queueMs: k.firstTokenSteps * tpotMs + (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
     promptMs: alone,
   });
   return {

@@ -1,6 +1,6 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { bytesPerElement } from "../catalogue/number-format.ts";
-import type { MatrixClass } from "../catalogue/number-format.ts";
+import type { MatrixClass, NumberFormat } from "../catalogue/number-format.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
 import { exchange } from "./communication.ts";
 import { activationBytes, multiplyClass } from "./quantization.ts";
@@ -61,11 +61,19 @@ function matmulRate(replica: BuiltReplica, matrixClass: MatrixClass, k: Inferenc
   const { denseTflops } = replica.accelerator;
   const wide = denseTflops.bf16 ?? 1;
   const peak = denseTflops[matrixClass] ?? wide;
-  return bestRate(replica.accelerator, matrixClass) * k.matmulEfficiency * (wide / peak) ** k.narrowFormatDiscount;
+  const kernels = replica.engine.isGraphCaptured ? 1 : k.eagerMatmulShare;
+  const rate = bestRate(replica.accelerator, matrixClass) * k.matmulEfficiency * kernels;
+  return rate * (wide / peak) ** k.narrowFormatDiscount;
 }
 
 function bytesPerMs(replica: BuiltReplica, efficiency: number): number {
   return replica.accelerator.memoryGbPerS * 1e6 * efficiency;
+}
+
+/** Elements of a matrix in that format that stream from memory per ms. */
+function elementsPerMs(replica: BuiltReplica, format: NumberFormat, k: InferenceConstants): number {
+  const bytes = bytesPerElement(format);
+  return bytesPerMs(replica, weightReadEfficiency * (bytes / activationBytes) ** k.narrowFormatDiscount) / bytes;
 }
 
 /**
@@ -80,7 +88,7 @@ function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: Inf
   const matrixClass = multiplyClass(replica.accelerator, formats.linear);
   const body = roof(
     (2 * parameters * perRank) / matmulRate(replica, matrixClass, k),
-    (parameters * bytesPerElement(formats.linear)) / bytesPerMs(replica, weightReadEfficiency),
+    parameters / elementsPerMs(replica, formats.linear, k),
   );
   const head = shape.headParameters / split;
   return (
@@ -110,12 +118,12 @@ function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants):
   const { shape, layout, formats } = replica;
   if (shape.expertLayerCount === 0) return 0;
   const ranks = layout.tensor * layout.attentionData;
-  const touched = expertsTouched(shape.expertCount, shape.expertsPerToken, tokens);
+  const touched = expertsTouched(shape.expertCount, shape.expertsPerToken, tokens ** k.expertChoiceExponent);
   const perRank = (shape.expertLayerCount * shape.oneExpertParameters) / ranks;
   const matrixClass = multiplyClass(replica.accelerator, formats.experts);
   return roof(
     (2 * perRank * shape.expertsPerToken * tokens) / (matmulRate(replica, matrixClass, k) * k.groupedMatmulEfficiency),
-    (perRank * touched * bytesPerElement(formats.experts)) / bytesPerMs(replica, weightReadEfficiency),
+    (perRank * touched) / elementsPerMs(replica, formats.experts, k),
   );
 }
 
@@ -149,9 +157,27 @@ function floorMs(replica: BuiltReplica, k: InferenceConstants): number {
 }
 
 /**
+ * Host work of servers from before the Sapphire Rapids and Genoa generations (2022), against those: a thread of the EPYC
+ * 7002 in A100 servers does about two thirds of the work of one of the Xeon 8480C in H100 servers.
+ */
+const olderHostFactor = 1.5;
+const newerHostYear = 2022;
+
+function hostFactor({ year }: Accelerator): number {
+  return year < newerHostYear ? olderHostFactor : 1;
+}
+
+/** Scheduling, sampling and output of one group of sequences, ms. */
+function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConstants): number {
+  const eager = replica.engine.isGraphCaptured ? 1 : k.eagerHostFactor;
+  const perRank = sequences / replica.layout.attentionData;
+  return (eager * hostFactor(replica.accelerator) * (k.hostStepUs + k.hostSequenceUs * perRank)) / 1000;
+}
+
+/**
  * Time of one engine step in which every sequence moves on by one token. Under pipeline parallelism the running
  * sequences are split over as many groups as there are stages, and a step is one turn of all groups; the host prepares
- * every group for itself. Where no graph is captured, launching and computing run beside each other.
+ * every group for itself. Attention-data ranks meet before the experts, so that the busiest sets the pace of all. Where no graph is captured, launching runs beside computing, and the slower sets the pace.
  */
 export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceConstants): StepTime {
   const { pipeline } = replica.layout;
@@ -163,18 +189,18 @@ export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceCons
   };
   const tokens = group.decodeSequences + group.promptTokens;
   const sent = exchange(replica, tokens, k);
+  const skew = replica.layout.attentionData > 1 ? 1 + k.attentionRankSkew : 1;
   const parts = {
-    linearMs: linearMs(replica, tokens, group.decodeSequences + group.promptsEnding, k),
+    linearMs: skew * linearMs(replica, tokens, group.decodeSequences + group.promptsEnding, k),
     expertMs: expertMs(replica, tokens, k),
-    attentionMs: attentionMs(replica, group, k),
+    attentionMs: skew * attentionMs(replica, group, k),
     exchangeMs: sent.bandwidthMs + sent.latencyMs,
     floorMs: floorMs(replica, k),
-    hostMs:
-      (pipeline * (k.hostStepUs + (k.hostSequenceUs * group.decodeSequences) / replica.layout.attentionData)) / 1000,
+    hostMs: pipeline * hostWorkMs(replica, group.decodeSequences, k),
   };
   const { linearMs: linear, expertMs: experts, attentionMs: attention, exchangeMs, hostMs } = parts;
   const device = linear + experts + attention + exchangeMs + parts.floorMs;
-  const launch = replica.engine.isGraphCaptured ? 0 : (replica.shape.layerCount * k.eagerLayerUs) / 1000;
-  const waited = launch > 0 ? roof(launch, device) - device : 0;
+  const launchUs = replica.engine.isGraphCaptured ? 0 : replica.shape.layerCount * k.eagerLayerUs;
+  const waited = Math.max(0, (launchUs * hostFactor(replica.accelerator)) / 1000 - device);
   return { ...parts, hostMs: hostMs + waited, totalMs: device + hostMs + waited };
 }

@@ -27,13 +27,19 @@ function activationsOf(replica: BuiltReplica): number {
   return engine.stepTokensMax * (4 * shape.hidden + 2 * widest) * activationBytes;
 }
 
+/** Where the weights leave the cache less than this share of the memory, operators let the engine fill this much more. */
+const cacheShareLeast = 0.05;
+const memoryShareExtra = 0.07;
+
 /** The memory of one accelerator; `kvCacheBytes` is what the engine leaves for the cache, never below zero. */
 export function servingMemory(replica: BuiltReplica): ServingMemory {
   const totalBytes = replica.accelerator.memoryGib * gib;
   const weightBytes = weightBytesPerAccelerator(replica);
   const activations = activationsOf(replica);
   const usable = totalBytes * replica.engine.memoryShare;
-  const kvCacheBytes = Math.max(0, usable - weightBytes - activations - runtimeBytes);
+  const usual = usable - weightBytes - activations - runtimeBytes;
+  const most = totalBytes * (replica.engine.memoryShare + memoryShareExtra) - weightBytes - activations - runtimeBytes;
+  const kvCacheBytes = Math.max(0, usual, Math.min(most, totalBytes * cacheShareLeast));
   return {
     weightBytes,
     activationBytes: activations,

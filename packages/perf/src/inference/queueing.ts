@@ -31,12 +31,12 @@ function tokenMs(
   k: InferenceConstants,
 ): number {
   const step = decodeStep(replica, load.batch, meanContext(request), k).totalMs;
-  return step / Math.max(1e-9, 1 - k.prefillInterference * load.promptShare);
+  return step / Math.max(1e-9, 1 - load.promptShare);
 }
 
 /** Requests per second that the engine finishes by the number that runs: Little's law with the prompts' share. */
 function finishedPerS(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): (batch: number) => number {
-  const promptsMs = k.prefillInterference * promptMs(replica, request, k);
+  const promptsMs = promptMs(replica, request, k);
   const context = meanContext(request);
   return (batch) => {
     const stepMs = decodeStep(replica, batch, context, k).totalMs;
@@ -46,7 +46,7 @@ function finishedPerS(replica: BuiltReplica, request: RequestShape, k: Inference
 
 /** Requests per second that a replica can take at most, every sequence that fits running. */
 export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
-  const decodeBound = finishedPerS(replica, request, k)(batchLimit(replica, request, k));
+  const decodeBound = finishedPerS(replica, request, k)(batchLimit(replica, request));
   const own = promptMs(replica, request, k);
   return own > 0 ? Math.min(decodeBound, 1000 / own) : decodeBound;
 }
@@ -72,7 +72,7 @@ export function waitingTail(share: number): number {
 
 /**
  * The steady state at a request rate. The batch follows from Little's law; prompts queue for the engine as in M/D/1
- * (Pollaczek and Khinchine), behind the step in progress; a full cache lets requests wait for a place.
+ * (Pollaczek and Khinchine), behind the steps under way; a full cache lets requests wait for a place.
  */
 export function openLoop(
   replica: BuiltReplica,
@@ -80,7 +80,7 @@ export function openLoop(
   requestsPerS: number,
   k: InferenceConstants,
 ): OpenLoopState {
-  const limit = batchLimit(replica, request, k);
+  const limit = batchLimit(replica, request);
   const most = limit >= 1 ? requestsPerSMax(replica, request, k) : 0;
   if (requestsPerS >= most) return { kind: "overloaded", requestsPerSMax: most };
   let low = 0;
@@ -96,7 +96,7 @@ export function openLoop(
   const tpotMs = tokenMs(replica, request, { batch, promptShare }, k);
   const own = promptLatencyMs(replica, request, batch, k);
   const stepMs = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const queueMs = promptWaitMs(own, promptShare) + stepMs / 2;
+  const queueMs = promptWaitMs(own, promptShare) + k.firstTokenSteps * stepMs;
   const admissionMs = (1000 * waitingForPlace(limit, batch)) / requestsPerS;
   return {
     kind: "steady",

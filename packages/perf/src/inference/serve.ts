@@ -86,7 +86,7 @@ export function serve(
   const unknown = ignorance(replica);
   if (unknown.length > 0) return { kind: "unknown", reasons: unknown };
   const built = buildReplica(replica);
-  const limit = batchLimit(built, request, k);
+  const limit = batchLimit(built, request);
   const tooMuch = loadObstacle(load, limit);
   if (tooMuch !== undefined) return { kind: "impossible", obstacles: [tooMuch] };
   const memory = servingMemory(built);

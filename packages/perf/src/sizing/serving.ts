@@ -164,11 +164,11 @@ function closeLook(
 ): ServingReport["best"] {
   const node = usualNode(replica.accelerator);
   const state = openLoop(replica, request, question.requestsPerS / replicaCount, k);
-  const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request, k);
+  const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request);
   return {
     memory: servingMemory(replica),
     batch,
-    batchLimit: batchLimit(replica, request, k),
+    batchLimit: batchLimit(replica, request),
     step: decodeStep(replica, batch, meanContext(request), k),
     tpotIntervalMs: interval80(replica, latency.tpotMs, k),
     coldStart: coldStart(replica, {
